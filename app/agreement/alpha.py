@@ -25,45 +25,45 @@ def ordinal(units: Units) -> float | None:
 
 def interval(units: Units) -> float | None:
     """Return alpha for numbers, whose squared differences count."""
-    number, total, squares, inside = 0, 0.0, 0.0, 0.0
+    number, total, squares, within = 0, 0.0, 0.0, 0.0
     for values, count in units.items():
         size = len(values)
         if size < 2:
             continue
         own, own_squares = math.fsum(values), math.fsum(value * value for value in values)
-        inside += count * (size * own_squares - own * own) / (size - 1)
+        within += count * (size * own_squares - own * own) / (size - 1)
         number += count * size
         total += count * own
         squares += count * own_squares
     spread = number * squares - total * total
     # A smaller spread is rounding error.
-    return 1 - (number - 1) * inside / spread if spread > 1e-9 else None
+    return 1 - (number - 1) * within / spread if spread > 1e-9 else None
 
 
 def _alpha(units: Units, distance_in: Callable[[Counter[float]], Distance]) -> float | None:
-    together: defaultdict[tuple[float, float], float] = defaultdict(float)
-    counted: Counter[float] = Counter()
+    coincidences: defaultdict[tuple[float, float], float] = defaultdict(float)
+    totals: Counter[float] = Counter()
     for values, count in units.items():
         if len(values) < 2:
             continue
         own = Counter(values)
         for value, times in own.items():
-            counted[value] += count * times
+            totals[value] += count * times
             for other, others in own.items():
-                met = times * (others - (value == other))
-                together[value, other] += count * met / (len(values) - 1)
-    distance = distance_in(counted)
-    apart = math.fsum(times * distance(*pair) for pair, times in together.items())
+                pairs = times * (others - (value == other))
+                coincidences[value, other] += count * pairs / (len(values) - 1)
+    distance = distance_in(totals)
+    apart = math.fsum(times * distance(*pair) for pair, times in coincidences.items())
     expected = math.fsum(
-        counted[one] * counted[other] * distance(one, other) for one in counted for other in counted
+        totals[one] * totals[other] * distance(one, other) for one in totals for other in totals
     )
-    return 1 - (counted.total() - 1) * apart / expected if expected else None
+    return 1 - (totals.total() - 1) * apart / expected if expected else None
 
 
-def _ordinal(counted: Counter[float]) -> Distance:
+def _ordinal(totals: Counter[float]) -> Distance:
     # A value is placed at the middle of its equals; the distance counts the values in between.
     places, before = {}, 0
-    for value in sorted(counted):
-        places[value] = before + counted[value] / 2
-        before += counted[value]
+    for value in sorted(totals):
+        places[value] = before + totals[value] / 2
+        before += totals[value]
     return lambda one, other: (places[one] - places[other]) ** 2

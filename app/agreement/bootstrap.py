@@ -39,12 +39,12 @@ def estimates(
     Args:
         units: the number of times that each unit occurred.
     """
-    every = sorted(units.items(), key=repr)
-    draws = max(_LEAST_DRAWS, min(_DRAWS, _MOST_DRAWN // max(1, len(every))))
-    chance = random.Random(seed)  # noqa: S311 - it draws samples, and keeps no secret
+    ordered = sorted(units.items(), key=repr)
+    draws = max(_LEAST_DRAWS, min(_DRAWS, _MOST_DRAWN // max(1, len(ordered))))
+    generator = random.Random(seed)  # noqa: S311 - it draws samples, and keeps no secret
     draws_of: dict[str, list[float]] = {name: [] for name in statistics}
     for _ in range(draws):
-        drawn = {unit: times for unit, count in every if (times := _times(chance, count))}
+        drawn = {unit: times for unit, count in ordered if (times := _times(generator, count))}
         for name, statistic in statistics.items():
             value = statistic(drawn)
             if value is not None:
@@ -65,11 +65,11 @@ def _estimate(value: float | None, drawn: list[float], draws: int) -> Estimate |
     return Estimate(value, drawn[cut], drawn[len(drawn) - 1 - cut])
 
 
-def _times(chance: random.Random, mean: int) -> int:
+def _times(generator: random.Random, mean: int) -> int:
     """Draw from Poisson's law."""
     if mean >= _MANY:
-        return max(0, round(chance.gauss(mean, math.sqrt(mean))))
-    times, left = 0, chance.random()
+        return max(0, round(generator.gauss(mean, math.sqrt(mean))))
+    times, left = 0, generator.random()
     share = math.exp(-mean)
     while left > share and share > 0:
         left -= share

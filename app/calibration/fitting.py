@@ -47,7 +47,7 @@ class Ridge:
         )
         labels = np.array([sample.label for sample in samples])
         varies = np.nanstd(table, axis=0) > _LEAST_DEVIATION
-        self._names = [name for name, kept in zip(names, varies, strict=True) if kept]
+        self._names = [name for name, is_used in zip(names, varies, strict=True) if is_used]
         table = table[:, varies]
         self._means, self._deviations = np.nanmean(table, axis=0), np.nanstd(table, axis=0)
         standard = np.clip((table - self._means) / self._deviations, -FARTHEST, FARTHEST)
@@ -151,8 +151,10 @@ def _change(
         for (score_before, score_after, label), count in drawn.items():
             before[score_before, label] += count
             after[score_after, label] += count
-        one, other = figure(before), figure(after)
-        return None if one is None or other is None else other - one
+        figure_before, figure_after = figure(before), figure(after)
+        if figure_before is None or figure_after is None:
+            return None
+        return figure_after - figure_before
 
     return measure
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, and_, func, select
+from sqlalchemy import RowMapping, and_, func, select
 from sqlalchemy.orm import Session
 
 from app.calibration.models import CalibrationProfile, CalibrationSwitch
@@ -112,13 +112,13 @@ def roll_back(session: Session, engagement_id: str) -> int | None:
     Raises:
         Conflict: no version is active.
     """
-    now = active_profile(session, engagement_id)
-    if now is None:
+    active = active_profile(session, engagement_id)
+    if active is None:
         raise Conflict("No version of the calibration is active.")
     before = session.scalar(
         select(func.max(CalibrationProfile.version)).where(
             CalibrationProfile.engagement_id == engagement_id,
-            CalibrationProfile.version < now.version,
+            CalibrationProfile.version < active.version,
         )
     )
     _switch(session, engagement_id, before)
@@ -129,12 +129,10 @@ def list_page(
     session: Session, request: PageRequest, *, engagement_id: str | None = None
 ) -> Page[Any]:
     """List profiles and whether each is active, by default the newest first."""
-    wanted: list[ColumnElement[bool]] = []
+    statement = _SHOWN
     if engagement_id is not None:
-        wanted.append(_COLUMNS.engagement_id == engagement_id)
-    return select_page(
-        session, _SHOWN.where(*wanted), request, sortable=_SORTABLE, tail=_COLUMNS.id
-    )
+        statement = statement.where(_COLUMNS.engagement_id == engagement_id)
+    return select_page(session, statement, request, sortable=_SORTABLE, tail=_COLUMNS.id)
 
 
 def show(session: Session, profile_id: str) -> RowMapping:

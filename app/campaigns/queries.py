@@ -30,9 +30,7 @@ COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
     CampaignCount.EVALUATIONS: Campaign.evaluation_count,
 }
 _HIDDEN = ("search_text", "score_sum", "score_count")
-_COLUMNS = select(
-    *columns_without(Campaign, _HIDDEN),
-)
+_COLUMNS = select(*columns_without(Campaign, _HIDDEN))
 _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
     "name": Campaign.name,
     "created_at": Campaign.created_at,

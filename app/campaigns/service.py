@@ -49,8 +49,12 @@ def scorecard_of(session: Session, campaign_id: str) -> str | None:
 
 def names_with_scorecard(session: Session, scorecard_id: str, *, limit: int) -> dict[str, str]:
     """Return the names of the campaigns whose contacts a scorecard judges, by id."""
-    named = select(Campaign.id, Campaign.name).where(Campaign.scorecard_id == scorecard_id)
-    rows = session.execute(named.order_by(Campaign.name, Campaign.id).limit(limit))
+    rows = session.execute(
+        select(Campaign.id, Campaign.name)
+        .where(Campaign.scorecard_id == scorecard_id)
+        .order_by(Campaign.name, Campaign.id)
+        .limit(limit)
+    )
     return dict(rows.all())
 
 

@@ -4,10 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import Schema, ValidationError
+from marshmallow import Schema
 
 from app.core.errors import InvalidInput
-from app.web.schemas.messages import details_of
+from app.web.schemas.messages import load_valid
+
+# The location of a form's fields in the details of an error.
+LOCATION = "form"
 
 
 def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,22 +20,8 @@ def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: its details name each field; `field_errors` makes messages of them.
     """
     known = {field.data_key or name for name, field in schema.load_fields.items()}
-    return load_document(
-        schema, {name: values[name] for name in known & set(values) if values[name] != ""}
-    )
-
-
-def load_document(schema: Schema, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Load a document as the API loads a body: unknown fields are refused.
-
-    Raises:
-        InvalidInput: its details name each field.
-    """
-    try:
-        loaded: dict[str, Any] = schema.load(document)
-    except ValidationError as error:
-        raise InvalidInput(details=details_of({"form": error.messages_dict})) from error
-    return loaded
+    document = {name: values[name] for name in known & set(values) if values[name] != ""}
+    return load_valid(schema, document, location=LOCATION)
 
 
 def field_errors(error: InvalidInput) -> dict[str, str]:
@@ -41,8 +30,5 @@ def field_errors(error: InvalidInput) -> dict[str, str]:
     A message about a member, such as `scopes[0]`, is also the message of its field.
     """
     messages = {detail["field"]: detail["message"] for detail in error.details}
-    return {**{_root(field): text for field, text in messages.items()}, **messages}
-
-
-def _root(field: str) -> str:
-    return re.split(r"[.\[]", field, maxsplit=1)[0]
+    roots = {re.split(r"[.\[]", field, maxsplit=1)[0]: text for field, text in messages.items()}
+    return {**roots, **messages}

@@ -18,6 +18,7 @@ from app.dashboard.assets import Assets
 from app.dashboard.navigation import sections_for
 from app.dashboard.notices import current_notice
 from app.dashboard.pages import PAGES
+from app.dashboard.queries import page_url
 from app.dashboard.views import formatting, times
 from app.people.gate import cookie, forgery
 from app.people.gate.admission import Gate, find_person
@@ -58,19 +59,20 @@ def compile_templates(app: Flask) -> None:
 def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.globals["asset"] = assets.url
-    app.jinja_env.globals["command"] = COMMAND
-    app.jinja_env.globals["zip"] = zip
-    app.jinja_env.globals["words"] = words.text_of
-    app.jinja_env.filters["percent"] = formatting.percent
-    app.jinja_env.filters["number"] = formatting.number
-    app.jinja_env.filters["amount"] = formatting.amount
-    app.jinja_env.filters["browser_name"] = formatting.browser_name
-    app.jinja_env.filters["iso"] = iso_utc
-    app.jinja_env.filters["age"] = times.age
-    app.jinja_env.filters["moment"] = times.moment
-    app.jinja_env.filters["full_day"] = times.full_day
-    app.jinja_env.filters["duration"] = times.duration
+    app.jinja_env.globals.update(
+        asset=assets.url, command=COMMAND, page_url=page_url, words=words.text_of, zip=zip
+    )
+    app.jinja_env.filters.update(
+        age=times.age,
+        amount=formatting.amount,
+        browser_name=formatting.browser_name,
+        duration=times.duration,
+        full_day=times.full_day,
+        iso=iso_utc,
+        moment=times.moment,
+        number=formatting.number,
+        percent=formatting.percent,
+    )
 
     @app.template_filter("local_time")
     def local_time(moment: Any) -> str:

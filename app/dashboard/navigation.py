@@ -64,10 +64,10 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
 
 def sections_for(person: Person) -> Iterator[list[ShownLink]]:
     """Yield the sections with the links that a person may open."""
-    kept = filters.carried(request.args.to_dict())
+    carried = filters.carried(request.args.to_dict())
     for section in SECTIONS:
         links = [
-            _shown(link, kept)
+            _shown(link, carried)
             for link in section
             if may_open(current_app, f"dashboard.{link.endpoint}", person)
         ]
@@ -75,13 +75,13 @@ def sections_for(person: Person) -> Iterator[list[ShownLink]]:
             yield links
 
 
-def _shown(link: Link, kept: Mapping[str, str]) -> ShownLink:
+def _shown(link: Link, carried: Mapping[str, str]) -> ShownLink:
     path = url_for(f"dashboard.{link.endpoint}")
     is_below = path != "/" and request.path.startswith(f"{path}/")
     return ShownLink(
         text=link.text,
         keys=link.keys,
-        url=filters.url(path, kept if link.keeps_filters else {}),
+        url=filters.url(path, carried if link.keeps_filters else {}),
         is_here=request.path == path or is_below,
     )
 

@@ -1,6 +1,6 @@
 """Pickers: the engagements, campaigns, people and scorecards that filters offer by name."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -12,26 +12,24 @@ from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements.service import ENGAGEMENTS
 from app.scorecards import service as scorecards
 
-_NAMED = {table.field: table for table in (ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS, EXECUTIVES)}
-_SCORECARD = "scorecardId"
+_NAMED = (ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS, EXECUTIVES)
 # Longer lists are filtered from a leaderboard or by words.
 _MOST = 300
 
 
 def options_of(session: Session, query: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return ids and names for each picker; what a query has chosen is always among them."""
+    """Return ids and names for each picker; the ids that a query names are always among them."""
     options = {
-        name: _offered(session, table, [query[name]] if name in query else [])
-        for name, table in _NAMED.items()
+        table.field: _offered(session, table, [query[table.field]] if table.field in query else [])
+        for table in _NAMED
     }
-    page = scorecards.list_page(session, PageRequest(page_size=_MOST, sort="name"))
-    options[_SCORECARD] = {row["id"]: row["name"] for row in page.items}
+    options["scorecardId"] = {row["id"]: row["name"] for row in _scorecards(session)}
     return options
 
 
-def campaign_names(session: Session, chosen: Collection[str]) -> dict[str, str]:
-    """Return ids and names of the campaigns to choose from; those chosen are always among them."""
-    return _offered(session, CAMPAIGNS, chosen)
+def campaign_names(session: Session, ids: Collection[str]) -> dict[str, str]:
+    """Return ids and names of the campaigns to choose from; these ids are always among them."""
+    return _offered(session, CAMPAIGNS, ids)
 
 
 def pass_threshold(session: Session, scorecard_id: str | None) -> int | None:
@@ -40,10 +38,15 @@ def pass_threshold(session: Session, scorecard_id: str | None) -> int | None:
     Args:
         scorecard_id: only this scorecard; None for all.
     """
-    page = scorecards.list_page(session, PageRequest(page_size=_MOST, sort="name"))
-    thresholds = {row["pass_threshold"] for row in page.items if scorecard_id in (None, row["id"])}
+    rows = (row for row in _scorecards(session) if scorecard_id in (None, row["id"]))
+    thresholds = {row["pass_threshold"] for row in rows}
     return thresholds.pop() if len(thresholds) == 1 else None
 
 
-def _offered(session: Session, table: NamedTable[Any], chosen: Collection[str]) -> dict[str, str]:
-    return {**table.names(session, chosen), **table.choices(session, limit=_MOST)}
+def _offered(session: Session, table: NamedTable[Any], ids: Collection[str]) -> dict[str, str]:
+    return {**table.names(session, ids), **table.choices(session, limit=_MOST)}
+
+
+def _scorecards(session: Session) -> Sequence[Mapping[str, Any]]:
+    request = PageRequest(page_size=_MOST, sort="name")
+    return scorecards.list_page(session, request).items

@@ -16,8 +16,8 @@ from app.dashboard.views import filters
 from app.dashboard.views.filters import ChosenPeriod
 from app.people.gate.admission import current_person
 
-# Parameters of the frame, which no schema knows.
-_OF_THE_FRAME = frozenset({"notice"})
+# The frame reads this parameter; no schema knows it.
+_NOTICE = "notice"
 _LONGEST_DAYS = str(max(filters.DAYS))
 
 
@@ -42,6 +42,11 @@ class PageFilters:
         """Return what a loaded query asks of analytics; raises `InvalidInput`."""
         return selection_of({**loaded, "timezone": self.zone}, now=self.now)
 
+    @property
+    def period_label(self) -> str:
+        """The period in words."""
+        return self.period.label(self.zone)
+
     def moments(self) -> dict[str, str]:
         """Return the query with the moments of its period in place of days."""
         return filters.with_moments(self.texts, self.period)
@@ -52,9 +57,8 @@ class PageFilters:
 
     def all_time_query(self, **more: str) -> dict[str, str]:
         """Return a query of the list with these filters and no period."""
-        kept = filters.carried(self.texts)
-        without = {name: kept[name] for name in kept if name not in filters.PERIOD_NAMES}
-        return {**without, "days": filters.ALL_TIME, **more}
+        undated = filters.without(filters.carried(self.texts), filters.PERIOD_NAMES)
+        return {**undated, "days": filters.ALL_TIME, **more}
 
     def list_url(self, **more: str) -> str:
         """Return the address of the list with these filters and this period."""
@@ -62,16 +66,26 @@ class PageFilters:
 
 
 def filters_of_request(*, for_figures: bool = False) -> PageFilters:
-    """Read the query of this request; values given more than once become a comma list.
+    """Read the query of this request (see `request_texts`).
 
     Args:
         for_figures: figures have no open period: all time is a year.
     """
-    given = {name: ",".join(filter(None, values)) for name, values in request.args.lists()}
-    texts = {name: text for name, text in given.items() if text and name not in _OF_THE_FRAME}
+    texts = request_texts()
     if for_figures and texts.get("days") == filters.ALL_TIME:
         texts["days"] = _LONGEST_DAYS
     return filters_of(texts)
+
+
+def request_texts() -> dict[str, str]:
+    """Return the query of this request without its notice; repeated values become a comma list."""
+    joined = {name: ",".join(filter(None, values)) for name, values in request.args.lists()}
+    return {name: text for name, text in joined.items() if text and name != _NOTICE}
+
+
+def page_url(number: int) -> str:
+    """Return the address of another page of the list that this request shows."""
+    return filters.url(request.path, request_texts(), page=str(number))
 
 
 def filters_of(texts: Mapping[str, str]) -> PageFilters:

@@ -25,31 +25,33 @@ _MOST_WEBHOOKS = 100
 
 
 def situation_of(
-    session: Session, runtime: Runtime, chosen: PageFilters, summary: dict[str, Any]
+    session: Session, runtime: Runtime, page_filters: PageFilters, summary: dict[str, Any]
 ) -> Situation:
     """Collect everything that alerts look at."""
     totals = summary["totals"]
     mean_now, mean_before = mean_scores(summary)
-    auto_fails = chosen.list_query(autoFailed="true", reviewStatus="none", status="completed")
+    auto_fails = page_filters.list_query(autoFailed="true", reviewStatus="none", status="completed")
     return Situation(
-        now=chosen.now,
+        now=page_filters.now,
         auto_fails=linked_count(session, auto_fails),
-        disputes=linked_count(session, chosen.all_time_query(reviewStatus="disputed")),
-        waiting=waiting(session, chosen),
-        failed=LinkedCount(totals["failed"], chosen.list_url(status="failed")),
+        disputes=linked_count(session, page_filters.all_time_query(reviewStatus="disputed")),
+        waiting=waiting(session, page_filters),
+        failed=LinkedCount(totals["failed"], page_filters.list_url(status="failed")),
         ended_count=totals["completed"] + totals["failed"],
         mean_now=mean_now,
         mean_before=mean_before,
-        mean_href=filters.url("/trends", chosen.texts),
+        mean_href=filters.url("/trends", page_filters.texts),
         failing_parts=[part.alert for part in parts.failing(runtime)],
         webhooks=_webhooks(session) if _may("webhooks:manage") else (),
-        usage_percents=_usage_percents(session, runtime, chosen) if _may("usage:read") else {},
+        usage_percents=_usage_percents(session, runtime, page_filters)
+        if _may("usage:read")
+        else {},
     )
 
 
-def waiting(session: Session, chosen: PageFilters) -> LinkedCount:
+def waiting(session: Session, page_filters: PageFilters) -> LinkedCount:
     """Count the evaluations that wait or run, with the moment at which the oldest was opened."""
-    return linked_count(session, chosen.all_time_query(status=_OPEN))
+    return linked_count(session, page_filters.all_time_query(status=_OPEN))
 
 
 def _may(scope: str) -> bool:
@@ -64,8 +66,10 @@ def _webhooks(session: Session) -> list[WebhookState]:
     ]
 
 
-def _usage_percents(session: Session, runtime: Runtime, chosen: PageFilters) -> dict[str, float]:
-    report = usage.summary(session, period_of(chosen.now), plan_of(runtime.settings))
+def _usage_percents(
+    session: Session, runtime: Runtime, page_filters: PageFilters
+) -> dict[str, float]:
+    report = usage.summary(session, period_of(page_filters.now), plan_of(runtime.settings))
     return {
         text_of("usageMetric", metric): 100 * amounts["used"] / amounts["included"]
         for metric, amounts in report["usage"].items()

@@ -141,17 +141,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "model": "by language model",
         "human": "by a reviewer",
     },
-    "criterionFailure": {
-        "low_confidence": "The judge was not sure",
-        "invalid_output": "The judge gave an unusable answer",
-        "insufficient_content": "Too little was said to judge this",
-        "engine_error": "The judge failed",
-    },
-    "engine": {
-        "rules": "Rules",
-        "model": "Language model",
-        "hybrid": "Rules and language model",
-    },
     "audioStatus": {
         "pending_upload": "Waiting for the file",
         "uploaded": "Uploaded",
@@ -194,21 +183,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "failed": "Failed",
         "canceled": "Missed",
     },
-    "stage": {
-        "upload": "Upload",
-        "decode": "Reading the sound",
-        "transcribe": "Transcribing",
-        "redact": "Masking",
-        "evaluate": "Judging",
-        "notify": "Notifying",
-    },
-    "stageStatus": {
-        "pending": "Waiting",
-        "running": "Running",
-        "done": "Done",
-        "failed": "Failed",
-        "skipped": "Skipped",
-    },
     "dataset": {
         "evaluations": "Evaluations",
         "criteria": "Criteria",
@@ -250,7 +224,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "required": "Never: every request is signed",
         "optional": "Accepted everywhere but for keys",
     },
-    "executiveKind": {"human": "Person", "bot": "Bot"},
     "metric": {
         "score": "Score",
         "passRate": "Passed",

@@ -99,11 +99,10 @@ def entries_before(
     session: Session, entry_id: str | None, *, limit: int, **filters: Any
 ) -> Sequence[AuditEntry]:
     """Return the next entries of the whole list, the newest first, after the one with this id."""
-    wanted = conditions(_FILTERS, filters)
+    statement = select(AuditEntry).where(*conditions(_FILTERS, filters))
     if entry_id is not None:
-        wanted.append(AuditEntry.id < entry_id)
-    statement = select(AuditEntry).where(*wanted).order_by(AuditEntry.id.desc()).limit(limit)
-    return session.scalars(statement).all()
+        statement = statement.where(AuditEntry.id < entry_id)
+    return session.scalars(statement.order_by(AuditEntry.id.desc()).limit(limit)).all()
 
 
 def users_who(session: Session, action: Action, object_id: str) -> list[str]:

@@ -32,7 +32,7 @@ def create(name: str, role: str, display_name: str) -> None:
     """Create a user and print a one-time password. It is not shown again."""
     password = passwords.new_one_time_password()
     password_hash = passwords.hash_password(password)
-    with _writing() as session:
+    with errors_as_messages(), current_runtime().db.writing() as session:
         user = service.create(
             session, name=name, role=role, display_name=display_name, password_hash=password_hash
         )
@@ -56,10 +56,8 @@ def reset(name: str) -> None:
     """Print a new one-time password for NAME and end the sessions of that user."""
     password = passwords.new_one_time_password()
     password_hash = passwords.hash_password(password)
-    with _writing() as session:
-        user = _user(session, name)
+    with _changed(name, Action.PASSWORD_RESET) as (session, user):
         service.reset_password(session, user, password_hash)
-        audit.record(session, COMMAND_LINE, Action.PASSWORD_RESET, user.id)
     _print_password(user, password)
 
 
@@ -68,10 +66,8 @@ def reset(name: str) -> None:
 @click.argument("role", type=_ROLE)
 def role(name: str, role: str) -> None:
     """Give NAME another role, from the next request on."""
-    with _writing() as session:
-        user = _user(session, name)
+    with _changed(name, Action.ROLE_CHANGED) as (session, user):
         service.change_role(session, user, role)
-        audit.record(session, COMMAND_LINE, Action.ROLE_CHANGED, user.id)
     click.echo(f"{user.name} is {role} now.")
 
 
@@ -79,10 +75,8 @@ def role(name: str, role: str) -> None:
 @click.argument("name")
 def disable(name: str) -> None:
     """Disable the account of NAME and end its sessions."""
-    with _writing() as session:
-        user = _user(session, name)
+    with _changed(name, Action.USER_DISABLED) as (session, user):
         service.disable(session, user)
-        audit.record(session, COMMAND_LINE, Action.USER_DISABLED, user.id)
     click.echo(f"{user.name} is disabled.")
 
 
@@ -90,10 +84,8 @@ def disable(name: str) -> None:
 @click.argument("name")
 def enable(name: str) -> None:
     """Enable a disabled account again."""
-    with _writing() as session:
-        user = _user(session, name)
+    with _changed(name, Action.USER_ENABLED) as (_, user):
         service.enable(user)
-        audit.record(session, COMMAND_LINE, Action.USER_ENABLED, user.id)
     click.echo(f"{user.name} is enabled.")
 
 
@@ -101,24 +93,20 @@ def enable(name: str) -> None:
 @click.argument("name")
 def sign_out(name: str) -> None:
     """End every session of NAME."""
-    with _writing() as session:
-        user = _user(session, name)
+    with _changed(name, Action.SESSION_ENDED) as (session, user):
         ended = sessions.end_all(session, user.id)
-        audit.record(session, COMMAND_LINE, Action.SESSION_ENDED, user.id)
     click.echo(f"Sessions of {user.name} that were ended: {ended}.")
 
 
 @contextmanager
-def _writing() -> Iterator[Session]:
+def _changed(name: str, action: Action) -> Iterator[tuple[Session, User]]:
+    """Open a transaction that changes a user; the audit trail records it in the same one."""
     with errors_as_messages(), current_runtime().db.writing() as session:
-        yield session
-
-
-def _user(session: Session, name: str) -> User:
-    user = service.find_by_name(session, name)
-    if user is None:
-        raise NotFound(f"There is no user {name}; `{COMMAND} users list` lists them.")
-    return user
+        user = service.find_by_name(session, name)
+        if user is None:
+            raise NotFound(f"There is no user {name}; `{COMMAND} users list` lists them.")
+        yield session, user
+        audit.record(session, COMMAND_LINE, action, user.id)
 
 
 def _print_password(user: User, password: str) -> None:

@@ -47,8 +47,15 @@ _LOOK_ALIKES = str.maketrans("@483!10$57+", "aabeiiosstt")
 
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password as a PHC string."""
+    hasher = Argon2id(
+        salt=os.urandom(16),
+        length=32,
+        iterations=_PASSES,
+        lanes=_LANES,
+        memory_cost=_MEMORY_KIB,
+    )
     with _SLOTS:
-        return _hasher(os.urandom(16)).derive_phc_encoded(password.encode())
+        return hasher.derive_phc_encoded(password.encode())
 
 
 def verify_password(password: str, phc: str | None) -> bool:
@@ -95,7 +102,3 @@ def _is_repeated_word(letters: str) -> bool:
         if letters == letters[:size] * (len(letters) // size)
     )
     return unit in _COMMON_WORDS or len(unit) == 1
-
-
-def _hasher(salt: bytes) -> Argon2id:
-    return Argon2id(salt=salt, length=32, iterations=_PASSES, lanes=_LANES, memory_cost=_MEMORY_KIB)

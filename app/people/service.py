@@ -61,7 +61,11 @@ def create(
 
 def find_by_name(session: Session, name: str) -> User | None:
     """Return the user of a name, written in any case."""
-    return session.scalar(select(User).where(User.name == folded(name)))
+    known = folded(name)
+    # PostgreSQL refuses to look for NUL, which no name contains.
+    if not known.isprintable():
+        return None
+    return session.scalar(select(User).where(User.name == known))
 
 
 def find_active(session: Session, name: str) -> User | None:

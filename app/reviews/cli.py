@@ -113,13 +113,13 @@ def rollback(engagement: str) -> None:
 
 def _labelled(session: Session, engagement_id: str, file: Path | None) -> Labelled:
     if file is None:
-        given = labels.from_reviews(session, engagement_id)
+        own_labels = labels.from_reviews(session, engagement_id)
     else:
         try:
-            given = labels.from_file(file.read_text("utf-8"))
+            own_labels = labels.from_file(file.read_text("utf-8"))
         except ValueError as error:
             raise click.ClickException(f"{file}: {error}") from error
-    return labels.labelled(session, given, engagement_id)
+    return labels.labelled(session, own_labels, engagement_id)
 
 
 def _print_labels(labelled: Labelled) -> None:

@@ -85,10 +85,10 @@ def labelled(session: Session, labels: Iterable[Label], engagement_id: str) -> L
 
     Only judgements of one engine are used: the one that most labels are about.
     """
-    given: dict[str, list[float]] = {}
+    scores_by_key: dict[str, list[float]] = {}
     for label in labels:
-        given.setdefault(label.key, []).append(label.score)
-    judgements = list(_judgements(session, list(given), engagement_id))
+        scores_by_key.setdefault(label.key, []).append(label.score)
+    judgements = list(_judgements(session, list(scores_by_key), engagement_id))
     engines = Counter(json.dumps(row.engine, sort_keys=True) for row in judgements)
     [(engine, _)] = engines.most_common(1) or [("{}", 0)]
     own = [row for row in judgements if json.dumps(row.engine, sort_keys=True) == engine]
@@ -97,11 +97,13 @@ def labelled(session: Session, labels: Iterable[Label], engagement_id: str) -> L
         samples=[
             Sample(row.signals, math.fsum(scores) / len(scores))
             for row in read
-            for scores in [[*given.get(row.id, ()), *given.get(row.external_id, ())]]
+            for scores in [
+                [*scores_by_key.get(row.id, ()), *scores_by_key.get(row.external_id, ())]
+            ]
         ],
         engine=json.loads(engine),
         unknown=len(
-            given.keys() - {row.id for row in judgements} - {row.external_id for row in judgements}
+            scores_by_key.keys() - {key for row in judgements for key in (row.id, row.external_id)}
         ),
         unread=len(own) - len(read),
         of_other_engines=len(judgements) - len(own),
@@ -112,7 +114,7 @@ def _judgements(session: Session, keys: Sequence[str], engagement_id: str) -> It
     columns = (Evaluation.id, Evaluation.external_id, Evaluation.engine, EvaluationResult.signals)
     seen = set()
     for start in range(0, len(keys), _BATCH):
-        some = keys[start : start + _BATCH]
+        batch = keys[start : start + _BATCH]
         rows = session.execute(
             select(*columns)
             .join(EvaluationResult, EvaluationResult.evaluation_id == Evaluation.id)
@@ -120,7 +122,7 @@ def _judgements(session: Session, keys: Sequence[str], engagement_id: str) -> It
                 Evaluation.engagement_id == engagement_id,
                 Evaluation.is_current.is_not(False),
                 Evaluation.status == Status.COMPLETED,
-                Evaluation.id.in_(some) | Evaluation.external_id.in_(some),
+                Evaluation.id.in_(batch) | Evaluation.external_id.in_(batch),
             )
             .order_by(Evaluation.id)
         )

@@ -59,11 +59,9 @@ def latest_ratings(
         key = (row.evaluation_id, row.rater)
         latest = by_rater.setdefault(key, LatestRatings(*key, judged=row.judged))
         latest.ratings.update(row.ratings)
-        latest.score = _given_or(row.rated_score, latest.score)
-        latest.resolution = _given_or(row.resolution, latest.resolution)
-        latest.satisfaction = _given_or(row.satisfaction, latest.satisfaction)
+        if row.rated_score is not None:
+            latest.score = row.rated_score
+        if row.satisfaction is not None:
+            latest.satisfaction = row.satisfaction
+        latest.resolution = row.resolution or latest.resolution
     return list(by_rater.values())
-
-
-def _given_or(given: Any, before: Any) -> Any:
-    return before if given is None else given

@@ -10,7 +10,7 @@ from app.reviews.ratings import Rating
 
 def rating_pairs(
     document: Mapping[str, Any],
-    given: Mapping[str, Rating],
+    ratings: Mapping[str, Rating],
     scored: Rescored | None,
     *,
     scorecard: Scorecard,
@@ -20,8 +20,8 @@ def rating_pairs(
 
     Args:
         document: the results before this review.
-        scored: the results with the given ratings, if any were given.
-        confirms_others: whether the reviewer agrees with every criterion that is not in `given`.
+        scored: the results with these ratings, None without any.
+        confirms_others: whether the reviewer agrees with every criterion that is not in `ratings`.
     """
     after = {
         criterion["key"]: criterion
@@ -30,7 +30,7 @@ def rating_pairs(
     pairs = {}
     for before in document["criteria"]:
         key = before["key"]
-        if not confirms_others and key not in given:
+        if not confirms_others and key not in ratings:
             continue
         engine = before["original"] or before
         pairs[key] = {
@@ -45,13 +45,13 @@ def rating_pairs(
 
 def rated_score(
     document: Mapping[str, Any],
-    given: int | None,
+    own_score: int | None,
     pairs: Mapping[str, Any],
     scored: Rescored | None,
 ) -> float | None:
-    """Return the reviewer's overall score: as given, or computed if every criterion was rated."""
-    if given is not None:
-        return given
+    """Return the reviewer's overall score: their own, or computed if every criterion was rated."""
+    if own_score is not None:
+        return own_score
     results = scored.results if scored else document
     applicable = {criterion["key"] for criterion in results["criteria"] if criterion["applicable"]}
     if not applicable or not pairs.keys() >= applicable:

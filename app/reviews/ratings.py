@@ -34,7 +34,7 @@ class Rating:
 
 
 def ratings_of(
-    given: Sequence[Mapping[str, Any]],
+    criteria: Sequence[Mapping[str, Any]],
     *,
     scorecard: Scorecard,
     segments: Mapping[str, Segment],
@@ -43,7 +43,7 @@ def ratings_of(
     """Check the ratings of a request.
 
     Args:
-        given: the items of `criteria` in the request.
+        criteria: the items of `criteria` in the request.
         segments: segments of the transcript by id, in which quotes are looked up.
         reason: that of the review as a whole, for ratings without a reason.
 
@@ -53,7 +53,7 @@ def ratings_of(
     """
     known = {criterion.key: criterion for criterion in scorecard.criteria}
     ratings: dict[str, Rating] = {}
-    for index, rating in enumerate(given):
+    for index, rating in enumerate(criteria):
         place, key = f"criteria[{index}]", rating["key"]
         if key not in known:
             raise _invalid(f"{place}.key", "The scorecard has no such criterion.")
@@ -81,10 +81,10 @@ def ratings_of(
 
 
 def _answer(
-    given: Mapping[str, Any], criterion: Criterion, place: str
+    rating: Mapping[str, Any], criterion: Criterion, place: str
 ) -> tuple[str | int | float | None, float | None]:
-    answer, score = given.get("answer"), given.get("normalized_score")
-    if not given["applicable"]:
+    answer, score = rating.get("answer"), rating.get("normalized_score")
+    if not rating["applicable"]:
         if answer is not None or score is not None:
             raise _invalid(
                 f"{place}.applicable",
@@ -108,19 +108,19 @@ def _answer(
     )
 
 
-def _evidence(given: Mapping[str, Any], segments: Mapping[str, Segment], place: str) -> Evidence:
-    segment = segments.get(given["segment_id"])
+def _evidence(item: Mapping[str, Any], segments: Mapping[str, Segment], place: str) -> Evidence:
+    segment = segments.get(item["segment_id"])
     if segment is None:
         raise _invalid(f"{place}.segmentId", "The transcript has no such segment.")
-    quote = given["quote"]
-    start = given.get("char_start")
+    quote = item["quote"]
+    start = item.get("char_start")
     if start is None:
         start = segment.text.find(quote)
     if start < 0 or segment.text[start : start + len(quote)] != quote:
         raise _invalid(
             f"{place}.quote", "The quote must occur in the segment, character for character."
         )
-    return evidence_at(segment, start, start + len(quote), given["polarity"])
+    return evidence_at(segment, start, start + len(quote), item["polarity"])
 
 
 def _invalid(field: str, message: str, *, code: str = "FORMAT") -> InvalidInput:

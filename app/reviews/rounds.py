@@ -20,10 +20,10 @@ _BLIND_ACTIONS = (ReviewAction.REQUEST, ReviewAction.START, ReviewAction.COMMENT
 
 def ratings_in(session: Session, row: CalibrationRound) -> list[LatestRatings]:
     """Return what the people of a round have rated since it was created."""
-    return latest_ratings(session, [given_in(row)])
+    return latest_ratings(session, [reviews_in(row)])
 
 
-def given_in(row: CalibrationRound) -> ColumnElement[bool]:
+def reviews_in(row: CalibrationRound) -> ColumnElement[bool]:
     """Match the reviews that the people of a round have given in it."""
     return and_(
         Review.evaluation_id.in_(row.evaluation_ids),
@@ -49,10 +49,10 @@ def open_rounds(session: Session, evaluation_id: str | None = None) -> list[Cali
 
 def sealed_reviews(session: Session, evaluation_id: str) -> Sequence[str]:
     """Return the ids of the sealed reviews of an evaluation."""
-    given = [given_in(row) for row in open_rounds(session, evaluation_id)]
-    if not given:
+    matches = [reviews_in(row) for row in open_rounds(session, evaluation_id)]
+    if not matches:
         return ()
-    sealed = select(Review.id).where(Review.evaluation_id == evaluation_id, or_(*given))
+    sealed = select(Review.id).where(Review.evaluation_id == evaluation_id, or_(*matches))
     return session.scalars(sealed).all()
 
 

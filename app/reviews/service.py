@@ -32,7 +32,7 @@ _PREVIEWED = ("score", "rawScore", "complianceScore", "coverage", "band", "passe
 
 
 def add(
-    session: Session, evaluation_id: str, given: Mapping[str, Any], *, created_by: str
+    session: Session, evaluation_id: str, body: Mapping[str, Any], *, created_by: str
 ) -> dict[str, Any]:
     """Add a review to the current revision of an evaluation and apply it.
 
@@ -40,7 +40,7 @@ def add(
     engine's answers stay readable, no event is published, and a later override replaces this one.
 
     Args:
-        given: the fields of `schemas.ReviewCreate`.
+        body: the fields of `schemas.ReviewCreate`.
         created_by: id of the API key.
 
     Raises:
@@ -51,14 +51,14 @@ def add(
         InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
     """
     evaluation, result = amending.find_reviewable(session, evaluation_id, for_update=True)
-    _check_count(len(result.document["reviews"]), given.get("reviews_seen"))
-    action = ReviewAction(given["action"])
+    _check_count(len(result.document["reviews"]), body.get("reviews_seen"))
+    action = ReviewAction(body["action"])
     before = ReviewStatus(evaluation.review_status)
     after = status_after(action, before)
-    rater = (given.get("reviewer_ref") or given["reviewer"]).casefold()
+    rater = (body.get("reviewer_ref") or body["reviewer"]).casefold()
     rounds.require_blind(session, evaluation_id, rater, action)
     scorecard = _scorecard(session, evaluation)
-    ratings, scored = _rated(session, evaluation, result, given, scorecard)
+    ratings, scored = _rated(session, evaluation, result, body, scorecard)
     # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
     pairs = (
         {}
@@ -68,33 +68,33 @@ def add(
             {rating.key: rating for rating in ratings},
             scored,
             scorecard=scorecard,
-            confirms_others=action is ReviewAction.CONFIRM or given["confirms_others"],
+            confirms_others=action is ReviewAction.CONFIRM or body["confirms_others"],
         )
     )
     score_before = evaluation.score or 0
     judged = amending.judged_document(result)
     if action in _OVERRIDING:
-        _override(session, evaluation, result, given, scored)
+        _override(session, evaluation, result, body, scored)
     review = Review(
         id=new_id("rev"),
         evaluation_id=evaluation.id,
         revision=evaluation.revision,
         action=action,
-        reviewer=given["reviewer"],
-        reviewer_ref=given.get("reviewer_ref"),
+        reviewer=body["reviewer"],
+        reviewer_ref=body.get("reviewer_ref"),
         rater=rater,
-        reason=given.get("reason"),
+        reason=body.get("reason"),
         criteria=[rating.as_json() for rating in ratings],
-        confirms_others=given["confirms_others"],
-        score=given.get("score"),
-        resolution=given.get("resolution"),
-        satisfaction=given.get("satisfaction"),
+        confirms_others=body["confirms_others"],
+        score=body.get("score"),
+        resolution=body.get("resolution"),
+        satisfaction=body.get("satisfaction"),
         status_before=before,
         status_after=after,
         score_before=score_before,
         score_after=evaluation.score or 0,
         ratings=pairs,
-        rated_score=rating_pairs.rated_score(result.document, given.get("score"), pairs, scored),
+        rated_score=rating_pairs.rated_score(result.document, body.get("score"), pairs, scored),
         judged={
             "score": judged["score"],
             "resolution": judged["resolution"]["status"],
@@ -184,17 +184,17 @@ def _rated(
     session: Session,
     evaluation: Evaluation,
     result: EvaluationResult,
-    given: Mapping[str, Any],
+    body: Mapping[str, Any],
     scorecard: Scorecard,
 ) -> tuple[list[Rating], Rescored | None]:
     """Return the ratings and the results that follow from them."""
-    criteria: Sequence[Mapping[str, Any]] = given.get("criteria", ())
+    criteria: Sequence[Mapping[str, Any]] = body.get("criteria", ())
     if not criteria:
         return [], None
     has_quotes = any(rating.get("evidence") for rating in criteria)
     segments = _segments(session, evaluation) if has_quotes else {}
     ratings = ratings_of(
-        criteria, scorecard=scorecard, segments=segments, reason=given.get("reason")
+        criteria, scorecard=scorecard, segments=segments, reason=body.get("reason")
     )
     answers = {rating.key: rating.answer for rating in ratings}
     try:
@@ -207,14 +207,14 @@ def _override(
     session: Session,
     evaluation: Evaluation,
     result: EvaluationResult,
-    given: Mapping[str, Any],
+    body: Mapping[str, Any],
     scored: Rescored | None,
 ) -> None:
     document = scored.results if scored else result.document
     failed = scored.failed_criteria if scored else evaluation.failed_criteria
-    if given.get("resolution"):
-        explanation = f"{given['reviewer']}: {given['reason']}"
-        status = {"status": given["resolution"], "explanation": explanation}
+    if body.get("resolution"):
+        explanation = f"{body['reviewer']}: {body['reason']}"
+        status = {"status": body["resolution"], "explanation": explanation}
         document = {**document, "resolution": {**document["resolution"], **status}}
     amending.amend(session, evaluation, result, document=document, failed_criteria=failed)
 

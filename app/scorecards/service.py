@@ -41,7 +41,6 @@ class ResolvedScorecard:
     scorecard: Scorecard
 
 
-@cache
 def current_default(channel: str) -> ResolvedScorecard:
     """Return the default scorecard of a channel."""
     return _default(channel, defaults.CURRENT)
@@ -128,10 +127,10 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     current = _LISTED.where(ScorecardVersion.version == StoredScorecard.version)
     records = [_default_record(scorecard_id, defaults.CURRENT) for scorecard_id in defaults.IDS]
     records += [dict(row) for row in session.execute(current).mappings()]
-    wanted = [record for record in records if channel in (None, record["channel"])]
+    records = [record for record in records if channel in (None, record["channel"])]
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
-    wanted.sort(key=lambda record: (record[name], record["id"]), reverse=descending)
-    return cut_page(wanted, request)
+    records.sort(key=lambda record: (record[name], record["id"]), reverse=descending)
+    return cut_page(records, request)
 
 
 def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> Page[Any]:
@@ -169,8 +168,8 @@ def _current_version(session: Session, scorecard_id: str) -> int | None:
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
         return defaults.CURRENT
-    wanted = select(StoredScorecard.version).where(StoredScorecard.id == scorecard_id)
-    return session.scalar(wanted)
+    current = select(StoredScorecard.version).where(StoredScorecard.id == scorecard_id)
+    return session.scalar(current)
 
 
 def _resolved(document: Mapping[str, Any]) -> ResolvedScorecard:

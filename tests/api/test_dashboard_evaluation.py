@@ -133,6 +133,20 @@ def test_a_refused_review_says_why_and_keeps_what_was_typed(
     assert viewer.post(f"/evaluations/{chat}/reviews", form).status_code == 403
 
 
+def test_digits_that_are_no_number_are_refused_like_other_texts(visit: Any, chat: str) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get(f"/evaluations/{chat}")
+    form = {"action": "override", "reason": "Typed.", "answer.opening.greeting": "answer:no"}
+    for field in (
+        {"answer.opening.greeting": f"answer:{'9' * 5_000}"},
+        {"quote.opening.greeting": "seg_0001:\N{SUPERSCRIPT TWO}:never said"},
+    ):
+        refused = reviewer.post(f"/evaluations/{chat}/reviews", {**form, **field})
+        assert refused.status_code == 422
+    seen = {"reviewsSeen": "\N{SUPERSCRIPT TWO}"}
+    assert reviewer.post(f"/evaluations/{chat}/reviews", {**form, **seen}).status_code == 303
+
+
 def test_a_second_opinion_is_given_without_seeing_the_first(
     client: Caller, visit: Any, chat: str
 ) -> None:

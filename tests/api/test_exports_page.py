@@ -66,6 +66,7 @@ def test_a_deleted_file_has_no_link(runtime: Runtime, visit: Callable[[str], Vis
     ("form", "message"),
     [
         ({"minScore": "abc"}, "minScore"),
+        ({"minScore": "9" * 5_000}, "minScore"),
         ({"from": "2026-11-02", "to": "2026-11-01"}, "to must be later than from."),
         ({"columns": "id, shoe size"}, "columns must be among"),
         ({"dataset": "usage"}, "Your role may not do this."),

@@ -11,7 +11,6 @@ from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, Grou
 from app.api_keys.models import SignaturePolicy
 from app.audio_files import enums as audio
 from app.dashboard.words import UNKNOWN, WORDS, text_of
-from app.directory.enums import ExecutiveKind
 from app.evaluations import enums
 from app.evaluations.schemas import results
 from app.evaluations.schemas.trials import TRIAL_STATUSES
@@ -47,15 +46,10 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("criticality", choices(results.CriterionSchema, "criticality")),
         ("errorClass", choices(results.CriterionSchema, "error_class")),
         ("judgedBy", choices(results.CriterionSchema, "judged_by")),
-        ("criterionFailure", choices(results.CriterionSchema, "failure")),
-        ("engine", choices(results.EngineSchema, "kind")),
         ("audioStatus", audio.AudioStatus),
         ("deliveryStatus", DeliveryState),
-        ("stage", audio.Stage),
-        ("stageStatus", audio.StageStatus),
         ("outcome", OUTCOMES),
         ("signaturePolicy", SignaturePolicy),
-        ("executiveKind", ExecutiveKind),
         ("dataset", Dataset),
         ("exportFormat", Format),
         ("exportStatus", ExportStatus),

@@ -23,7 +23,7 @@ from app.analytics.agreement.rating_statistics import (
 from app.analytics.engine.selection import Selection, completed_evaluations
 from app.evaluations.enums import RESOLUTIONS
 from app.reviews.latest_ratings import LatestRatings, latest_ratings
-from app.reviews.rounds import given_in, open_rounds
+from app.reviews.rounds import open_rounds, reviews_in
 
 # Scores at most this far apart count as close.
 CLOSE = 5
@@ -40,7 +40,7 @@ def show(session: Session, selection: Selection) -> dict[str, Any]:
     of one do not count as several conversations. A statistic of fewer than 20 pairs is None.
     Ratings of open calibration rounds do not count yet.
     """
-    sealed = [not_(given_in(row)) for row in open_rounds(session)]
+    sealed = [not_(reviews_in(row)) for row in open_rounds(session)]
     ratings = latest_ratings(session, [*completed_evaluations(selection), *sealed])
     return {"period": selection.period.shown(), **compare(ratings)}
 

@@ -41,7 +41,7 @@ def histogram(
 ) -> Histogram | None:
     """Lay out the bars of score classes from 0 to 100; None where all are empty."""
     frame = frame or Frame()
-    most = max((each.count for each in classes), default=0)
+    most = max((score_class.count for score_class in classes), default=0)
     if not most:
         return None
     ticks = [tick for tick in round_ticks(0, most) if tick == int(tick)]
@@ -50,9 +50,7 @@ def histogram(
         ChartBar(
             x=round(x(score_class.low) + _GAP / 2, 1),
             y=y(score_class.count),
-            width=round(x(score_class.high + 1) - x(score_class.low) - _GAP, 1)
-            if score_class.high < 100
-            else round(x(100) - x(score_class.low) - _GAP, 1),
+            width=round(x(min(100, score_class.high + 1)) - x(score_class.low) - _GAP, 1),
             height=round(frame.plot_bottom - y(score_class.count), 1),
             title=f"Score {score_class.label}: {score_class.count}",
             href=score_class.href,
@@ -70,7 +68,10 @@ def histogram(
         pass_line=pass_line,
         table=DataTable(
             ("Score", "Evaluations"),
-            tuple((Cell(each.label), Cell(str(each.count), each.href)) for each in classes),
+            tuple(
+                (Cell(score_class.label), Cell(str(score_class.count), score_class.href))
+                for score_class in classes
+            ),
         ),
     )
 

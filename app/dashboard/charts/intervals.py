@@ -21,6 +21,11 @@ class MeanEstimate:
     count: int
     href: str | None = None
 
+    @property
+    def range_text(self) -> str:
+        """The interval in words."""
+        return f"{self.low:.1f} to {self.high:.1f}"
+
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
@@ -63,7 +68,7 @@ def interval_chart(estimates: Sequence[MeanEstimate]) -> IntervalChart | None:
             x=x(estimate.mean),
             x_low=x(estimate.low),
             x_high=x(estimate.high),
-            title=f"{estimate.name}: {_range(estimate)} (n {estimate.count})",
+            title=f"{estimate.name}: {estimate.mean:.1f}, {estimate.range_text} (n {estimate.count})",
             href=estimate.href,
         )
         for index, estimate in enumerate(estimates)
@@ -74,14 +79,10 @@ def interval_chart(estimates: Sequence[MeanEstimate]) -> IntervalChart | None:
             (
                 Cell(estimate.name),
                 Cell(f"{estimate.mean:.1f}"),
-                Cell(f"{estimate.low:.1f} to {estimate.high:.1f}"),
+                Cell(estimate.range_text),
                 Cell(str(estimate.count), estimate.href),
             )
             for estimate in estimates
         ),
     )
     return IntervalChart(frame, rows, tuple(Tick(x(tick), f"{tick:g}") for tick in ticks), table)
-
-
-def _range(estimate: MeanEstimate) -> str:
-    return f"{estimate.mean:.1f}, {estimate.low:.1f} to {estimate.high:.1f}"

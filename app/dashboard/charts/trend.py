@@ -1,4 +1,4 @@
-"""TrendLine charts over time: lines of up to ten groups, or one line over bars of its counts."""
+"""Trend charts over time: lines of up to ten groups, or one line over bars of its counts."""
 
 import math
 from collections.abc import Callable, Sequence

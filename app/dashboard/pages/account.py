@@ -11,6 +11,7 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.navigation import own_path
 from app.dashboard.notices import redirect_to, redirect_with
+from app.dashboard.pages.audited import audited
 from app.people import audit, limits, passwords, service, sessions
 from app.people.audit import Action
 from app.people.gate.admission import current_actor, current_address, current_person
@@ -98,9 +99,8 @@ def change_password() -> Response | tuple[str, int]:
 @require_scope(OWN_ACCOUNT)
 def end_session(session_id: str) -> Response:
     """End another session of the person."""
-    with current_runtime().db.writing() as session:
+    with audited(Action.SESSION_ENDED, session_id) as session:
         sessions.end(session, session_id, user_id=current_person().user_id)
-        audit.record(session, current_actor(), Action.SESSION_ENDED, session_id)
     return redirect_with("session-ended", "account.show")
 
 
@@ -125,7 +125,6 @@ def _page(errors: dict[str, str], status: int = 200) -> tuple[str, int]:
         errors=errors,
         own_sessions=own_sessions,
         zones=_ZONES,
-        themes=THEMES,
         display_name=request.form.get("displayName", person.display_name),
         timezone=request.form.get("timezone", person.timezone),
     )

@@ -17,6 +17,7 @@ from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pickers import options_of
+from app.dashboard.views.formatting import whole_number
 from app.dashboard.views.list_filters import FIELDS
 from app.imports import request_parsing
 from app.imports import service as imports
@@ -68,8 +69,9 @@ def reserve() -> dict[str, Any]:
     """Reserve the upload of a recording; it is processed as soon as it has arrived."""
     runtime = current_runtime()
     body = {**request.form, "autoProcess": True}
-    if (size := request.form.get("sizeBytes", "")).isdecimal():
-        body["sizeBytes"] = int(size)
+    size_bytes = whole_number(request.form.get("sizeBytes", ""))
+    if size_bytes is not None:
+        body["sizeBytes"] = size_bytes
     body["channelMap"] = CHANNEL_MAPS.get(request.form.get("channels", ""), {})
     fields = forms.load(UploadCreate(), body)
     links = RecordingLinks.of(runtime, "", direct=False)

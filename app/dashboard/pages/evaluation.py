@@ -15,8 +15,8 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
 from app.dashboard.evaluation_details import EvaluationDetails
 from app.dashboard.pages import places
+from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
-from app.dashboard.pages.opened import note_opened
 from app.dashboard.queries import filters_of
 from app.dashboard.views import conversation, evaluation_page, scored, sheets
 from app.dashboard.views.evaluation_page import (
@@ -203,7 +203,7 @@ def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
     executive_id, opened = evaluation["executive_id"], evaluation["created_at"]
     if executive_id is None:
         return None
-    chosen = filters_of(
+    page_filters = filters_of(
         {
             "executiveId": executive_id,
             "from": iso_utc(opened - _TREND_PERIOD),
@@ -211,5 +211,5 @@ def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
         }
     )
     with open_facts(current_runtime()) as facts:
-        trend = score_trend(facts, chosen.selection(chosen.load(AnalyticsQuery())))
-    return score_chart(trend, chosen, SHEET_FRAME)
+        trend = score_trend(facts, page_filters.selection(page_filters.load(AnalyticsQuery())))
+    return score_chart(trend, page_filters, SHEET_FRAME)

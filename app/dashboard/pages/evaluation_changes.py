@@ -12,6 +12,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
 from app.dashboard.pages import evaluation as page
 from app.dashboard.pages import places
+from app.dashboard.pages.audited import audited
 from app.dashboard.pages.lists import review_queue
 from app.dashboard.views import review_form
 from app.evaluations import results, service
@@ -42,10 +43,9 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
         document = review_form.review_of(typed, reviewer=person.display_name, ref=person.user_id)
         if typed.get("action") == ReviewAction.ACCEPT_DISPUTE and "criteria" not in document:
             document["criteria"] = _demanded_answers(evaluation_id)
-        given = forms.load(ReviewCreate(), document)
-        with current_runtime().db.writing() as session:
-            reviews.add(session, evaluation_id, given, created_by=person.user_id)
-            audit.record(session, current_actor(), Action.REVIEWED, evaluation_id)
+        body = forms.load(ReviewCreate(), document)
+        with audited(Action.REVIEWED, evaluation_id) as session:
+            reviews.add(session, evaluation_id, body, created_by=person.user_id)
     except (InvalidInput, Conflict) as refused:
         render = page.render_blind if typed.get("blind") else page.render
         return render(evaluation_id, typed=typed, refused=refused), refused.status
@@ -66,7 +66,7 @@ def judge_again(evaluation_id: str) -> Response:
     A recording that failed is processed again from its file.
     """
     runtime = current_runtime()
-    chosen = forms.load(ReEvaluateBody(), request.form)
+    options = forms.load(ReEvaluateBody(), request.form)
     with runtime.db.writing() as session:
         former = service.find(session, evaluation_id)
         if former.source_type == SourceType.AUDIO_FILE and former.status == Status.FAILED:
@@ -79,7 +79,7 @@ def judge_again(evaluation_id: str) -> Response:
             opened = job.evaluation_id
             audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
         else:
-            opened = again.request(session, evaluation_id, **chosen).id
+            opened = again.request(session, evaluation_id, **options).id
             audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
 
@@ -98,5 +98,5 @@ def _next_of_queue(evaluation_id: str) -> Response:
     if place is None or place.next_url is None:
         return redirect(places.queue_url(), 303)
     if place.next_to_claim is not None:
-        review_queue.claim(place.next_to_claim)
+        review_queue.add_review_step(place.next_to_claim, ReviewAction.START)
     return redirect(place.next_url, 303)

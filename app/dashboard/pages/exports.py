@@ -1,9 +1,8 @@
 """Exports: requested with the filters of the list, followed, downloaded and canceled."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from flask import redirect, render_template, request, url_for
+from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
 from app.analytics.enums import ExportStatus, Format
@@ -13,11 +12,11 @@ from app.analytics.exports.request import ExportRequest, request_from_body, requ
 from app.analytics.schemas.exports import ExportCreate, ExportQuery
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
-from app.core.database.paging import Page
 from app.core.errors import Conflict, InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.audited import audited
 from app.dashboard.pickers import options_of
 from app.dashboard.views import export_form, list_filters
 from app.people import audit
@@ -73,9 +72,8 @@ def download(job_id: str) -> Response:
 @require_scope(SCOPE)
 def cancel(job_id: str) -> Response:
     """Cancel an export that is queued or running, or delete the file of one that is ready."""
-    with current_runtime().db.writing() as session:
+    with audited(Action.EXPORT_CANCELED, job_id) as session:
         service.cancel(session, job_id)
-        audit.record(session, current_actor(), Action.EXPORT_CANCELED, job_id)
     return redirect_with("export-canceled", "exports.show")
 
 
@@ -111,7 +109,8 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
         page = service.list_page(session, query["page_request"], scopes=scopes)
         exports = [downloads.show(job, _links()) for job in page.items]
         options = options_of(session, texts)
-        requesters = _requesters(session, page)
+        ids = {job.created_by for job in page.items}
+        requesters = {**api_keys.names(session, ids), **people.display_names(session, ids)}
     return render_template(
         "exports/list.html",
         exports=exports,
@@ -125,11 +124,4 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
         options=options,
         datasets=service.readable_datasets(scopes),
         formats=list(Format),
-        page_url=lambda number: url_for(".show", page=number),
     )
-
-
-def _requesters(session: Any, page: Page[Any]) -> dict[str, str]:
-    """Return the names of the people and the keys that have requested these exports."""
-    ids = {job.created_by for job in page.items}
-    return {**api_keys.names(session, ids), **people.display_names(session, ids)}

@@ -108,7 +108,7 @@ _READERS: dict[str, tuple[str, Callable[[Any, str], Work]]] = {
 def progress() -> Response:
     """Answer with the progress of some work, and whether the worker is alive."""
     runtime = current_runtime()
-    ids = _asked()
+    ids = _requested_ids()
     with runtime.db.reading() as session:
         work = {work_id: _read(session, work_id) for work_id in ids}
     return jsonify({"worker": heartbeats.is_running(runtime.db, heartbeats.WORKER), "work": work})
@@ -142,7 +142,7 @@ def lint(draft_id: str) -> Response:
     )
 
 
-def _asked() -> list[str]:
+def _requested_ids() -> list[str]:
     ids = [part for part in request.args.get("ids", "").split(",") if part]
     known = all(is_id(work_id, work_id.partition("_")[0]) for work_id in ids)
     if len(ids) > _MOST_IDS or not known:

@@ -12,6 +12,7 @@ from app.dashboard.counts import LIST_PATH
 from app.dashboard.pages import queued
 from app.dashboard.queries import filters_of
 from app.dashboard.views import filters
+from app.dashboard.views.formatting import whole_number
 from app.evaluations.enums import ReviewStatus
 from app.web.current import current_runtime
 
@@ -58,8 +59,8 @@ def is_in_queue() -> bool:
 
 def round_id() -> str | None:
     """Return the calibration round that led to the page, if one did."""
-    given = request.args.get(_ROUND, "")
-    return given if is_id(given, "round") else None
+    value = request.args.get(_ROUND, "")
+    return value if is_id(value, "round") else None
 
 
 def queue_url() -> str:
@@ -112,5 +113,4 @@ def _queue_query() -> dict[str, str]:
 
 
 def _number(name: str) -> int | None:
-    text = request.args.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() else None
+    return whole_number(request.args.get(name, ""))

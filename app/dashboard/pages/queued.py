@@ -25,22 +25,22 @@ class Queue:
     count: int
 
 
-def read(session: Any, tab: QueueTab, chosen: PageFilters) -> Queue:
+def read(session: Any, tab: QueueTab, page_filters: PageFilters) -> Queue:
     """Read a tab of the queue."""
-    page = listed(session, {**query_of(tab, chosen), "pageSize": str(_MOST)})
+    page = listed(session, {**query_of(tab, page_filters), "pageSize": str(_MOST)})
     return Queue(review_queue.in_order(tab, page.items), page.total_count)
 
 
 def read_around(
-    session: Any, chosen: PageFilters, evaluation: Mapping[str, Any]
+    session: Any, page_filters: PageFilters, evaluation: Mapping[str, Any]
 ) -> tuple[Queue, int]:
     """Read a tab with the place of an evaluation in it, counted from 0.
 
     What the person has set in review keeps its place until it is reviewed, and so does the
     evaluation itself.
     """
-    tab = tab_of(chosen.texts.get("tab", ""))
-    query = {**query_of(tab, chosen), "pageSize": str(_MOST)}
+    tab = tab_of(page_filters.texts.get("tab", ""))
+    query = {**query_of(tab, page_filters), "pageSize": str(_MOST)}
     page = listed(session, query)
     own = [evaluation]
     if query.get("reviewStatus") == ReviewStatus.NONE:
@@ -52,15 +52,15 @@ def read_around(
     return queue, places.index(evaluation["id"])
 
 
-def query_of(tab: QueueTab, chosen: PageFilters) -> dict[str, str]:
+def query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
     """Return the query of the list of evaluations that a tab shows."""
     if tab.key == MINE:
-        return chosen.all_time_query(**tab.query, reviewedBy=current_person().user_id)
+        return page_filters.all_time_query(**tab.query, reviewedBy=current_person().user_id)
     if not tab.is_dated:
-        return chosen.all_time_query(**tab.query)
-    query = chosen.list_query(**tab.query)
-    if tab.key == SAMPLE and "to" not in chosen.texts:
+        return page_filters.all_time_query(**tab.query)
+    query = page_filters.list_query(**tab.query)
+    if tab.key == SAMPLE and "to" not in page_filters.texts:
         # Only whole days, so that the sample is the same all day.
-        today = chosen.now.astimezone(chosen.zone).date()
-        query["to"] = iso_utc(datetime.combine(today, time(), chosen.zone))
+        today = page_filters.now.astimezone(page_filters.zone).date()
+        query["to"] = iso_utc(datetime.combine(today, time(), page_filters.zone))
     return query

@@ -7,6 +7,7 @@ from app.core.errors import RateLimitExceeded
 from app.dashboard.blueprint import PageBlueprint, public
 from app.dashboard.navigation import own_path
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.audited import audited
 from app.people import audit, limits, service, sessions
 from app.people.audit import Action
 from app.people.gate import cookie
@@ -77,9 +78,8 @@ def submit() -> Answer:
 def sign_out() -> Answer:
     """End the session of this browser."""
     person, runtime = current_person(), current_runtime()
-    with runtime.db.writing() as session:
+    with audited(Action.SIGNED_OUT, person.user_id) as session:
         sessions.end(session, person.session_id, user_id=person.user_id)
-        audit.record(session, current_actor(), Action.SIGNED_OUT, person.user_id)
     response = redirect_with("signed-out", "sign_in.form")
     cookie.clear(response, request, runtime.settings)
     return response
@@ -125,8 +125,8 @@ def _confirmation(*, problem: str = "", status: int = 200) -> tuple[str, int]:
 
 def _action(endpoint: str) -> str:
     """Return the address that a form is sent to; it keeps the page that was asked for."""
-    asked = request.args.get("next")
-    return url_for(f".{endpoint}", next=own_path(asked)) if asked else url_for(f".{endpoint}")
+    path = request.args.get("next")
+    return url_for(f".{endpoint}", next=own_path(path) if path else None)
 
 
 def _next() -> str:

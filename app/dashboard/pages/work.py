@@ -17,6 +17,7 @@ from app.core.errors import Conflict
 from app.core.jobs.leases import JobState
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.audited import audited
 from app.dashboard.pages.exports import request_export
 from app.dashboard.views.recording_wait import sentences_of
 from app.dashboard.words import text_of
@@ -24,9 +25,7 @@ from app.evaluations import listing as evaluations
 from app.evaluations.enums import SourceType
 from app.evaluations.judging import again, bulk, judgements
 from app.imports import service as imports
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, current_principal, require_scope
 
@@ -82,11 +81,10 @@ def show() -> str:
 def retry_recording(audio_file_id: str) -> Response:
     """Process a recording again."""
     runtime = current_runtime()
-    with runtime.db.writing() as session:
+    with audited(Action.RECORDING_RETRIED, audio_file_id) as session:
         processing.request_processing(
             session, audio_file_id, redact_by_default=runtime.settings.redaction
         )
-        audit.record(session, current_actor(), Action.RECORDING_RETRIED, audio_file_id)
     return redirect_with("tried-again", "work.show")
 
 
@@ -94,9 +92,8 @@ def retry_recording(audio_file_id: str) -> Response:
 @require_scope("evaluations:review")
 def retry_evaluation(evaluation_id: str) -> Response:
     """Judge a conversation again."""
-    with current_runtime().db.writing() as session:
+    with audited(Action.RE_EVALUATED, evaluation_id) as session:
         again.request(session, evaluation_id)
-        audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
     return redirect_with("tried-again", "work.show")
 
 
@@ -108,8 +105,8 @@ def retry_export(job_id: str) -> Response:
         job = exports.find(session, job_id)
         if job.state != JobState.FAILED:
             raise Conflict("Only a failed export can be tried again.")
-        request, file_name = exports.request_of(job), job.file_name
-    request_export(request, file_name)
+        export, file_name = exports.request_of(job), job.file_name
+    request_export(export, file_name)
     return redirect_with("tried-again", "work.show")
 
 
@@ -119,9 +116,8 @@ def retry_import(import_id: str) -> Response:
     """Continue a failed import, whose input is kept for an hour."""
     runtime = current_runtime()
     imports.require_disk_space(runtime.settings)
-    with runtime.db.writing() as session:
+    with audited(Action.IMPORT_REQUESTED, import_id) as session:
         imports.proceed(session, runtime.keyring, import_id)
-        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, import_id)
     return redirect_with("tried-again", "work.show")
 
 
@@ -129,33 +125,32 @@ def retry_import(import_id: str) -> Response:
 @require_scope("evaluations:review", policy=EXPENSIVE)
 def retry_re_evaluation(re_evaluation_id: str) -> Response:
     """Continue a failed re-evaluation."""
-    with current_runtime().db.writing() as session:
+    with audited(Action.RE_EVALUATED, re_evaluation_id) as session:
         bulk.retry(session, re_evaluation_id)
-        audit.record(session, current_actor(), Action.RE_EVALUATED, re_evaluation_id)
     return redirect_with("tried-again", "work.show")
 
 
 def _parts(session: Any, *, is_open: bool) -> Iterator[WorkPart]:
     """Yield a part for each kind of work that the person may see."""
     scopes = current_principal().scopes
-    asked = _OLDEST if is_open else _NEWEST
+    request = _OLDEST if is_open else _NEWEST
     jobs = _OPEN_JOBS if is_open else ("failed",)
     if "audio:read" in scopes:
         status = _OPEN_RECORDINGS if is_open else ("failed",)
-        yield _part(recordings.list_page(session, asked, status=status), _recording)
+        yield _part(recordings.list_page(session, request, status=status), _recording)
     if is_open:
-        yield _part(judgements.list_open(session, asked), _open_evaluation)
+        yield _part(judgements.list_open(session, request), _open_evaluation)
     else:
         failed = evaluations.list_page(
-            session, asked, status=["failed"], source_type=_WITHOUT_RECORDING
+            session, request, status=["failed"], source_type=_WITHOUT_RECORDING
         )
         yield _part(failed, _failed_evaluation)
     if "evaluations:review" in scopes:
-        yield _part(bulk.list_page(session, asked, status=jobs), _re_evaluation)
+        yield _part(bulk.list_page(session, request, status=jobs), _re_evaluation)
     if "ingest:write" in scopes:
-        yield _part(imports.list_page(session, asked, status=jobs), _import)
+        yield _part(imports.list_page(session, request, status=jobs), _import)
     if "analytics:export" in scopes:
-        yield _part(exports.list_page(session, asked, scopes=scopes, status=jobs), _export)
+        yield _part(exports.list_page(session, request, scopes=scopes, status=jobs), _export)
 
 
 def _part(page: Page[Any], row_of: Callable[[Any], WorkRow]) -> WorkPart:

@@ -10,6 +10,8 @@ from app.dashboard.views.times import duration
 
 # Waits from this length on are shown between the messages of a chat.
 _SHOWN_WAIT_S = 60
+# Words of a lower confidence are to be read with care.
+_CONFIDENT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,6 @@ class ShownTurn:
     start_ms: int | None
     end_ms: int | None
     language: str | None
-    sentiment: str | None
     runs: Sequence[TextRun]
     wait_s: int | None
     low_confidence: bool
@@ -46,9 +47,6 @@ class ShownMoment:
     start_ms: int | None
     end_ms: int | None
     segment_id: str | None
-
-
-_CONFIDENT = 0.5
 
 
 def turns_of(
@@ -72,7 +70,6 @@ def turns_of(
                 start_ms=segment["startMs"],
                 end_ms=segment["endMs"],
                 language=segment["language"],
-                sentiment=segment["sentiment"],
                 runs=text_runs(segment["text"], quotes.get(segment["id"], ())),
                 wait_s=_wait_s(segments, index),
                 low_confidence=confidence is not None and confidence < _CONFIDENT,
@@ -86,25 +83,23 @@ def moments_of(
 ) -> list[ShownMoment]:
     """Return the moments in the order of their times."""
     offsets = dict(zip((segment["id"] for segment in segments), _offsets_ms(segments), strict=True))
-    shown = []
-    for moment in moments:
-        start_ms = moment["startMs"]
-        at_ms = offsets.get(moment["segmentId"]) if start_ms is None else start_ms
-        shown.append(
-            (
-                at_ms or 0,
-                ShownMoment(
-                    kind=moment["type"],
-                    severity=moment["severity"],
-                    label=moment["label"],
-                    clock=clock(at_ms),
-                    start_ms=start_ms,
-                    end_ms=moment["endMs"],
-                    segment_id=moment["segmentId"],
-                ),
-            )
+
+    def at_ms(moment: Mapping[str, Any]) -> int | None:
+        start_ms: int | None = moment["startMs"]
+        return offsets.get(moment["segmentId"]) if start_ms is None else start_ms
+
+    return [
+        ShownMoment(
+            kind=moment["type"],
+            severity=moment["severity"],
+            label=moment["label"],
+            clock=clock(at_ms(moment)),
+            start_ms=moment["startMs"],
+            end_ms=moment["endMs"],
+            segment_id=moment["segmentId"],
         )
-    return [moment for _, moment in sorted(shown, key=lambda pair: pair[0])]
+        for moment in sorted(moments, key=lambda moment: at_ms(moment) or 0)
+    ]
 
 
 def lanes_of(transcript: Mapping[str, Any]) -> list[str]:
@@ -131,22 +126,22 @@ def _offsets_ms(segments: Sequence[Mapping[str, Any]]) -> list[int | None]:
 def _offset_ms(segment: Mapping[str, Any], first: datetime | None) -> int | None:
     if segment["startMs"] is not None:
         return int(segment["startMs"])
-    sent = _sent_at(segment)
-    if sent is None or first is None:
+    sent_at = _sent_at(segment)
+    if sent_at is None or first is None:
         return None
-    return max(0, round((sent - first).total_seconds() * 1000))
+    return max(0, round((sent_at - first).total_seconds() * 1000))
 
 
 def _wait_s(segments: Sequence[Mapping[str, Any]], index: int) -> int | None:
     if index == 0:
         return None
-    before, sent = _sent_at(segments[index - 1]), _sent_at(segments[index])
-    if before is None or sent is None:
+    before, sent_at = _sent_at(segments[index - 1]), _sent_at(segments[index])
+    if before is None or sent_at is None:
         return None
-    waited = round((sent - before).total_seconds())
-    return waited if waited >= _SHOWN_WAIT_S else None
+    wait_s = round((sent_at - before).total_seconds())
+    return wait_s if wait_s >= _SHOWN_WAIT_S else None
 
 
 def _sent_at(segment: Mapping[str, Any]) -> datetime | None:
-    sent = segment["sentAt"]
-    return datetime.fromisoformat(sent) if sent else None
+    sent_at = segment["sentAt"]
+    return datetime.fromisoformat(sent_at) if sent_at else None

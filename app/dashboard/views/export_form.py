@@ -19,7 +19,9 @@ def body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
     if columns:
         body["columns"] = columns
     filters = {
-        each.name: _value(each.control, texts[each.name]) for each in FIELDS if texts.get(each.name)
+        field.name: _value(field.control, texts[field.name])
+        for field in FIELDS
+        if texts.get(field.name)
     }
     return {
         **body,
@@ -35,7 +37,7 @@ def named_as_fields(errors: Mapping[str, str]) -> dict[str, str]:
 
 
 def _value(control: Control, text: str) -> Any:
-    if control is Control.NUMBER and re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+    if control is Control.NUMBER and re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?", text):
         return float(text) if "." in text else int(text)
     if control is Control.SELECT:
         return _FLAGS.get(text, text)

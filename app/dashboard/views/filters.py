@@ -1,6 +1,6 @@
 """Filters in the address of a page: carried from page to page, changed by links, shown as chips."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
@@ -63,6 +63,11 @@ def carried(query: Mapping[str, str]) -> dict[str, str]:
     return {name: query[name] for name in CARRIED if name in query}
 
 
+def without(query: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """Return a query without some names."""
+    return {name: text for name, text in query.items() if name not in names}
+
+
 def chosen_period(query: Mapping[str, str], zone: ZoneInfo, now: datetime) -> ChosenPeriod:
     """Return the period of a query: its `from` and `to`, or `days` up to now, 30 unless given.
 
@@ -86,8 +91,7 @@ def with_moments(query: Mapping[str, str], period: ChosenPeriod) -> dict[str, st
         for name, moment in (("from", period.start), ("to", period.end))
         if moment is not None
     }
-    kept = {name: text for name, text in query.items() if name != "days"}
-    return {**kept, **moments}
+    return {**without(query, ("days",)), **moments}
 
 
 def chips(

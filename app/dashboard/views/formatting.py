@@ -1,5 +1,6 @@
-"""Formatting of numbers and days as people read them."""
+"""Numbers and days: written as people read them, and read as people type them."""
 
+import re
 from datetime import datetime
 
 MISSING = "\N{EN DASH}"
@@ -19,6 +20,11 @@ _SYSTEMS = {
     "Windows": "Windows",
     "Linux": "Linux",
 }
+
+
+def whole_number(text: str) -> int | None:
+    """Read a whole number of at most 15 digits; None for any other text."""
+    return int(text) if re.fullmatch(r"[0-9]{1,15}", text) else None
 
 
 def number(value: float | None, places: int = 0) -> str:

@@ -1,7 +1,8 @@
 """Filters of the list of evaluations: every filter of the API with its label and its options."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from app.dashboard.views.filters import PERIOD_NAMES
@@ -43,7 +44,7 @@ class FilterField:
     name: str
     label: str
     control: Control
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def chip_text(self, text: str, names: Mapping[str, str]) -> str:
         """Write a value of the filter in words; `names` has the names of ids."""
@@ -94,5 +95,7 @@ FIELDS: tuple[FilterField, ...] = (
 def chip_texts(query: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
     """Write every filter of a query in words."""
     return {
-        each.name: each.chip_text(query[each.name], names) for each in FIELDS if each.name in query
+        field.name: field.chip_text(query[field.name], names)
+        for field in FIELDS
+        if field.name in query
     }

@@ -61,9 +61,9 @@ def text_runs(text: str, quotes: Sequence[Quote]) -> list[TextRun]:
 
 
 def play_window(
-    turn: Mapping[str, Any], start: int, end: int, *, duration_ms: int | None = None
+    turn: Mapping[str, Any] | None, start: int, end: int, *, duration_ms: int | None = None
 ) -> PlayWindow | None:
-    """Return the part of the sound around the words of a quote, or None for a written turn.
+    """Return the part of the sound around the words of a quote; None if its turn has no sound.
 
     A turn whose words have no times is played whole.
 
@@ -72,7 +72,7 @@ def play_window(
         end: the character after its last.
         duration_ms: length of the recording, beyond which no window reaches.
     """
-    if turn["startMs"] is None:
+    if turn is None or turn["startMs"] is None:
         return None
     timed = [
         word for word, at in _placed_words(turn) if at < end and at + len(word["text"]) > start
@@ -98,7 +98,7 @@ def _placed_words(turn: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
     for word in turn["words"]:
         if word["startMs"] is None or not word["text"]:
             continue
-        found = turn["text"].find(word["text"], place)
-        if found >= 0:
-            yield word, found
-            place = found + len(word["text"])
+        start = turn["text"].find(word["text"], place)
+        if start >= 0:
+            yield word, start
+            place = start + len(word["text"])

@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.dashboard.views.formatting import whole_number
 from app.dashboard.views.scored import ANSWER_PREFIX, NOT_APPLICABLE_CHOICE
 from app.evaluations.enums import ReviewAction
 
 ANSWER, REASON, QUOTE = "answer.", "reason.", "quote."
 # Fields that the form has under the names of the API.
 _TEXTS = ("action", "reason", "resolution")
+# Fields of a rating that a review may set, besides its evidence.
+_RATED = ("key", "applicable", "answer", "normalizedScore", "reason")
 
 
 def review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str, Any]:
@@ -20,8 +23,9 @@ def review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str,
         document["criteria"] = criteria
     if typed.get("confirmsOthers"):
         document["confirmsOthers"] = True
-    if typed.get("reviewsSeen", "").isdigit():
-        document["reviewsSeen"] = int(typed["reviewsSeen"])
+    reviews_seen = whole_number(typed.get("reviewsSeen", ""))
+    if reviews_seen is not None:
+        document["reviewsSeen"] = reviews_seen
     return document
 
 
@@ -37,25 +41,24 @@ def demanded_answers(reviews: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def _demanded(rating: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("key", "applicable", "answer", "normalizedScore", "reason")
     evidence = [
         {name: quoted[name] for name in ("segmentId", "charStart", "quote", "polarity")}
         for quoted in rating["evidence"]
     ]
-    document = {name: rating[name] for name in kept if rating[name] is not None}
-    return {**document, "evidence": evidence}
+    values = {name: rating[name] for name in _RATED if rating[name] is not None}
+    return {**values, "evidence": evidence}
 
 
 def _ratings(typed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for name, chosen in typed.items():
-        if not name.startswith(ANSWER) or not chosen:
+    for name, choice in typed.items():
+        if not name.startswith(ANSWER) or not choice:
             continue
         key = name.removeprefix(ANSWER)
         rating: dict[str, Any] = {"key": key}
-        if chosen == NOT_APPLICABLE_CHOICE:
+        if choice == NOT_APPLICABLE_CHOICE:
             rating["applicable"] = False
         else:
-            rating["answer"] = _answer(chosen.removeprefix(ANSWER_PREFIX))
+            rating["answer"] = _answer(choice.removeprefix(ANSWER_PREFIX))
         if reason := typed.get(REASON + key, "").strip():
             rating["reason"] = reason
         if quote := typed.get(QUOTE + key, ""):
@@ -65,7 +68,8 @@ def _ratings(typed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 
 def _answer(text: str) -> str | int:
     """Return an answer as scorecards have it: a number on a scale, else a text."""
-    return int(text) if text.isascii() and text.isdigit() else text
+    number = whole_number(text)
+    return text if number is None else number
 
 
 def _evidence(text: str) -> dict[str, Any]:
@@ -73,4 +77,5 @@ def _evidence(text: str) -> dict[str, Any]:
     segment_id, _, rest = text.partition(":")
     place, _, quote = rest.partition(":")
     evidence: dict[str, Any] = {"segmentId": segment_id, "quote": quote}
-    return {**evidence, "charStart": int(place)} if place.isdigit() else evidence
+    start = whole_number(place)
+    return evidence if start is None else {**evidence, "charStart": start}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.scorecard.values import Criterion, Option, Scorecard
+from app.ai.scorecard.values import Option, Scorecard
 from app.dashboard.views.formatting import number, percent
 from app.dashboard.views.quotes import PlayWindow, play_window
 
@@ -30,7 +30,6 @@ class ShownEvidence:
     quote: str
     role: str
     segment_id: str
-    contradicts: bool
     window: PlayWindow | None
 
 
@@ -116,7 +115,8 @@ def scored_card(
         scorecard: the version that was judged with, None where it is not kept any more.
     """
     turns = {segment["id"]: segment for segment in transcript["segments"]}
-    options = {criterion.key: criterion.options for criterion in _criteria(scorecard)}
+    criteria = scorecard.criteria if scorecard else ()
+    options = {criterion.key: criterion.options for criterion in criteria}
     shown = [
         (
             criterion["section"],
@@ -156,8 +156,12 @@ def evidence_of(
             quote=item["quote"],
             role=item["role"],
             segment_id=item["segmentId"],
-            contradicts=item["polarity"] == "contradicts",
-            window=_window(item, turns.get(item["segmentId"]), duration_ms),
+            window=play_window(
+                turns.get(item["segmentId"]),
+                item["charStart"],
+                item["charEnd"],
+                duration_ms=duration_ms,
+            ),
         )
         for item in items
     ]
@@ -198,18 +202,6 @@ def _criterion(
         evidence=evidence_of(criterion["evidence"], turns, duration_ms),
         choices=_choices(options),
     )
-
-
-def _window(
-    item: Mapping[str, Any], turn: Mapping[str, Any] | None, duration_ms: int | None
-) -> PlayWindow | None:
-    if turn is None:
-        return None
-    return play_window(turn, item["charStart"], item["charEnd"], duration_ms=duration_ms)
-
-
-def _criteria(scorecard: Scorecard | None) -> Sequence[Criterion]:
-    return scorecard.criteria if scorecard else ()
 
 
 def _with_top(text: str, answer: Any, top: int | None) -> str:

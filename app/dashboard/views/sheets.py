@@ -60,22 +60,23 @@ def frequent_advice(conversations: Iterable[AdvisedConversation], kind: str) -> 
         conversations: the newest first.
         kind: `strengths` or `improvements`.
     """
-    given = defaultdict(list)
+    groups = defaultdict(list)
     for conversation in conversations:
         for item in conversation.advice[kind]:
-            given[item["criterionKey"] or item["text"]].append((item, conversation))
+            groups[item["criterionKey"] or item["text"]].append((item, conversation))
     # The sort is stable: of two that are as frequent, the newer one comes first.
-    most = sorted(given.values(), key=len, reverse=True)[:MOST_ADVICE]
-    return [_shown(*same[0], len(same)) for same in most]
+    most_frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_ADVICE]
+    return [_shown(*group[0], len(group)) for group in most_frequent]
 
 
 def _shown(item: Mapping[str, Any], conversation: AdvisedConversation, count: int) -> SheetAdvice:
     text = item["text"]
-    unquoted = [piece for piece in item["evidence"][:1] if piece["quote"][:_TELLING] not in text]
+    first = next(iter(item["evidence"]), None)
+    unquoted = None if first is None or first["quote"][:_TELLING] in text else first
     return SheetAdvice(
         text=_shortened(text, _MOST_TEXT),
-        quote=_shortened(unquoted[0]["quote"], _MOST_QUOTE) if unquoted else "",
-        clock=clock(unquoted[0]["startMs"]) if unquoted else "",
+        quote=_shortened(unquoted["quote"], _MOST_QUOTE) if unquoted else "",
+        clock=clock(unquoted["startMs"]) if unquoted else "",
         evaluation_id=conversation.evaluation_id,
         happened_at=conversation.happened_at,
         count=count,

@@ -8,8 +8,8 @@ from app.core.clock import utc_now
 
 def local_time(moment: datetime, zone: str) -> str:
     """Format a moment as `22 Nov 2026, 14:05` in a time zone."""
-    there = moment.astimezone(ZoneInfo(zone))
-    return f"{full_day(there)}, {there:%H:%M}"
+    local = moment.astimezone(ZoneInfo(zone))
+    return f"{full_day(local)}, {local:%H:%M}"
 
 
 def moment(text: str) -> datetime:

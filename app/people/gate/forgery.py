@@ -46,9 +46,9 @@ def check_token(request: Request, session_token: str) -> None:
     Raises:
         ForgedRequest: it is missing, or of another session.
     """
-    given = request.headers.get(TOKEN_HEADER) or request.form.get(TOKEN_FIELD, "")
+    sent = request.headers.get(TOKEN_HEADER) or request.form.get(TOKEN_FIELD, "")
     try:
-        masked = base64.urlsafe_b64decode(given.encode())
+        masked = base64.urlsafe_b64decode(sent.encode())
     except (UnicodeEncodeError, binascii.Error):
         raise ForgedRequest() from None
     pad, hidden = masked[:_LENGTH], masked[_LENGTH:]

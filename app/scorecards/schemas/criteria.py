@@ -22,6 +22,7 @@ from app.web.schemas.fields import (
     Choice,
     Items,
     Labels,
+    LanguageTag,
     Nested,
     Number,
     Pattern,
@@ -32,10 +33,6 @@ from app.web.schemas.fields import (
 from app.web.schemas.messages import TYPE, CodedMessage
 
 _KEY = ("[a-z0-9_]+([.][a-z0-9_]+)*", "This must be words of a-z, 0-9 and _, parted by dots.")
-_LANGUAGE = (
-    "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
-    "This must be a language tag such as en or hi-IN.",
-)
 
 
 def phrases() -> Items:
@@ -139,7 +136,7 @@ class MeasuredShape(StoredSchema):
 class ConditionsShape(StoredSchema):
     """The conditions of a criterion; all must be met."""
 
-    languages = Items(Pattern(*_LANGUAGE), high=MOST_NAMED)
+    languages = Items(LanguageTag(), high=MOST_NAMED)
     directions = Items(Choice(WORDS["direction"]), high=len(WORDS["direction"]))
     campaign_ids = Items(Reference("camp"), high=MOST_NAMED)
     labels = Labels()

@@ -19,14 +19,11 @@ from app.scorecards.schemas.criteria import (
     TopicShape,
 )
 from app.web.schemas.base import CamelSchema, StoredSchema
-from app.web.schemas.fields import Choice, Items, Moment, Nested, Pattern, Text, Whole
+from app.web.schemas.fields import Choice, Items, LanguageTag, Moment, Nested, Text, Whole
 from app.web.schemas.pagination import PageQuery, sort_field
 from app.web.schemas.query_fields import QueryWhole
 
 CHANNELS = ("voice", "chat", "voice_bot")
-_LANGUAGE = Pattern(
-    "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", "This must be a language tag such as en or hi-IN."
-)
 
 
 class ScorecardQuery(PageQuery):
@@ -55,7 +52,7 @@ class ScorecardVersionCreate(StoredSchema):
     description = Text(MOST_CHARS["description"], multiline=True, allow_none=True)
     channel = Choice(CHANNELS)
     languages = Items(
-        _LANGUAGE,
+        LanguageTag(),
         high=MOST_NAMED,
         metadata={"description": "A conversation in another one is not judged; empty: any."},
     )

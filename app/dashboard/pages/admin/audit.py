@@ -3,9 +3,10 @@
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from flask import Response, render_template, request, url_for
+from flask import Response, render_template, request
 
 from app.analytics.exports.formats.formulas import defuse
 from app.core.clock import iso_utc
@@ -54,8 +55,7 @@ def show() -> tuple[str, int]:
     except InvalidInput as error:
         errors = forms.field_errors(error)
         filters = {"page_request": PageRequest()}
-    asked: PageRequest = filters.pop("page_request")
-    newest_first = PageRequest(asked.page, asked.page_size, "-at")
+    newest_first = replace(filters.pop("page_request"), sort="-at")
     with current_runtime().db.reading() as session:
         entries = audit.list_page(session, newest_first, **filters)
         users = service.list_all(session)
@@ -65,9 +65,8 @@ def show() -> tuple[str, int]:
             users=users,
             names={user.id: user.display_name for user in users},
             actions=list(Action),
-            asked=request.args,
+            query=request.args,
             errors=errors,
-            page_url=_page_url,
             object_url=_object_url,
         )
     return page, 422 if errors else 200
@@ -84,15 +83,10 @@ def download() -> Response:
     return response
 
 
-def _page_url(page: int) -> str:
-    query: dict[str, Any] = {**request.args, "page": page}
-    return url_for(".show", **query)
-
-
 def _object_url(object_id: str) -> str:
     """Return the address of the page of an object; empty if it has none."""
-    page = _PAGES.get(object_id.partition("_")[0], "")
-    return page and page + object_id
+    path = _PAGES.get(object_id.partition("_")[0], "")
+    return path and path + object_id
 
 
 def _lines(runtime: Runtime, filters: dict[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import render_template, request, url_for
+from flask import render_template, request
 from werkzeug.wrappers import Response
 
 from app.api_keys import credentials, records, schemas, service
@@ -13,6 +13,7 @@ from app.core.errors import Conflict, InsufficientScope, InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.audited import audited
 from app.dashboard.words import WORDS
 from app.people import audit
 from app.people.audit import Action
@@ -64,12 +65,11 @@ def rotate(key_id: str) -> str:
     """Replace both strings of a key; the previous pair works for the chosen time."""
     runtime = current_runtime()
     grace_s = {"none": 0, "hour": 3600, "day": 86_400}.get(request.form.get("grace", ""), 0)
-    with runtime.db.writing() as session:
+    with audited(Action.KEY_ROTATED, key_id) as session:
         issued = credentials.rotate_key(
             session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_principal()
         )
         after_commit(session, runtime.state.new_key_version)
-        audit.record(session, current_actor(), Action.KEY_ROTATED, key_id)
     return _show(key_id, issued=issued)
 
 
@@ -82,10 +82,9 @@ def revoke(key_id: str) -> Response | tuple[str, int]:
         name = service.get_key(session, key_id).name
     if request.form.get("name", "").strip() != name:
         return _show(key_id, errors={"name": "This is not the name of the key."}), 422
-    with runtime.db.writing() as session:
+    with audited(Action.KEY_REVOKED, key_id) as session:
         service.revoke_key(session, key_id, caller=current_principal())
         after_commit(session, runtime.state.new_key_version)
-        audit.record(session, current_actor(), Action.KEY_REVOKED, key_id)
     return redirect_with("key-revoked", "keys.show", key_id=key_id)
 
 
@@ -101,9 +100,9 @@ def _typed() -> dict[str, Any]:
 
 
 def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
-    asked = forms.load(schemas.KeyQuery(), request.args)["page_request"]
+    page_request = forms.load(schemas.KeyQuery(), request.args)["page_request"]
     with current_runtime().db.reading() as session:
-        keys = service.list_page(session, asked)
+        keys = service.list_page(session, page_request)
         page = render_template(
             "keys/list.html",
             page_of_keys=keys,
@@ -112,7 +111,6 @@ def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
             scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
             errors=errors,
             typed=request.form,
-            page_url=lambda number: url_for(".list_page", page=number),
         )
     return page, status
 

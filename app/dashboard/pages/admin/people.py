@@ -10,6 +10,7 @@ from app.core.errors import Conflict, InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.audited import audited
 from app.people import audit, passwords, service, sessions
 from app.people.audit import Action
 from app.people.gate.admission import current_actor, current_person
@@ -129,9 +130,8 @@ def _change(user_id: str, action: Action, change: Change) -> None:
     """
     if user_id == current_person().user_id:
         raise Conflict("This is your own account: another admin can change it.")
-    with current_runtime().db.writing() as session:
+    with audited(action, user_id) as session:
         change(session, service.get(session, user_id))
-        audit.record(session, current_actor(), action, user_id)
 
 
 def _list(
@@ -144,7 +144,6 @@ def _list(
         page = render_template(
             "people/list.html",
             users=users,
-            roles=ROLES,
             errors=errors,
             issued=issued,
             typed={} if issued else request.form,

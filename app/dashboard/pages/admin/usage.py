@@ -1,8 +1,6 @@
 """Usage of a month: compared with the plan, by key, and by day."""
 
-from typing import Any
-
-from flask import render_template, request, url_for
+from flask import render_template, request
 
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
@@ -31,7 +29,6 @@ def show() -> tuple[str, int]:
         errors = forms.field_errors(error)
         query = forms.load(schemas.UsageDetailsQuery(), {})
     metric = UsageMetric(query["type"]) if "type" in query else None
-    key_id = query.get("key_id")
     period = str(query.get("billing_period") or period_of(utc_now()))
     meter.flush(runtime)
     with runtime.db.reading() as session:
@@ -43,16 +40,10 @@ def show() -> tuple[str, int]:
             key_options=[(key["key_id"], key["name"]) for key in keys],
             metric_options=[(metric, text_of("usageMetric", metric)) for metric in UsageMetric],
             records=reports.list_details(
-                session, period, query["page_request"], metric=metric, key_id=key_id
+                session, period, query["page_request"], metric=metric, key_id=query.get("key_id")
             ),
             metrics=list(UsageMetric),
-            asked=request.args,
+            query=request.args,
             errors=errors,
-            page_url=_page_url,
         )
     return page, 422 if errors else 200
-
-
-def _page_url(page: int) -> str:
-    query: dict[str, Any] = {**request.args, "page": page}
-    return url_for(".show", **query)

@@ -1,7 +1,6 @@
 """Webhooks: receivers, how their deliveries go, and switching one on again."""
 
 from datetime import timedelta
-from typing import Any
 
 from flask import render_template, request
 from werkzeug.wrappers import Response
@@ -12,6 +11,7 @@ from app.core.errors import InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.audited import audited
 from app.events.catalogue import EventType
 from app.people import audit
 from app.people.audit import Action
@@ -40,7 +40,8 @@ def create() -> tuple[str, int]:
     """Create a webhook; this answer alone shows its signing secret."""
     runtime = current_runtime()
     try:
-        values = forms.load(schemas.SubscriptionCreate(), _typed())
+        typed = {**request.form, "events": request.form.getlist("events")}
+        values = forms.load(schemas.SubscriptionCreate(), typed)
         check_url(runtime.settings, values["url"])
     except InvalidInput as error:
         return _list(forms.field_errors(error), status=422)
@@ -61,9 +62,8 @@ def show(subscription_id: str) -> str:
 @require_scope(_SCOPE, policy=EXPENSIVE)
 def send_test(subscription_id: str) -> Response:
     """Send a test event; it is sent to a webhook that is switched off as well."""
-    with current_runtime().db.writing() as session:
+    with audited(Action.WEBHOOK_TESTED, subscription_id) as session:
         deliveries.send_test(session, subscription_id, event=None)
-        audit.record(session, current_actor(), Action.WEBHOOK_TESTED, subscription_id)
     return redirect_with("test-sent", "webhooks.show", subscription_id=subscription_id)
 
 
@@ -72,9 +72,8 @@ def send_test(subscription_id: str) -> Response:
 def switch(subscription_id: str) -> Response:
     """Switch a webhook on again, or off."""
     active = request.form.get("active") == "true"
-    with current_runtime().db.writing() as session:
+    with audited(Action.WEBHOOK_CHANGED, subscription_id) as session:
         service.change(session, subscription_id, {"active": active})
-        audit.record(session, current_actor(), Action.WEBHOOK_CHANGED, subscription_id)
     notice = "webhook-on" if active else "webhook-off"
     return redirect_with(notice, "webhooks.show", subscription_id=subscription_id)
 
@@ -94,9 +93,8 @@ def recover(subscription_id: str) -> Response:
 @require_scope(_SCOPE, policy=EXPENSIVE)
 def redeliver(subscription_id: str, delivery_id: str) -> Response:
     """Send the event of a delivery once more."""
-    with current_runtime().db.writing() as session:
+    with audited(Action.WEBHOOK_RECOVERED, subscription_id) as session:
         deliveries.redeliver(session, subscription_id, delivery_id)
-        audit.record(session, current_actor(), Action.WEBHOOK_RECOVERED, subscription_id)
     return redirect_with("sent-again", "webhooks.show", subscription_id=subscription_id)
 
 
@@ -106,11 +104,10 @@ def rotate_secret(subscription_id: str) -> str:
     """Replace the signing secret; the previous one also signs for a day."""
     runtime = current_runtime()
     overlap_s = forms.load(schemas.SecretRotate(), {})["overlap_seconds"]
-    with runtime.db.writing() as session:
+    with audited(Action.WEBHOOK_SECRET_ROTATED, subscription_id) as session:
         issued = service.rotate_secret(
             session, runtime.keyring, subscription_id, overlap_s=overlap_s
         )
-        audit.record(session, current_actor(), Action.WEBHOOK_SECRET_ROTATED, subscription_id)
     return _show(subscription_id, secret=issued["signing_secret"])
 
 
@@ -118,14 +115,9 @@ def rotate_secret(subscription_id: str) -> str:
 @require_scope(_SCOPE)
 def delete(subscription_id: str) -> Response:
     """Delete a webhook; what waits to be sent is canceled."""
-    with current_runtime().db.writing() as session:
+    with audited(Action.WEBHOOK_DELETED, subscription_id) as session:
         service.remove(session, subscription_id)
-        audit.record(session, current_actor(), Action.WEBHOOK_DELETED, subscription_id)
     return redirect_with("webhook-deleted", "webhooks.list_page")
-
-
-def _typed() -> dict[str, Any]:
-    return {**request.form, "events": request.form.getlist("events")}
 
 
 def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:

@@ -19,13 +19,13 @@ _SCHEMA = AgreementQuery()
 @require_scope("evaluations:review")
 def show() -> str:
     """Show the agreement of a period, criterion by criterion."""
-    chosen = filters_of_request(for_figures=True)
-    selection = chosen.selection(chosen.load(_SCHEMA))
+    page_filters = filters_of_request(for_figures=True)
+    selection = page_filters.selection(page_filters.load(_SCHEMA))
     with current_runtime().db.reading() as session:
         report = agreement.show(session, selection)
     return render_template(
         "reviews/agreement.html",
-        chosen=chosen,
+        page_filters=page_filters,
         report=report,
         rows=agreement_views.agreement_rows(report),
         score_sentence=agreement_views.score_sentence(report["score"]),

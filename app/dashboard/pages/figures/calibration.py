@@ -34,12 +34,7 @@ def list_page() -> str:
     with current_runtime().db.reading() as session:
         page = rounds.list_page(session, query["page_request"])
         names = _names(session, page.items)
-    return render_template(
-        "reviews/rounds.html",
-        page=page,
-        names=names,
-        page_url=lambda number: url_for(".list_page", page=number),
-    )
+    return render_template("reviews/rounds.html", page=page, names=names)
 
 
 @blp.get("/new")
@@ -56,16 +51,16 @@ def create() -> Response | tuple[str, int]:
     typed = {"name": request.form.get("name", ""), "ids": request.form.get("ids", "")}
     body = {
         "name": typed["name"],
-        "evaluationIds": [each for each in typed["ids"].split(",") if each],
+        "evaluationIds": [*filter(None, typed["ids"].split(","))],
         "reviewers": request.form.getlist("reviewers"),
     }
     try:
-        given = forms.load(CalibrationRoundCreate(), body)
+        values = forms.load(CalibrationRoundCreate(), body)
         with current_runtime().db.writing() as session:
-            made = rounds.create(session, **given, created_by=current_person().user_id)
+            created = rounds.create(session, **values, created_by=current_person().user_id)
     except InvalidInput as error:
         return _form(typed["ids"], {**typed, **body}, forms.field_errors(error)), 422
-    return redirect(url_for(".show", round_id=made["id"]), 303)
+    return redirect(url_for(".show", round_id=created["id"]), 303)
 
 
 @blp.get("/<id:round_id>")
@@ -109,7 +104,7 @@ def _form(ids: str, typed: Mapping[str, Any], errors: Mapping[str, str]) -> str:
 
 def _names(session: Any, shown: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Map the references of people to their names; one of no account stays as it is."""
-    references = {reviewer for each in shown for reviewer in each["reviewers"]}
+    references = {reviewer for row in shown for reviewer in row["reviewers"]}
     return {
         **{reference: reference for reference in references},
         **people.display_names(session, references),

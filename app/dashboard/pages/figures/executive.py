@@ -13,8 +13,8 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scales import Frame
 from app.dashboard.charts.trend import TrendChart
 from app.dashboard.counts import listed
+from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
-from app.dashboard.pages.opened import note_opened
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views import sheets
 from app.dashboard.views.figures.overview import Figure, figures
@@ -49,16 +49,16 @@ class ExecutiveFigures:
 @require_scope("analytics:read")
 def show(executive_id: str) -> str:
     """Show one executive: figures, trend, strength, weaknesses and lowest conversations."""
-    chosen = _chosen(executive_id)
+    page_filters = _filters_of(executive_id)
     with open_facts(current_runtime()) as facts:
-        executive = _figures(facts, chosen, executive_id)
+        executive = _figures(facts, page_filters, executive_id)
         lowest = listed(
             facts.session,
-            chosen.list_query(status="completed", sort="score", pageSize=str(_MOST_LOWEST)),
+            page_filters.list_query(status="completed", sort="score", pageSize=str(_MOST_LOWEST)),
         )
     return render_template(
         "executives/show.html",
-        chosen=chosen,
+        page_filters=page_filters,
         executive=executive,
         lowest=lowest.items,
         sheet_url=url(f"/executives/{executive_id}/sheet", carried(request.args)),
@@ -70,12 +70,12 @@ def show(executive_id: str) -> str:
 def show_sheet(executive_id: str) -> str:
     """Show what a talk with an executive needs on paper: figures, trend and advice with quotes."""
     check_scope("evaluations:read")
-    chosen = _chosen(executive_id)
+    page_filters = _filters_of(executive_id)
     with open_facts(current_runtime()) as facts:
-        executive = _figures(facts, chosen, executive_id, SHEET_FRAME)
+        executive = _figures(facts, page_filters, executive_id, SHEET_FRAME)
         newest = listed(
             facts.session,
-            chosen.list_query(status="completed", pageSize=str(_MOST_ADVISED)),
+            page_filters.list_query(status="completed", pageSize=str(_MOST_ADVISED)),
         )
         conversations = [_advised(facts.session, row) for row in newest.items]
     strengths = sheets.frequent_advice(conversations, "strengths")
@@ -83,7 +83,7 @@ def show_sheet(executive_id: str) -> str:
     note_opened({advice.evaluation_id for advice in (*strengths, *improvements)})
     return render_template(
         "executives/sheet.html",
-        chosen=chosen,
+        page_filters=page_filters,
         executive=executive,
         strengths=strengths,
         improvements=improvements,
@@ -91,27 +91,27 @@ def show_sheet(executive_id: str) -> str:
     )
 
 
-def _chosen(executive_id: str) -> PageFilters:
-    given = filters_of_request(for_figures=True)
-    return replace(given, texts={**given.texts, "executiveId": executive_id})
+def _filters_of(executive_id: str) -> PageFilters:
+    page_filters = filters_of_request(for_figures=True)
+    return replace(page_filters, texts={**page_filters.texts, "executiveId": executive_id})
 
 
 def _figures(
-    facts: FactReader, chosen: PageFilters, executive_id: str, frame: Frame | None = None
+    facts: FactReader, page_filters: PageFilters, executive_id: str, frame: Frame | None = None
 ) -> ExecutiveFigures:
-    loaded = chosen.load(_SCHEMA)
-    selection = chosen.selection(loaded)
-    how = {"min_evaluations": loaded["min_evaluations"], "compare": True}
-    found = leaderboards.executives(facts, selection, _ONE, **how)
-    shown = summary.summarize(facts, selection, **how)
+    loaded = page_filters.load(_SCHEMA)
+    selection = page_filters.selection(loaded)
+    options = {"min_evaluations": loaded["min_evaluations"], "compare": True}
+    members = leaderboards.executives(facts, selection, _ONE, **options).items
+    totals = summary.summarize(facts, selection, **options)
     # Evaluations outlive the executives of the directory.
-    member = found.items[0] if found.items else None
+    member = members[0] if members else None
     return ExecutiveFigures(
         name=member["name"] if member else EXECUTIVES.get(facts.session, executive_id).name,
         member=member,
-        summary=shown,
-        headline=figures(shown, chosen.list_url),
-        trend=score_chart(score_trend(facts, selection), chosen, frame),
+        summary=totals,
+        headline=figures(totals, page_filters.list_url),
+        trend=score_chart(score_trend(facts, selection), page_filters, frame),
     )
 
 

@@ -76,30 +76,30 @@ def call_centers() -> str:
 @require_scope("analytics:read")
 def compare() -> str:
     """Compare 2 to 4 executives: means with their intervals, and which of them differ."""
-    given = filters_of_request(for_figures=True)
-    ids = list(dict.fromkeys(given.texts.get("executiveId", "").split(",")))
+    marked = filters_of_request(for_figures=True)
+    ids = list(dict.fromkeys(marked.texts.get("executiveId", "").split(",")))
     if not 2 <= len(ids) <= _MOST_COMPARED:
         raise InvalidInput(f"Mark 2 to {_MOST_COMPARED} executives to compare.")
-    others = {name: text for name, text in given.texts.items() if name != "executiveId"}
-    chosen = replace(given, texts=others)
-    loaded = chosen.load(_SCHEMA)
-    selection = chosen.selection(loaded)
-    how = {"min_evaluations": loaded["min_evaluations"], "compare": False}
+    page_filters = replace(marked, texts=filters.without(marked.texts, ("executiveId",)))
+    loaded = page_filters.load(_SCHEMA)
+    selection = page_filters.selection(loaded)
+    options = {"min_evaluations": loaded["min_evaluations"], "compare": False}
     with open_facts(current_runtime()) as facts:
         pages = [
-            leaderboards.executives(facts, replace(selection, executive_id=key), _ONE, **how)
+            leaderboards.executives(facts, replace(selection, executive_id=key), _ONE, **options)
             for key in ids
         ]
     members = [member for page in pages for member in page.items]
     estimates = board_views.estimates(
-        members, lambda key: chosen.list_url(status="completed", hasVerdict="true", executiveId=key)
+        members,
+        lambda key: page_filters.list_url(status="completed", hasVerdict="true", executiveId=key),
     )
     return render_template(
         "leaderboards/compare.html",
-        chosen=chosen,
+        page_filters=page_filters,
         chart=interval_chart(estimates),
         differences=board_views.differences(members),
-        back=filters.url("/executives", chosen.texts),
+        back=filters.url("/executives", page_filters.texts),
     )
 
 
@@ -111,9 +111,9 @@ def _board(
     list_members: Callable[..., Page[Any]],
     titles: Mapping[str, str],
 ) -> str:
-    chosen = filters_of_request(for_figures=True)
-    loaded = chosen.load(_SCHEMA, compare="previous_period", pageSize=_PAGE_SIZE)
-    selection, least = chosen.selection(loaded), loaded["min_evaluations"]
+    page_filters = filters_of_request(for_figures=True)
+    loaded = page_filters.load(_SCHEMA, compare="previous_period", pageSize=_PAGE_SIZE)
+    selection, least = page_filters.selection(loaded), loaded["min_evaluations"]
     with open_facts(current_runtime()) as facts:
         page = list_members(
             facts, selection, loaded["page_request"], min_evaluations=least, compare=True
@@ -127,12 +127,11 @@ def _board(
         "leaderboards/board.html",
         title=title,
         path=path,
-        chosen=chosen,
+        page_filters=page_filters,
         page=page,
         boards=board_views.leaderboards(page.items, courses, min_evaluations=least, titles=titles),
         least=least,
-        list_url=lambda key: chosen.list_url(status="completed", **{filter_name: key}),
-        page_url=lambda number: filters.url(path, chosen.texts, page=str(number)),
+        list_url=lambda key: page_filters.list_url(status="completed", **{filter_name: key}),
         of_executives=group is GroupBy.EXECUTIVE,
         most_compared=_MOST_COMPARED,
     )

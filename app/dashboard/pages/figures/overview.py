@@ -25,8 +25,8 @@ _MIN_EVALUATIONS = 5
 @require_scope("analytics:read")
 def show() -> str:
     """Show the figures of a period, compared with the period before."""
-    chosen, runtime = filters_of_request(for_figures=True), current_runtime()
-    selection = chosen.selection(chosen.load(AnalyticsQuery()))
+    page_filters, runtime = filters_of_request(for_figures=True), current_runtime()
+    selection = page_filters.selection(page_filters.load(AnalyticsQuery()))
     with open_facts(runtime) as facts:
         figures = summary.summarize(
             facts, selection, min_evaluations=_MIN_EVALUATIONS, compare=True
@@ -35,19 +35,19 @@ def show() -> str:
         executives = leaderboards.executive_changes(
             facts, selection, min_evaluations=_MIN_EVALUATIONS
         )
-        due = alerts(situation.situation_of(facts.session, runtime, chosen, figures))
-        under_way = situation.waiting(facts.session, chosen)
-        threshold = pass_threshold(facts.session, chosen.texts.get("scorecardId"))
+        due = alerts(situation.situation_of(facts.session, runtime, page_filters, figures))
+        under_way = situation.waiting(facts.session, page_filters)
+        threshold = pass_threshold(facts.session, page_filters.texts.get("scorecardId"))
     return render_template(
         "overview/show.html",
-        chosen=chosen,
+        page_filters=page_filters,
         summary=figures,
-        figures=overview.figures(figures, chosen.list_url),
+        figures=overview.figures(figures, page_filters.list_url),
         alerts=due,
         under_way=under_way,
-        trend=score_chart(trend, chosen),
+        trend=score_chart(trend, page_filters),
         distribution=histogram(
-            overview.score_classes(figures, chosen.list_url), pass_threshold=threshold
+            overview.score_classes(figures, page_filters.list_url), pass_threshold=threshold
         ),
         movers=overview.movers(executives, figures["score"]["stdev"]),
     )

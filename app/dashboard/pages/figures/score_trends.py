@@ -31,11 +31,11 @@ def score_trend(
 
 
 def score_chart(
-    trend: dict[str, Any], chosen: PageFilters, frame: Frame | None = None
+    trend: dict[str, Any], page_filters: PageFilters, frame: Frame | None = None
 ) -> TrendChart | None:
     """Draw mean scores over bars of their counts; None where nothing has a score."""
     return trend_chart(
-        trend_views.lines_of(trend, chosen.zone, chosen.list_url),
+        trend_views.lines_of(trend, page_filters.zone, page_filters.list_url),
         label_of=lambda value: trend_views.metric_text("score", value),
         highest=trend_views.highest_of("score"),
         has_bars=True,

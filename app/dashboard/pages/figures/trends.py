@@ -31,52 +31,43 @@ _MOST_TOPICS = 30
 @require_scope("analytics:read")
 def show() -> tuple[str, int]:
     """Show the course of one metric, of everything or group by group."""
-    chosen = filters_of_request(for_figures=True)
+    page_filters = filters_of_request(for_figures=True)
     try:
-        trend = _trend(chosen)
+        trend = _trend(page_filters)
     except InvalidInput as error:
-        return _page(chosen, None, errors=forms.field_errors(error)), 422
-    return _page(chosen, trend, errors={}), 200
+        return _page(page_filters, None, errors=forms.field_errors(error)), 422
+    return _page(page_filters, trend, errors={}), 200
 
 
 @blp.get("/topics")
 @require_scope("analytics:read")
 def topics() -> str:
     """Show volume, change, score and sentiment of each topic."""
-    chosen = filters_of_request(for_figures=True)
-    selection = chosen.selection(chosen.load(_SCHEMA))
+    page_filters = filters_of_request(for_figures=True)
+    selection = page_filters.selection(page_filters.load(_SCHEMA))
     with open_facts(current_runtime()) as facts:
-        by_metric = {
-            metric: _of_topics(facts, selection, metric)
-            for metric in (
-                TrendMetric.EVALUATIONS,
-                TrendMetric.SCORE,
-                TrendMetric.CUSTOMER_SENTIMENT,
-            )
-        }
-        before = _of_topics(facts, selection.before(), TrendMetric.EVALUATIONS)
-    rows = topic_views.topic_rows(
-        volume=by_metric[TrendMetric.EVALUATIONS],
-        volume_before=before,
-        score=by_metric[TrendMetric.SCORE],
-        sentiment=by_metric[TrendMetric.CUSTOMER_SENTIMENT],
-    )
+        rows = topic_views.topic_rows(
+            volume=_of_topics(facts, selection, TrendMetric.EVALUATIONS),
+            volume_before=_of_topics(facts, selection.before(), TrendMetric.EVALUATIONS),
+            score=_of_topics(facts, selection, TrendMetric.SCORE),
+            sentiment=_of_topics(facts, selection, TrendMetric.CUSTOMER_SENTIMENT),
+        )
     return render_template(
         "trends/topics.html",
-        chosen=chosen,
+        page_filters=page_filters,
         rows=rows,
         most=_MOST_TOPICS,
         trend_url=filters.url(
-            "/trends", filters.carried(chosen.texts), metric="evaluations", groupBy="topic"
+            "/trends", filters.carried(page_filters.texts), metric="evaluations", groupBy="topic"
         ),
     )
 
 
-def _trend(chosen: PageFilters) -> dict[str, Any]:
-    start, end = chosen.period.start, chosen.period.end or chosen.now
+def _trend(page_filters: PageFilters) -> dict[str, Any]:
+    start, end = page_filters.period.start, page_filters.period.end or page_filters.now
     usual = {} if start is None else {"granularity": trend_views.granularity_for(start, end)}
-    loaded = forms.load(_SCHEMA, {**usual, **chosen.moments()})
-    selection = chosen.selection(loaded)
+    loaded = forms.load(_SCHEMA, {**usual, **page_filters.moments()})
+    selection = page_filters.selection(loaded)
     with open_facts(current_runtime()) as facts:
         return trends.show(
             facts,
@@ -99,20 +90,17 @@ def _of_topics(facts: FactReader, selection: Selection, metric: TrendMetric) -> 
     )
 
 
-def _page(chosen: PageFilters, trend: dict[str, Any] | None, *, errors: dict[str, str]) -> str:
+def _page(
+    page_filters: PageFilters, trend: dict[str, Any] | None, *, errors: dict[str, str]
+) -> str:
     chart, slopes = None, []
     if trend is not None:
-        lines = trend_views.lines_of(trend, chosen.zone, chosen.list_url)
-        has_one = len(lines) == 1
-        chart = (
-            trend_chart(
-                lines,
-                label_of=lambda value: trend_views.metric_text(trend["metric"], value),
-                highest=trend_views.highest_of(trend["metric"]),
-                has_bars=has_one,
-            )
-            if lines
-            else None
+        lines = trend_views.lines_of(trend, page_filters.zone, page_filters.list_url)
+        chart = trend_chart(
+            lines,
+            label_of=lambda value: trend_views.metric_text(trend["metric"], value),
+            highest=trend_views.highest_of(trend["metric"]),
+            has_bars=len(lines) == 1,
         )
         slopes = [
             (line.name, trend_views.slope_text(trend, series))
@@ -120,7 +108,7 @@ def _page(chosen: PageFilters, trend: dict[str, Any] | None, *, errors: dict[str
         ]
     return render_template(
         "trends/show.html",
-        chosen=chosen,
+        page_filters=page_filters,
         chart=chart,
         slopes=slopes,
         errors=errors,

@@ -18,30 +18,31 @@ from app.dashboard.pages.lists import saved_views
 from app.dashboard.pickers import options_of
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views import filters, list_filters
+from app.dashboard.views.formatting import whole_number
 from app.evaluations import listing
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
 
 blp = PageBlueprint("evaluation_list", __name__)
 
-_MOST_DIGITS = 6
+_LAST_PLACE = 99_999
 
 
 @blp.get(LIST_PATH)
 @require_scope("evaluations:read")
 def show() -> Response | tuple[str, int]:
     """Show a page of the list; an id in place of words leads to its evaluation."""
-    chosen = filters_of_request()
-    words = chosen.texts.get("q", "").strip()
+    page_filters = filters_of_request()
+    words = page_filters.texts.get("q", "").strip()
     if is_id(words, "eval"):
         return redirect(f"{LIST_PATH}/{words}", 303)
     try:
-        query = chosen.load(LIST_SCHEMA)
+        query = page_filters.load(LIST_SCHEMA)
     except InvalidInput as error:
-        return _page(chosen, Page([], 1, 25, 0), errors=forms.field_errors(error)), 422
+        return _page(page_filters, Page([], 1, 25, 0), errors=forms.field_errors(error)), 422
     with current_runtime().db.reading() as session:
         page = listing.list_page(session, query.pop("page_request"), **query)
-    return _page(chosen, page, errors={}), 200
+    return _page(page_filters, page, errors={}), 200
 
 
 @blp.get(f"{LIST_PATH}/at")
@@ -52,34 +53,34 @@ def open_place() -> Response:
     A place behind the end leads back to the list.
     """
     query = dict(parse_qsl(request.args.get("in", "")))
-    place = request.args.get("at", "")
-    if not (place.isascii() and place.isdecimal() and len(place) < _MOST_DIGITS):
+    place = whole_number(request.args.get("at", ""))
+    if place is None or place > _LAST_PLACE:
         raise NotFound()
     loaded = forms.load(LIST_SCHEMA, query)
-    asked = PageRequest(int(place) + 1, 1, loaded.pop("page_request").sort)
+    only = PageRequest(place + 1, 1, loaded.pop("page_request").sort)
     with current_runtime().db.reading() as session:
-        page = listing.list_page(session, asked, **loaded)
+        page = listing.list_page(session, only, **loaded)
     if not page.items:
         return redirect(filters.url(LIST_PATH, query), 303)
-    found = places.url_in_list(page.items[0]["id"], urlencode(query), int(place), page.total_count)
-    return redirect(found, 303)
+    url = places.url_in_list(page.items[0]["id"], urlencode(query), place, page.total_count)
+    return redirect(url, 303)
 
 
-def _page(chosen: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) -> str:
-    texts = chosen.texts
+def _page(page_filters: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) -> str:
+    texts = page_filters.texts
     with current_runtime().db.reading() as session:
         options = options_of(session, texts)
     names = {key: name for several in options.values() for key, name in several.items()}
-    listed = {name: text for name, text in chosen.moments().items() if name != "page"}
+    query = urlencode(filters.without(page_filters.moments(), ("page",)))
     first = (page.page - 1) * page.page_size
     return render_template(
         "evaluations/list.html",
         page=page,
         rows=[
-            (row, places.url_in_list(row["id"], urlencode(listed), place, page.total_count))
+            (row, places.url_in_list(row["id"], query, place, page.total_count))
             for place, row in enumerate(page.items, start=first)
         ],
-        chosen=chosen,
+        page_filters=page_filters,
         chips=filters.chips(
             LIST_PATH, texts, list_filters.chip_texts(texts, names), hidden=list_filters.NO_CHIP
         ),
@@ -88,10 +89,9 @@ def _page(chosen: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) ->
         sorts=list_filters.SORTS,
         options=options,
         views=saved_views.shown_views(),
-        page_url=lambda number: filters.url(LIST_PATH, texts, page=str(number)),
         period_url=lambda days: filters.url(
             LIST_PATH, texts, days=days, **{"from": None, "to": None, "page": None}
         ),
         may=current_principal().scopes,
-        view_query=urlencode({name: text for name, text in texts.items() if name != "page"}),
+        view_query=urlencode(filters.without(texts, ("page",))),
     )

@@ -1,5 +1,6 @@
 """Actions on rows of the list of evaluations: request reviews, judge again after a count, export."""
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,6 +13,8 @@ from app.core.ids import is_id
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.counts import LIST_SCHEMA
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.audited import audited
+from app.dashboard.pages.lists.review_queue import add_review_step
 from app.dashboard.queries import filters_of
 from app.dashboard.views.filters import url
 from app.evaluations.enums import ReviewAction
@@ -19,9 +22,7 @@ from app.evaluations.judging import again, bulk
 from app.evaluations.schemas.filters import MOST_IDS
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor, current_person
-from app.reviews import service as reviews
-from app.reviews.schemas import ReviewCreate
+from app.people.gate.admission import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 
@@ -32,21 +33,8 @@ blp = PageBlueprint("marked", __name__)
 @require_scope("evaluations:review")
 def request_review() -> Response:
     """Request a review of each marked evaluation; those in review already stay as they are."""
-    person = current_person()
-    given = ReviewCreate().load(
-        {
-            "action": ReviewAction.REQUEST,
-            "reviewer": person.display_name,
-            "reviewerRef": person.user_id,
-        }
-    )
     for evaluation_id in _marked():
-        try:
-            with current_runtime().db.writing() as session:
-                reviews.add(session, evaluation_id, given, created_by=person.user_id)
-                audit.record(session, current_actor(), Action.REVIEWED, evaluation_id)
-        except Conflict:
-            continue
+        add_review_step(evaluation_id, ReviewAction.REQUEST)
     return redirect_with("review-requested", "evaluation_list.show")
 
 
@@ -56,11 +44,11 @@ def count() -> str:
     """Tell how many evaluations would be judged again: of the marked ones, or else of the list."""
     marked = request.form.getlist("ids")
     query = request.form.get("query", "")
-    chosen = {"ids": _marked()} if marked else _list_filters(query)
+    filters = {"ids": _marked()} if marked else _list_filters(query)
     with current_runtime().db.reading() as session:
-        counted = bulk.count(session, filters=chosen)
+        selected = bulk.count(session, filters=filters)
     return render_template(
-        "evaluations/judge_again.html", marked=marked, query=query, count=counted
+        "evaluations/judge_again.html", marked=marked, query=query, count=selected
     )
 
 
@@ -95,12 +83,8 @@ def judge_again() -> Response:
             audit.record(session, current_actor(), Action.RE_EVALUATED, started["id"])
         return redirect_with("judged-again", "evaluation_list.show")
     for evaluation_id in _marked():
-        try:
-            with current_runtime().db.writing() as session:
-                again.request(session, evaluation_id)
-                audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
-        except Conflict:
-            continue
+        with suppress(Conflict), audited(Action.RE_EVALUATED, evaluation_id) as session:
+            again.request(session, evaluation_id)
     return redirect_with("judged-again", "evaluation_list.show")
 
 
@@ -111,13 +95,11 @@ def _marked() -> list[str]:
         InvalidInput: there are none or too many, or one is no id.
     """
     ids = request.form.getlist("ids")
-    if not 1 <= len(ids) <= MOST_IDS or not all(is_id(each, "eval") for each in ids):
+    if not 1 <= len(ids) <= MOST_IDS or not all(is_id(marked, "eval") for marked in ids):
         raise InvalidInput.field("ids", f"Mark 1 to {MOST_IDS} evaluations.", location="form")
     return ids
 
 
 def _list_filters(query: str) -> dict[str, Any]:
     loaded = filters_of(dict(parse_qsl(query))).load(LIST_SCHEMA)
-    return {
-        name: value for name, value in loaded.items() if name not in ("page_request", "current")
-    }
+    return {name: loaded[name] for name in loaded.keys() - {"page_request", "current"}}

@@ -63,18 +63,19 @@ def shown_views() -> list[ShownView]:
 @require_scope("evaluations:read")
 def save() -> Response:
     """Save the filters of the list; a view of the same name is replaced."""
-    given = forms.load(SavedViewForm(), request.form)
-    filters_of(dict(parse_qsl(given["query"]))).load(LIST_SCHEMA)
+    form = forms.load(SavedViewForm(), request.form)
+    query = dict(parse_qsl(form["query"]))
+    filters_of(query).load(LIST_SCHEMA)
     with current_runtime().db.writing() as session:
         service.save_view(
             session,
             current_person().user_id,
-            name=given["name"],
-            query=given["query"],
+            name=form["name"],
+            query=form["query"],
             is_shared="isShared" in request.form,
             is_pinned="isPinned" in request.form,
         )
-    return redirect(url(LIST_PATH, dict(parse_qsl(given["query"]))), 303)
+    return redirect(url(LIST_PATH, query), 303)
 
 
 @blp.post(f"{LIST_PATH}/views/<id:view_id>/delete")

@@ -10,6 +10,7 @@ from app.dashboard import forms
 from app.dashboard.views.scorecards.draft_changes import weight_text
 from app.scorecards import authoring
 from app.scorecards.schemas.scorecards import ScorecardCreate
+from app.web.schemas.messages import load_valid
 
 _SCHEMA = ScorecardCreate()
 # Where the path of a part ends within the path of a field.
@@ -41,7 +42,7 @@ class DraftCheck:
 
 def loaded_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Load a draft as the API loads a scorecard; raises `InvalidInput`."""
-    return forms.load_document(_SCHEMA, document)
+    return load_valid(_SCHEMA, document, location=forms.LOCATION)
 
 
 def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:

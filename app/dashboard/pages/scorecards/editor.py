@@ -173,8 +173,10 @@ def save_draft(draft_id: str, document: Mapping[str, Any]) -> Any:
                 seen_version=request.form.get("version", 0, type=int),
             )
         except PreconditionFailed as refused:
-            who = _name(session, former.updated_by)
-            message = f"{who} has changed this draft meanwhile. What you typed stays on this page."
+            editor = _name(session, former.updated_by)
+            message = (
+                f"{editor} has changed this draft meanwhile. What you typed stays on this page."
+            )
             raise PreconditionFailed(message) from refused
 
 

@@ -39,17 +39,19 @@ class VersionComparison(CamelSchema):
 @require_scope(SCOPE)
 def list_page() -> str:
     """List the scorecards, and how many conversations of the period each one has judged."""
-    chosen = filters_of_request()
+    page_filters = filters_of_request()
     with current_runtime().db.reading() as session:
         scorecards = service.list_page(session, _ALL).items
-        counts = listing.count_by_scorecard(session, **_period(chosen))
+        counts = listing.count_by_scorecard(session, **_period(page_filters))
         drafts = saved.drafts(session)
         editors = people.display_names(session, {draft.updated_by for draft in drafts})
     return render_template(
         "scorecards/list.html",
-        chosen=chosen,
+        page_filters=page_filters,
         scorecards=scorecards,
-        counts={scorecard_id: sum(each.values()) for scorecard_id, each in counts.items()},
+        counts={
+            scorecard_id: sum(by_version.values()) for scorecard_id, by_version in counts.items()
+        },
         drafts=drafts,
         editors=editors,
     )
@@ -59,17 +61,19 @@ def list_page() -> str:
 @require_scope(SCOPE)
 def show(scorecard_id: str) -> str:
     """Show one version in words, the campaigns that use it, and how often each version judged."""
-    chosen = filters_of_request()
-    asked = forms.load(VersionQuery(), request.args)
+    page_filters = filters_of_request()
+    query = forms.load(VersionQuery(), request.args)
     newest_first = PageRequest(page_size=_MOST_SHOWN)
     with current_runtime().db.reading() as session:
-        scorecard = service.get(session, scorecard_id, **asked)
+        scorecard = service.get(session, scorecard_id, **query)
         versions = service.list_versions(session, scorecard_id, newest_first)
-        counts = listing.count_by_scorecard(session, scorecard_id=scorecard_id, **_period(chosen))
+        counts = listing.count_by_scorecard(
+            session, scorecard_id=scorecard_id, **_period(page_filters)
+        )
         used_by = campaigns.names_with_scorecard(session, scorecard_id, limit=_MOST_SHOWN)
     return render_template(
         "scorecards/show.html",
-        chosen=chosen,
+        page_filters=page_filters,
         counts=counts.get(scorecard_id, {}),
         scorecard=scorecard,
         sections=described_sections(scorecard["definition"]),
@@ -82,10 +86,11 @@ def show(scorecard_id: str) -> str:
 @require_scope(SCOPE)
 def compare(scorecard_id: str) -> str:
     """Show what differs between two versions."""
-    asked = forms.load(VersionComparison(), request.args)
+    versions = forms.load(VersionComparison(), request.args)
     with current_runtime().db.reading() as session:
         before, after = (
-            service.get(session, scorecard_id, version=asked[name]) for name in ("before", "after")
+            service.get(session, scorecard_id, version=versions[name])
+            for name in ("before", "after")
         )
     return render_template(
         "scorecards/compare.html",
@@ -95,6 +100,6 @@ def compare(scorecard_id: str) -> str:
     )
 
 
-def _period(chosen: PageFilters) -> dict[str, datetime]:
-    bounds = {"start": chosen.period.start, "end": chosen.period.end}
+def _period(page_filters: PageFilters) -> dict[str, datetime]:
+    bounds = {"start": page_filters.period.start, "end": page_filters.period.end}
     return {name: moment for name, moment in bounds.items() if moment is not None}

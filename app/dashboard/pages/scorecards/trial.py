@@ -86,7 +86,7 @@ def _names(session: Any, result: Mapping[str, Any]) -> dict[str, str]:
             evaluation = evaluations.find(session, item.evaluation_id)
         except NotFound:
             continue
-        who = evaluation.executive or text_of("channel", evaluation.channel)
+        executive = evaluation.executive or text_of("channel", evaluation.channel)
         at = times.local_time(evaluation.started_at or evaluation.created_at, zone)
-        names[evaluation.id] = f"{who}, {at}"
+        names[evaluation.id] = f"{executive}, {at}"
     return names

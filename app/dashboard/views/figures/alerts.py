@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from app.dashboard.views.figures.changes import MeasuredMean, change_of
+from app.dashboard.views.figures.changes import MeasuredMean, change_of, standard_error
 from app.dashboard.views.formatting import percent
 from app.dashboard.views.times import rounded_length
 
@@ -13,7 +13,6 @@ _WAITING_FOR = timedelta(minutes=15)
 _FEWEST_FAILED, _FAILED_SHARE = 3, 0.02
 _USAGE_FROM_PERCENT = 80
 _FEWEST_COMPARED, _STANDARD_ERRORS = 20, 2
-_Z = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,7 @@ def alerts(situation: Situation) -> list[Alert]:
 
 
 def _failing_parts(situation: Situation) -> Iterator[Alert]:
-    for text in situation.failing_parts:
-        yield Alert(text)
+    yield from map(Alert, situation.failing_parts)
 
 
 def _webhooks(situation: Situation) -> Iterator[Alert]:
@@ -79,8 +77,7 @@ def _webhooks(situation: Situation) -> Iterator[Alert]:
         elif webhook.failing_since is not None:
             failing = situation.now - webhook.failing_since
             if failing > _FAILING_FOR:
-                text = f"Webhook {webhook.name} failing for {rounded_length(failing)}"
-                yield Alert(text)
+                yield Alert(f"Webhook {webhook.name} failing for {rounded_length(failing)}")
 
 
 def _work(situation: Situation) -> Iterator[Alert]:
@@ -113,9 +110,9 @@ def _reviews(situation: Situation) -> Iterator[Alert]:
 def _mean(situation: Situation) -> Iterator[Alert]:
     now, before = situation.mean_now, situation.mean_before
     change = change_of(now, before)
-    if change is None or change.error is None or now is None or before is None:
+    if change is None or now is None or before is None:
         return
-    is_large = -change.value > _STANDARD_ERRORS * change.error / _Z
+    is_large = -change.value > _STANDARD_ERRORS * standard_error(now, before)
     if is_large and min(now.count, before.count) >= _FEWEST_COMPARED:
         text = f"Mean score down by {-change.value:.1f} since the period before"
         yield Alert(text, situation.mean_href)
@@ -124,5 +121,4 @@ def _mean(situation: Situation) -> Iterator[Alert]:
 def _usage(situation: Situation) -> Iterator[Alert]:
     for name, used_percent in situation.usage_percents.items():
         if used_percent >= _USAGE_FROM_PERCENT:
-            text = f"{name}: {used_percent:.0f} % of the plan's amount used"
-            yield Alert(text)
+            yield Alert(f"{name}: {used_percent:.0f} % of the plan's amount used")

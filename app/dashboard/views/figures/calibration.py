@@ -46,15 +46,15 @@ def rows_of(
     ratings = {(rating["evaluation_id"], rating["reviewer"]): rating for rating in shown["ratings"]}
     rows = []
     for evaluation_id in shown["evaluation_ids"]:
-        given = [ratings.get((evaluation_id, reviewer)) for reviewer in shown["reviewers"]]
-        scores = [rating["score"] for rating in given if rating and rating["score"] is not None]
-        judged = next((rating["judge_score"] for rating in given if rating), None)
+        cells = [ratings.get((evaluation_id, reviewer)) for reviewer in shown["reviewers"]]
+        scores = [rating["score"] for rating in cells if rating and rating["score"] is not None]
+        judge = next((rating["judge_score"] for rating in cells if rating), None)
         rows.append(
             RoundRow(
                 evaluation_id=evaluation_id,
                 evaluation=evaluations.get(evaluation_id),
-                cells=[_cell(rating, is_blind=bool(left)) for rating in given],
-                judge=MISSING if left or judged is None else f"{judged:g}",
+                cells=[_cell(rating, is_blind=bool(left)) for rating in cells],
+                judge=MISSING if left or judge is None else f"{judge:g}",
                 spread=MISSING if left or len(scores) < 2 else f"{max(scores) - min(scores):g}",
                 is_to_rate=evaluation_id in left,
             )
@@ -65,13 +65,13 @@ def rows_of(
 def differences_of(shown: Mapping[str, Any]) -> list[ShownDifference]:
     """Return the answers that differ, a text for each person of the round."""
     differences = []
-    for each in shown["differences"]:
-        answers = {answer["reviewer"]: _answer(answer) for answer in each["answers"]}
+    for difference in shown["differences"]:
+        answers = {answer["reviewer"]: _answer(answer) for answer in difference["answers"]}
         differences.append(
             ShownDifference(
-                evaluation_id=each["evaluation_id"],
-                title=each["title"],
-                judge=_answer(each["judge"]),
+                evaluation_id=difference["evaluation_id"],
+                title=difference["title"],
+                judge=_answer(difference["judge"]),
                 cells=[answers.get(reviewer, MISSING) for reviewer in shown["reviewers"]],
             )
         )

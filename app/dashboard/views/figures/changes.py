@@ -45,11 +45,6 @@ class MeasuredMean:
         """Half the width of the 95 % interval of the mean."""
         return _Z * self.standard_error
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The ends of the 95 % interval of the mean."""
-        return self.mean - self.half_width, self.mean + self.half_width
-
 
 def rate(share: float, count: int) -> MeasuredMean:
     """Return a share of `count`, in percent."""
@@ -60,5 +55,9 @@ def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change |
     """Return the difference of two means with its error; None where one of them is missing."""
     if now is None or before is None:
         return None
-    error = _Z * math.hypot(now.standard_error, before.standard_error)
-    return Change(now.mean - before.mean, error)
+    return Change(now.mean - before.mean, _Z * standard_error(now, before))
+
+
+def standard_error(now: MeasuredMean, before: MeasuredMean) -> float:
+    """Return the standard error of the difference of two means."""
+    return math.hypot(now.standard_error, before.standard_error)

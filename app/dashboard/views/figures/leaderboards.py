@@ -1,7 +1,7 @@
 """Leaderboards: who is ranked, who has too few evaluations for it, and who differs from whom."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +11,7 @@ from app.dashboard.charts.sparkline import Sparkline, sparkline
 from app.dashboard.views import formatting
 from app.dashboard.views.figures.changes import Change, MeasuredMean, change_of
 
-_HIGHEST_SCORE = 100
+_HIGHEST_SCORE = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,32 +92,38 @@ def estimates(
     members: Sequence[Mapping[str, Any]], href_of: Callable[[str], str]
 ) -> list[MeanEstimate]:
     """Return the means of members with their 95 % intervals; those without a score are left out."""
-    found = []
-    for member in members:
-        mean = mean_of(member)
-        if mean is not None:
-            low, high = mean.interval
-            found.append(
-                MeanEstimate(
-                    member["name"],
-                    mean.mean,
-                    max(0.0, low),
-                    min(float(_HIGHEST_SCORE), high),
-                    mean.count,
-                    href_of(member["id"]),
-                )
-            )
-    return found
+    return [
+        MeanEstimate(
+            member["name"],
+            mean.mean,
+            max(0.0, mean.mean - mean.half_width),
+            min(_HIGHEST_SCORE, mean.mean + mean.half_width),
+            mean.count,
+            href_of(member["id"]),
+        )
+        for member in members
+        if (mean := mean_of(member))
+    ]
 
 
 def differences(members: Sequence[Mapping[str, Any]]) -> list[Difference]:
     """Return the difference of every two members that have scores."""
-    found = []
-    for first, second in combinations(members, 2):
-        change = change_of(mean_of(first), mean_of(second))
-        if change is not None:
-            found.append(Difference(first["name"], second["name"], change))
-    return found
+    return [
+        Difference(first["name"], second["name"], change)
+        for first, second in combinations(members, 2)
+        if (change := change_of(mean_of(first), mean_of(second)))
+    ]
+
+
+def moved_mean(mean: MeasuredMean | None, change: Mapping[str, Any] | None) -> Change | None:
+    """Return the change of a mean since the period before, None where that is not known.
+
+    The period before is taken to have as many evaluations, spread as widely.
+    """
+    moved = change["mean_score"] if change else None
+    if mean is None or moved is None:
+        return None
+    return change_of(mean, replace(mean, mean=mean.mean - moved))
 
 
 def _section_keys(members: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -133,12 +139,6 @@ def _row(
 ) -> LeaderboardRow:
     scores = {section["key"]: section["mean_score"] for section in member["sections"]}
     mean = mean_of(member)
-    moved = (member["change"] or {}).get("mean_score")
-    change = None
-    if mean is not None and moved is not None:
-        # The period before is taken to have as many evaluations, spread as widely.
-        before = MeasuredMean(mean.mean - moved, mean.deviation, mean.count)
-        change = change_of(mean, before)
     return LeaderboardRow(
         id=member["id"],
         name=member["name"],
@@ -147,7 +147,7 @@ def _row(
         missing=max(0, min_evaluations - member["with_verdict"]),
         adjusted=formatting.number(member["adjusted_score"], 1),
         interval="" if mean is None else f"± {formatting.number(mean.half_width, 1)}",
-        change=change,
+        change=moved_mean(mean, member["change"]),
         passed=formatting.percent(member["pass_rate"]),
         cells=tuple(
             HeatCell(formatting.number(scores.get(key)), shade_of(scores.get(key), 0, 100))

@@ -7,6 +7,7 @@ from typing import Any
 from app.dashboard.charts.distribution import ScoreClass
 from app.dashboard.views import formatting
 from app.dashboard.views.figures.changes import Change, MeasuredMean, change_of, rate
+from app.dashboard.views.figures.leaderboards import moved_mean
 from app.dashboard.views.figures.trends import ListUrl
 
 _MOST_MOVERS = 5
@@ -106,17 +107,14 @@ def score_classes(summary: Mapping[str, Any], list_url: ListUrl) -> list[ScoreCl
 def movers(members: Sequence[Mapping[str, Any]], deviation: float | None) -> list[Mover]:
     """Return the executives whose mean moved most, beyond its error, the largest change first.
 
-    Only those with enough evaluations for a rank count. How many evaluations somebody had in the
-    period before is not known, and taken to be the same number.
+    Only those with enough evaluations for a rank count.
     """
     moved = []
     for member in members:
-        value = (member["change"] or {}).get("mean_score")
-        if value is None or not member["rank_eligible"] or deviation is None:
+        if deviation is None or not member["rank_eligible"]:
             continue
         now = MeasuredMean(member["mean_score"], deviation, member["evaluations"])
-        before = MeasuredMean(now.mean - value, deviation, now.count)
-        change = change_of(now, before)
+        change = moved_mean(now, member["change"])
         if change is not None and change.is_clear:
             moved.append(Mover(member["id"], member["name"], change, now.count))
     moved.sort(key=lambda mover: (-abs(mover.change.value), mover.name))

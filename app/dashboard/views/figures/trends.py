@@ -1,7 +1,7 @@
 """Trends: values as people read them, steps that fit a period, and links behind each point."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -100,26 +100,25 @@ def _line(
     trend: Mapping[str, Any], series: Mapping[str, Any], zone: ZoneInfo, list_url: ListUrl
 ) -> LineData:
     metric, granularity = str(trend["metric"]), str(trend["granularity"])
-    chosen = _list_filters(trend, series)
-    points: Sequence[Mapping[str, Any]] = series["points"]
-    return LineData(
-        series_name(trend, series),
-        tuple(
-            TrendPoint(
-                label=step_label(point["period_start"], granularity, zone),
-                value=point["value"],
-                text=metric_text(metric, point["value"]),
-                count=point["count"],
-                href=None
-                if chosen is None or not point["count"]
-                else list_url(
-                    **chosen,
-                    **{"from": iso_utc(point["period_start"]), "to": iso_utc(point["period_end"])},
-                ),
-            )
-            for point in points
-        ),
+    filters = _list_filters(trend, series)
+
+    def href_of(point: Mapping[str, Any]) -> str | None:
+        if filters is None or not point["count"]:
+            return None
+        bounds = {"from": iso_utc(point["period_start"]), "to": iso_utc(point["period_end"])}
+        return list_url(**filters, **bounds)
+
+    points = (
+        TrendPoint(
+            label=step_label(point["period_start"], granularity, zone),
+            value=point["value"],
+            text=metric_text(metric, point["value"]),
+            count=point["count"],
+            href=href_of(point),
+        )
+        for point in series["points"]
     )
+    return LineData(series_name(trend, series), tuple(points))
 
 
 def _list_filters(trend: Mapping[str, Any], series: Mapping[str, Any]) -> dict[str, str] | None:

@@ -49,11 +49,11 @@ def parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> lis
     rule = KNOWN_RULES.get(judge.get("rule", ""))
     if rule is None:
         return []
-    given = judge.get("parameters", {})
+    values = judge.get("parameters", {})
     return [
         control
         for name, kind in {**rule.parameters, **rule.optional}.items()
-        for control in _controls(f"{path}.{name}", name, kind, given.get(name), channel)
+        for control in _controls(f"{path}.{name}", name, kind, values.get(name), channel)
     ]
 
 
@@ -96,23 +96,22 @@ def condition_controls(
 
 def metric_controls(metrics: Mapping[str, Any]) -> list[FormControl]:
     """Return the controls of the thresholds of the metrics."""
-    return [
-        FormControl(
-            f"metrics.{name}", text_of("threshold", name), "lines", ", ".join(metrics.get(name, []))
-        )
-        if kind is list
-        else FormControl(
-            f"metrics.{name}", text_of("threshold", name), "number", _text(metrics.get(name))
-        )
-        for name, kind in METRICS.items()
-    ]
+    controls = []
+    for name, kind in METRICS.items():
+        path, label = f"metrics.{name}", text_of("threshold", name)
+        if kind is list:
+            words = ", ".join(metrics.get(name, []))
+            controls.append(FormControl(path, label, "lines", words))
+        else:
+            controls.append(FormControl(path, label, "number", _text(metrics.get(name))))
+    return controls
 
 
 def _checks(
     path: str, name: str, label: str, words: str, conditions: Mapping[str, Any]
 ) -> Iterator[FormControl]:
-    chosen = conditions.get(name, ())
-    yield FormControl(f"{path}.{name}", label, "checks", options=WORDS[words], chosen=chosen)
+    options, chosen = WORDS[words], conditions.get(name, ())
+    yield FormControl(f"{path}.{name}", label, "checks", options=options, chosen=chosen)
 
 
 def _campaigns(path: str, ids: Sequence[str], names: Mapping[str, str]) -> Iterator[FormControl]:

@@ -37,18 +37,18 @@ class DescribedSection:
 
 def described_sections(document: Mapping[str, Any]) -> list[DescribedSection]:
     """Describe the sections of a complete scorecard document, in their order."""
-    return [
-        DescribedSection(
-            section["key"],
-            section["title"],
-            sum(criterion["weight"] for criterion in criteria),
-            [described_criterion(criterion) for criterion in criteria],
+    sections = []
+    for section in document["sections"]:
+        criteria = [item for item in document["criteria"] if item["section"] == section["key"]]
+        sections.append(
+            DescribedSection(
+                section["key"],
+                section["title"],
+                sum(criterion["weight"] for criterion in criteria),
+                [described_criterion(criterion) for criterion in criteria],
+            )
         )
-        for section in document["sections"]
-        for criteria in [
-            [item for item in document["criteria"] if item["section"] == section["key"]]
-        ]
-    ]
+    return sections
 
 
 def described_criterion(criterion: Mapping[str, Any]) -> DescribedCriterion:
@@ -103,10 +103,6 @@ def _statements(statements: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(texts) or "none"
 
 
-def _weights(weights: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in weights.items())
-
-
 def _turns(within: Mapping[str, int]) -> str:
     names = {"firstTurns": "first", "lastTurns": "last"}
     return ", ".join(f"the {names[name]} {count} turns" for name, count in within.items())
@@ -126,7 +122,7 @@ _PARAMETER_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "statements": _statements,
     "requiredStatements": _statements,
     "anyOf": _phrases,
-    "weights": _weights,
+    "weights": lambda weights: ", ".join(f"{name} {value:g}" for name, value in weights.items()),
     "within": _turns,
     "full": range_text,
     "half": range_text,

@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from app.core.errors import InvalidInput
-from app.dashboard.views.formatting import MISSING
+from app.dashboard.views.formatting import MISSING, whole_number
 
 Document = dict[str, Any]
 _CRITERION = re.compile(r"criteria\[(\d+)\]")
@@ -74,9 +74,10 @@ def _unknown() -> InvalidInput:
 
 
 def _index(items: list[Any], place: str) -> int:
-    if not (place.isascii() and place.isdecimal() and int(place) < len(items)):
+    index = whole_number(place)
+    if index is None or index >= len(items):
         raise _unknown()
-    return int(place)
+    return index
 
 
 def _add_section(document: Document, place: str, shipped: Mapping[str, Any]) -> str:

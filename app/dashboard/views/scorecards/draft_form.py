@@ -1,7 +1,8 @@
 """Form of a draft: its fields are named by their paths in the document, as findings name them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from app.ai.dialogue.friction import WEIGHTS
@@ -39,6 +40,8 @@ _NUMBERS = frozenset(
         *(name for name, kind in {**_PARAMETERS, **METRICS}.items() if kind in (int, NUMBER)),
     }
 )
+# The options of a new scale.
+_SCALE = [{"answer": level, "score": level / 2, "anchor": ""} for level in range(3)]
 _YES_NO = frozenset(name for name, kind in _PARAMETERS.items() if kind is bool)
 # What parts the members of a list in the text of its field.
 _SEPARATORS = {
@@ -50,9 +53,9 @@ _SEPARATORS = {
 
 def empty_document(shipped: Mapping[str, Any]) -> dict[str, Any]:
     """Return a draft with one section, no criterion, and all else as in a scorecard that ships."""
-    kept = {name: value for name, value in shipped.items() if name not in ("id", "name", "version")}
+    document = {name: shipped[name] for name in shipped if name not in ("id", "name", "version")}
     section = {"key": "section_1", "title": "First section"}
-    return tidy({**kept, "sections": [section], "criteria": []})
+    return tidy({**document, "sections": [section], "criteria": []})
 
 
 def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,9 +84,9 @@ def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidInput: a parameter that is a list or an object is none, and no form could show it.
     """
-    kept: dict[str, Any] = _without_empty(document)
-    kept["sections"], kept["criteria"] = kept.get("sections", []), kept.get("criteria", [])
-    for index, criterion in enumerate(kept["criteria"]):
+    tidied: dict[str, Any] = _without_empty(document)
+    tidied.setdefault("sections", [])
+    for index, criterion in enumerate(tidied.setdefault("criteria", [])):
         judge = criterion.get("judge", {})
         rule = KNOWN_RULES.get(judge.get("rule", ""))
         for name, kind in rule.parameters.items() if rule else ():
@@ -93,7 +96,7 @@ def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
             _require_shape(f"criteria[{index}].judge.parameters.{name}", name, value)
             if name in STATEMENT_LISTS:
                 _name_statements(value)
-    return kept
+    return tidied
 
 
 def _set(tree: dict[str | int, Any], name: str, text: str) -> None:
@@ -143,19 +146,15 @@ def _criterion(criterion: dict[str, Any], shipped: Mapping[str, Any]) -> dict[st
     kind, judge = criterion.get("type", ""), criterion.get("judge", {})
     rule = judge.get("rule", "")
     if former_type != kind:
-        criterion["options"] = _scale() if kind == "scale" else []
+        criterion["options"] = deepcopy(_SCALE) if kind == "scale" else []
         if rule in KNOWN_RULES and KNOWN_RULES[rule].answers != kind:
             rule = ""
     if former_rule != rule:
         judge = {"rule": rule, "parameters": _shipped_parameters(rule, shipped)}
     conditions = criterion.get("appliesWhen", {})
     if "campaignIds" in conditions:
-        conditions["campaignIds"] = [one for one in conditions["campaignIds"] if one]
+        conditions["campaignIds"] = [*filter(None, conditions["campaignIds"])]
     return {**criterion, "judge": judge}
-
-
-def _scale() -> list[dict[str, Any]]:
-    return [{"answer": level, "score": level / 2, "anchor": ""} for level in range(3)]
 
 
 def _shipped_parameters(rule: str, shipped: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,15 +196,11 @@ def _without_empty(value: Any) -> Any:
         members = {name: _without_empty(member) for name, member in value.items()}
         return {name: member for name, member in members.items() if not _is_empty(member)}
     if isinstance(value, list):
-        return _without_last_empty(_without_empty(member) for member in value)
+        items = [_without_empty(item) for item in value]
+        while items and _is_empty(items[-1]):
+            items.pop()
+        return items
     return value
-
-
-def _without_last_empty(members: Iterable[Any]) -> list[Any]:
-    kept = list(members)
-    while kept and _is_empty(kept[-1]):
-        kept.pop()
-    return kept
 
 
 def _is_empty(value: Any) -> bool:

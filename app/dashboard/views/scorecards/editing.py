@@ -58,14 +58,14 @@ def edited_sections(
         EditedSection(index, section, _of_section(criteria, section.get("key")))
         for index, section in enumerate(document["sections"])
     ]
-    lost = [item for item in criteria if item.document.get("section") not in known]
-    return [*groups, EditedSection(None, {}, lost)] if lost else groups
+    unknown = [item for item in criteria if item.document.get("section") not in known]
+    return [*groups, EditedSection(None, {}, unknown)] if unknown else groups
 
 
 def named_campaigns(document: Mapping[str, Any]) -> set[str]:
     """Return the ids of the campaigns that the conditions of criteria name."""
     conditions = (criterion.get("appliesWhen", {}) for criterion in document["criteria"])
-    return {one for named in conditions for one in named.get("campaignIds", [])}
+    return {campaign_id for named in conditions for campaign_id in named.get("campaignIds", [])}
 
 
 def _of_section(criteria: Sequence[EditedCriterion], key: str | None) -> list[EditedCriterion]:

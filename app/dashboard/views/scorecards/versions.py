@@ -94,7 +94,8 @@ def _judges(
     earlier, later = before.get("parameters", {}), after.get("parameters", {})
     for name in {**earlier, **later}:
         texts = [
-            parameter_text(name, given[name]) if name in given else "" for given in (earlier, later)
+            parameter_text(name, values[name]) if name in values else ""
+            for values in (earlier, later)
         ]
         if texts[0] != texts[1]:
             yield VersionChange(place, text_of("parameter", name), *texts)

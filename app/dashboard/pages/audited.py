@@ -1,13 +1,22 @@
-"""Opened evaluations: the audit trail notes who has seen their words."""
+"""Transactions of pages that the audit trail records, and the evaluations that people open."""
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from app.core.errors import ServiceUnavailable
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate.admission import current_actor
 from app.web.current import current_runtime
+
+
+@contextmanager
+def audited(action: Action, object_id: str) -> Iterator[Any]:
+    """Open a transaction that changes an object; the audit trail records it in the same one."""
+    with current_runtime().db.writing() as session:
+        yield session
+        audit.record(session, current_actor(), action, object_id)
 
 
 def note_opened(evaluation_ids: Iterable[str]) -> None:
