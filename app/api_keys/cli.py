@@ -1,7 +1,7 @@
 """Command group `keys`."""
 
 import json
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
@@ -9,25 +9,20 @@ import click
 
 from app.api_keys import credentials, records, service
 from app.api_keys.credentials import IssuedKey
+from app.api_keys.schemas import KeyCreate
+from app.api_keys.scopes import SCOPES
 from app.core.clock import iso_utc, utc_now
-from app.core.commands import errors_as_messages, moment, print_json
+from app.core.commands import errors_as_messages, print_json
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
-from app.core.settings.parsers import network
 from app.usage import meter
 from app.web.current import current_runtime
+from app.web.schemas.messages import load_valid
 
 
 @click.group("keys")
 def keys() -> None:
     """Make, list, revoke and rotate API keys."""
-
-
-def _networks(_: object, __: object, text: str) -> list[str]:
-    try:
-        return [str(network(cidr.strip())) for cidr in text.split(",") if cidr.strip()]
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 @keys.command("create")
@@ -38,7 +33,6 @@ def _networks(_: object, __: object, text: str) -> list[str]:
 @click.option(
     "--ip-allowlist",
     default="",
-    callback=_networks,
     help="Networks that the key works from, separated by commas. Default: any.",
 )
 @click.option(
@@ -51,31 +45,31 @@ def _networks(_: object, __: object, text: str) -> list[str]:
 @click.option(
     "--require-nonce", is_flag=True, help="Require X-Nonce on requests that change something."
 )
-@click.option("--expires-at", callback=moment, help="Time at which the key expires, ISO 8601.")
+@click.option("--expires-at", help="Time at which the key expires, ISO 8601 with an offset.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @errors_as_messages()
 def create(
     name: str,
     scopes: str,
-    ip_allowlist: list[str],
+    ip_allowlist: str,
     signature_policy: str,
     require_nonce: bool,
-    expires_at: datetime | None,
+    expires_at: str | None,
     as_json: bool,
 ) -> None:
     """Make a key and print its two strings. They are not shown again."""
+    fields = {
+        "name": name,
+        "scopes": list(SCOPES) if scopes == "*" else _members(scopes),
+        "ipAllowlist": _members(ip_allowlist),
+        "signaturePolicy": signature_policy,
+        "requireNonce": require_nonce,
+        "expiresAt": expires_at,
+    }
+    values = load_valid(KeyCreate(), fields, location="option")
     runtime = current_runtime()
     with runtime.db.writing() as session:
-        issued = service.create_key(
-            session,
-            runtime.keyring,
-            name=name,
-            scopes=[scope.strip() for scope in scopes.split(",")],
-            ip_allowlist=ip_allowlist,
-            signature_policy=signature_policy,
-            require_nonce=require_nonce,
-            expires_at=expires_at,
-        )
+        issued = service.create_key(session, runtime.keyring, **values)
     _print_issued(issued, as_json=as_json)
 
 
@@ -135,6 +129,10 @@ def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
         )
         after_commit(session, runtime.state.new_key_version)
     _print_issued(issued, as_json=as_json)
+
+
+def _members(text: str) -> list[str]:
+    return [member.strip() for member in text.split(",") if member.strip()]
 
 
 def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:

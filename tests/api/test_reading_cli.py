@@ -1,4 +1,4 @@
-"""Commands that read: `evaluations list` and `show`, `executives list`, `exports create`, `keys list`."""
+"""Commands that read: `evaluations list` and `show`, `executives list`, `exports create`."""
 
 import csv
 import json
@@ -8,7 +8,6 @@ import click
 import pytest
 
 from app.analytics.cli import executives, exports
-from app.api_keys.cli import keys
 from app.evaluations.cli import evaluations
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
@@ -73,11 +72,3 @@ def test_an_export_is_written_into_a_file(client: Caller, judged: str, tmp_path:
     assert "format" in refused
     refused = run(exports, "create", "usage", str(file), "--filter", "channel=chat", code=1)
     assert "has no filters" in refused
-
-
-def test_keys_are_listed_with_those_that_nobody_uses(client: Caller) -> None:
-    shown = {key["id"] for key in get(client, "/api-keys")}
-    assert {key["id"] for key in json.loads(run(keys, "list", "--json"))} == shown
-    assert json.loads(run(keys, "list", "--unused-days", "1", "--json")) == []
-    refusal = run(keys, "list", "--unused-days", "1000000000000", code=2)
-    assert "--unused-days" in refusal
