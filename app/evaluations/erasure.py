@@ -28,8 +28,8 @@ _LISTS = frozenset({"evidence", "strengths", "improvements", "actionItems"})
 def erase(session: Session, source_ids: Sequence[str]) -> int:
     """Erase the words of all evaluations and transcripts of these sources; safe to repeat.
 
-    Returns how many evaluations there are, of every revision. What is judged now ends without a
-    result, and its worker can write no more.
+    Returns how many evaluations there are, of every revision. Running judgements end without a
+    result, and their workers can write no more.
     """
     raw_texts.delete_originals(session, source_ids)
     _erase_transcripts(session, source_ids)

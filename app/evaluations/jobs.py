@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 def judge(runtime: Runtime, job_id: str = "") -> None:
     """Judge all that is due; then continue bulk re-evaluations.
 
-    Rules compute, and so take evaluations in batches; a language model is waited for, and so has
-    some at once, this evaluation first.
+    The rules only compute: they take evaluations in batches. A language model is mostly waited for:
+    it gets several at once, this evaluation first.
     """
     engine = build_judge(runtime.settings, StoredAnswers(runtime.db))
     at_once = requests_at_once(runtime.settings)

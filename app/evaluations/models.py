@@ -33,7 +33,7 @@ class Evaluation(Table):
     """One revision of the evaluation of a source; names and ids as they were when it was opened.
 
     Of each source exactly one revision is current: the newest completed one, and where none is
-    completed the newest. `context` contains the facts about the conversation, as the judge was given them.
+    completed the newest. `context` has the facts about the conversation that the judge received.
     `re_evaluation_id` names the bulk re-evaluation that opened it.
     """
 
@@ -145,10 +145,10 @@ class Evaluation(Table):
 class EvaluationResult(Table):
     """The results of a completed evaluation, in a table of their own to keep lists fast.
 
-    `document` is in the API's shape, with what people have changed. `as_judged` is the same before
-    anybody changed it, None as long as nobody has. `segment_sentiments` maps the id of a segment to
-    its label and its score: the judge's, and so not part of the transcript. `signals` are the
-    numbers that a calibration may weigh.
+    `document` is in the API's shape, with the changes of reviews. `as_judged` is the judge's own
+    document, None without a change. `segment_sentiments` maps the id of a segment to its label and
+    its score: the judge's, and so not part of the transcript. `signals` are the numbers that a
+    calibration may weigh.
     """
 
     __tablename__ = "evaluation_results"
@@ -200,7 +200,7 @@ class EvaluationTotal(Total):
 class StoredTranscript(Table):
     """A transcript as it was judged; a new transcription of a source gets a new row.
 
-    `segments` are in the API's shape, words included. `origin` holds what only judges need.
+    `segments` are in the API's shape, words included. `origin` has the fields that only judges need.
     """
 
     __tablename__ = "transcripts"
@@ -270,8 +270,8 @@ class ReEvaluation(Table):
 class ScorecardTrial(LeasedJob):
     """A trial of a scorecard on past conversations, kept for a day.
 
-    `document` is the complete scorecard that is tried, the baseline the version it is compared with. `result` has
-    the two scores of each conversation, and none of its words.
+    `document` is the complete scorecard that is tried; the baseline is the version that it is
+    compared with. `result` has the two scores of each conversation, and none of its words.
     """
 
     kind = "trials"

@@ -63,7 +63,7 @@ def results_of(
     """Return the results of an evaluation; before it is judged, nulls and empty lists.
 
     Args:
-        as_judged: return what the judge found, without later reviews.
+        as_judged: return the judge's own results, without later reviews.
     """
     result = session.get(EvaluationResult, evaluation.id)
     document: dict[str, Any] = result.document if result else {}

@@ -43,7 +43,7 @@ def of_sources(
 def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
     """Make the newest completed revision current, or the newest one where none is completed.
 
-    A re-evaluation so replaces the old revision in lists only when it has a result.
+    So a re-evaluation replaces the old revision in lists only when it has a result.
     """
     completed = [revision for revision in revisions if revision.status == Status.COMPLETED]
     current = (completed or revisions)[-1]

@@ -43,7 +43,7 @@ class ImportFile:
 def list_files(path: Path, *, metadata: Path | None = None) -> list[ImportFile]:
     """List a file, or the importable files of a folder in the order of their names.
 
-    The JSON file next to a recording and the table of `metadata` are none of them.
+    The JSON file next to a recording and the table of `metadata` are left out.
     """
     if not path.is_dir():
         return [_import_file(path, path.name)]

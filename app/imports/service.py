@@ -113,11 +113,7 @@ def get(session: Session, import_id: str) -> dict[str, Any]:
 def list_page(
     session: Session, request: PageRequest, *, status: Sequence[str] = ()
 ) -> Page[dict[str, Any]]:
-    """Return a page of imports, newest first by default.
-
-    Args:
-        status: only imports in one of these states; by default all.
-    """
+    """Return a page of imports, newest first by default, in these states or all."""
     statement = select(Import).options(defer(Import.sealed_documents))
     if status:
         statement = statement.where(or_(*(_has_status(name) for name in status)))

@@ -492,7 +492,7 @@ def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
     runtime: Runtime, tmp_path: Path
 ) -> None:
     with runtime.db.writing() as session:
-        evaluations = [completed(session, campaign="=1+1") for _ in range(criteria.BATCH + 1)]
+        evaluations = [completed(session, campaign="=1+1") for _ in range(criteria.BATCH_SIZE + 1)]
     file = tmp_path / "criteria.csv"
     reached: list[int] = []
 

@@ -95,8 +95,7 @@ def _answer_pairs(
     answers: Sequence[Sequence[Mapping[str, Any]]], options: Sequence[float]
 ) -> RatingPairs:
     """Pair the answers to one criterion, where both sides consider it applicable."""
-    clusters: Counter[Cluster] = Counter()
-    units: Counter[tuple[float, ...]] = Counter()
+    conversations = []
     for group in answers:
         cluster = tuple(
             (
@@ -106,13 +105,13 @@ def _answer_pairs(
             for answer in group
             if all(_applicability(answer))
         )
-        unit = sorted(
+        unit = [
             _nearest(options, answer["human"]["score"])
             for answer in group
             if answer["human"]["applicable"]
-        )
-        _count(clusters, units, cluster, unit)
-    return RatingPairs(clusters, units, options)
+        ]
+        conversations.append((cluster, unit))
+    return _rating_pairs(conversations, options)
 
 
 def _applicability(answer: Mapping[str, Any]) -> tuple[bool, bool]:
@@ -125,28 +124,25 @@ def _nearest(options: Sequence[float], score: float) -> float:
 
 
 def _number(name: str, by_evaluation: RatingsByEvaluation) -> dict[str, Any]:
-    clusters: Counter[Cluster] = Counter()
-    units: Counter[tuple[float, ...]] = Counter()
+    conversations = []
     for group in by_evaluation:
         unit = [value for rating in group if (value := getattr(rating, name)) is not None]
         judged = group[0].judged[name]
         cluster = () if judged is None else tuple((judged, value) for value in unit)
-        _count(clusters, units, cluster, unit)
+        conversations.append((cluster, unit))
     close = {"share_within5": lambda pairs: scores.share_within(pairs, CLOSE)}
-    return number_statistics(
-        RatingPairs(clusters, units), seed=name, more=close if name == "score" else {}
-    )
+    more = close if name == "score" else {}
+    return number_statistics(_rating_pairs(conversations), seed=name, more=more)
 
 
 def _resolution(by_evaluation: RatingsByEvaluation) -> dict[str, Any]:
     number_of = {resolution: float(index) for index, resolution in enumerate(RESOLUTIONS)}
-    clusters: Counter[Cluster] = Counter()
-    units: Counter[tuple[float, ...]] = Counter()
+    conversations = []
     for group in by_evaluation:
         unit = [number_of[rating.resolution] for rating in group if rating.resolution is not None]
         judged = number_of[group[0].judged["resolution"]]
-        _count(clusters, units, tuple((judged, value) for value in unit), unit)
-    ratings = RatingPairs(clusters, units, list(number_of.values()))
+        conversations.append((tuple((judged, value) for value in unit), unit))
+    ratings = _rating_pairs(conversations, list(number_of.values()))
     result = category_statistics(
         ratings, seed="resolution", is_scale=False, human_alpha=alpha.nominal
     )
@@ -155,14 +151,15 @@ def _resolution(by_evaluation: RatingsByEvaluation) -> dict[str, Any]:
     return result
 
 
-def _count(
-    clusters: Counter[Cluster],
-    units: Counter[tuple[float, ...]],
-    cluster: Cluster,
-    unit: Sequence[float],
-) -> None:
-    """Count the pairs of one conversation, and the values that several people gave to it."""
-    if cluster:
-        clusters[cluster] += 1
-    if len(unit) > 1:
-        units[tuple(sorted(unit))] += 1
+def _rating_pairs(
+    conversations: Iterable[tuple[Cluster, Sequence[float]]], options: Sequence[float] = ()
+) -> RatingPairs:
+    """Count the pairs of each conversation, and the values that several people gave to it."""
+    clusters: Counter[Cluster] = Counter()
+    units: Counter[tuple[float, ...]] = Counter()
+    for cluster, unit in conversations:
+        if cluster:
+            clusters[cluster] += 1
+        if len(unit) > 1:
+            units[tuple(sorted(unit))] += 1
+    return RatingPairs(clusters, units, options)

@@ -128,8 +128,6 @@ def list_page(
 
     Args:
         scopes: those of the caller, who sees the exports of rows that these scopes may read.
-        dataset: only exports of this dataset.
-        status: only exports in one of these states; by default all.
     """
     conditions = [_is_readable(scopes)]
     if dataset is not None:

@@ -128,11 +128,7 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
 def list_page(
     session: Session, request: PageRequest, *, status: Sequence[str] = ()
 ) -> Page[dict[str, Any]]:
-    """Return a page of bulk re-evaluations, newest first by default.
-
-    Args:
-        status: only those in one of these states of opening their evaluations; by default all.
-    """
+    """Return a page of bulk re-evaluations, newest first by default, in these states or all."""
     statement = select(ReEvaluation.id)
     if status:
         statement = statement.where(ReEvaluation.state.in_(status))

@@ -26,7 +26,7 @@ _A_BATCH = 1000
 class ModelAnswer(Table):
     """One answer; it quotes the conversation, so it names its evaluation.
 
-    `key` is the SHA-256 over the prompt, the model and where it is.
+    `key` is the SHA-256 over the prompt, the model and its address.
     """
 
     __tablename__ = "model_answers"

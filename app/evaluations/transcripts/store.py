@@ -31,8 +31,8 @@ class NewTranscript:
 def store_transcript(session: Session, new: NewTranscript) -> str:
     """Store a transcript as the newest of its source and return its id.
 
-    What was stored before stays, for the revisions that were judged on it. The same transcript
-    stored again, as by a job that runs twice, is the same row.
+    Earlier transcripts stay, for the revisions that were judged on them. The same transcript stored
+    again, as by a job that runs twice, is the same row.
     """
     row = _row_of(new)
     newest = find(session, source_type=new.source_type, source_id=new.source_id)

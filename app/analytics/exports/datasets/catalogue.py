@@ -3,7 +3,6 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from sqlalchemy import Select
@@ -22,31 +21,26 @@ from app.analytics.exports.datasets import (
     usage,
 )
 from app.analytics.exports.datasets.columns import Column, Row, Values, by_column
+from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
 from app.core.runtime import Runtime
 from app.evaluations import listing
 from app.evaluations.models import Evaluation
 
+_LARGE: Mapping[Dataset, LargeDataset] = {
+    Dataset.EVALUATIONS: evaluations.DATASET,
+    Dataset.CRITERIA: criteria.DATASET,
+    Dataset.SEGMENTS: segments.DATASET,
+    Dataset.COACHING: coaching.DATASET,
+    Dataset.MOMENTS: moments.DATASET,
+}
 COLUMNS: Mapping[Dataset, Sequence[Column]] = {
-    Dataset.EVALUATIONS: evaluations.COLUMNS,
-    Dataset.CRITERIA: criteria.COLUMNS,
-    Dataset.SEGMENTS: segments.COLUMNS,
-    Dataset.COACHING: coaching.COLUMNS,
-    Dataset.MOMENTS: moments.COLUMNS,
+    **{name: dataset.columns for name, dataset in _LARGE.items()},
     Dataset.EXECUTIVES: reports.EXECUTIVE_COLUMNS,
     Dataset.CAMPAIGNS: reports.LEADERBOARD_COLUMNS,
     Dataset.CALL_CENTERS: reports.LEADERBOARD_COLUMNS,
     Dataset.TRENDS: reports.TREND_COLUMNS,
     Dataset.USAGE: usage.COLUMNS,
-}
-# Datasets that are read from the evaluations. Each module has ROWS, BATCH and values(), and in
-# LEAST_ROWS a statement that counts rows which the dataset has at least, or None.
-_LARGE: Mapping[Dataset, ModuleType] = {
-    Dataset.EVALUATIONS: evaluations,
-    Dataset.CRITERIA: criteria,
-    Dataset.SEGMENTS: segments,
-    Dataset.COACHING: coaching,
-    Dataset.MOMENTS: moments,
 }
 _EVALUATION = Evaluation.__table__.c
 
@@ -73,9 +67,9 @@ def columns_of(request: ExportRequest) -> list[Column]:
 def least_rows(session: Session, request: ExportRequest) -> int:
     """Return a lower bound of the number of rows now; 0 for small datasets."""
     dataset = _LARGE.get(request.dataset)
-    if dataset is None or dataset.LEAST_ROWS is None:
+    if dataset is None or dataset.least_rows is None:
         return 0
-    return session.scalar(_matching(dataset.LEAST_ROWS, request).order_by(None)) or 0
+    return session.scalar(_matching(dataset.least_rows, request).order_by(None)) or 0
 
 
 def batches(
@@ -101,9 +95,9 @@ def _batches(
     if dataset is None:
         yield by_column(_small_dataset(runtime, request)), 1.0
         return
-    statement = _matching(dataset.ROWS, request)
+    statement = _matching(dataset.statement, request)
     for rows, progress in snapshots.batches(
-        runtime.db, statement, snapshot, size=dataset.BATCH, must_end=must_end
+        runtime.db, statement, snapshot, size=dataset.batch_size, must_end=must_end
     ):
         yield dataset.values(rows, request), progress
 

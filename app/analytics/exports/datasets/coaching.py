@@ -6,21 +6,19 @@ from orjson import loads
 
 from app.analytics.exports.datasets import criteria
 from app.analytics.exports.datasets.columns import Row, Values, by_column, columns, time_formatter
+from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
 from app.analytics.exports.snapshots import Rows
 
-COLUMNS = columns(
+_COLUMNS = columns(
     "evaluation_id:key executive_id:key executive campaign_id:key campaign kind:key text "
     "criterion:key criterion_title evidence_segment_ids:list evidence_quotes:list "
     "scorecard_version:integer completed_at:time"
 )
-ROWS, BATCH = criteria.ROWS, criteria.BATCH
-# An evaluation may have no advice.
-LEAST_ROWS = None
 _KINDS = {"strength": "strengths", "improvement": "improvements"}
 
 
-def values(rows: Rows, request: ExportRequest) -> list[Values]:
+def _values(rows: Rows, request: ExportRequest) -> list[Values]:
     """Return the columns of these evaluations' advice; texts and quotes require `includeText`."""
     return by_column(advice for row in rows for advice in _advice_of(row, request))
 
@@ -49,3 +47,6 @@ def _advice_of(row: Row, request: ExportRequest) -> Iterator[Row]:
                 version,
                 completed_at,
             )
+
+
+DATASET = LargeDataset(_COLUMNS, criteria.RESULTS, criteria.BATCH_SIZE, _values)

@@ -14,24 +14,25 @@ from app.analytics.exports.datasets.columns import (
     columns,
     time_formatter,
 )
+from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
 from app.analytics.exports.snapshots import Rows
 from app.evaluations.enums import ReviewAction
 from app.evaluations.models import Evaluation, EvaluationResult
 
-COLUMNS = columns(
+_COLUMNS = columns(
     "evaluation_id executive_id campaign_id section criterion weight:number criticality "
     "error_class applicable:boolean answer normalized_score:number judged_by confidence:number "
     "explanation evidence_segment_ids:list evidence_quotes:list overridden:boolean reviewer "
     "review_reason scorecard_version:integer completed_at:time "
     "title section_title executive campaign"
 )
-BATCH = 200
+BATCH_SIZE = 200
 _EFFECTIVE = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 _NOT_REVIEWED = (None, None)
 _EVALUATION = Evaluation.__table__.c
 _RESULT = EvaluationResult.__table__.c
-ROWS = select(
+RESULTS = select(
     _EVALUATION.id,
     _EVALUATION.executive_id,
     _EVALUATION.campaign_id,
@@ -42,14 +43,14 @@ ROWS = select(
     as_text(_RESULT.document).label("document"),
 ).join(EvaluationResult, EvaluationResult.evaluation_id == _EVALUATION.id)
 # Each evaluation has at least one criterion; only the documents know how many.
-LEAST_ROWS = (
+_LEAST_ROWS = (
     select(func.count())
     .select_from(Evaluation.__table__)
     .join(EvaluationResult, EvaluationResult.evaluation_id == _EVALUATION.id)
 )
 
 
-def values(rows: Rows, request: ExportRequest) -> list[Values]:
+def _values(rows: Rows, request: ExportRequest) -> list[Values]:
     """Return the columns of these evaluations' criteria; quotes require `includeText`."""
     return by_column(criterion for row in rows for criterion in _criteria_of(row, request))
 
@@ -111,3 +112,6 @@ def _last_reviews(document: Mapping[str, Any]) -> dict[str, tuple[str | None, st
                 for criterion in review["criteria"]
             }
     return last
+
+
+DATASET = LargeDataset(_COLUMNS, RESULTS, BATCH_SIZE, _values, _LEAST_ROWS)

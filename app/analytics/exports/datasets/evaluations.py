@@ -16,13 +16,14 @@ from app.analytics.exports.datasets.columns import (
     documents,
     times,
 )
+from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
 from app.analytics.exports.snapshots import Rows
 from app.analytics.models import EvaluationFact
 from app.evaluations.listing import HAS_VERDICT
 from app.evaluations.models import Evaluation, EvaluationResult
 
-COLUMNS = columns(
+_COLUMNS = columns(
     "evaluation_id:key revision:integer engagement_id:key campaign_id:key campaign call_center "
     "executive_id:key executive source_type:key source_id:key external_id channel:key language "
     "status:key review_status:key score:integer "
@@ -34,7 +35,7 @@ COLUMNS = columns(
     "confidence:number started_at:time completed_at:time "
     "band:key predicted_satisfaction:number summary"
 )
-BATCH = 1000
+_BATCH_SIZE = 1000
 _MEASURES = {
     "talk_ratio": "talk_ratio",
     "silence_percent": "silence_percent",
@@ -52,7 +53,7 @@ _TIMES = ("started_at", "completed_at")
 
 def _columns() -> Iterator[Any]:
     """Yield the selected columns by the names of the dataset, and the metrics of the results."""
-    for name in (column.name for column in COLUMNS):
+    for name in (column.name for column in _COLUMNS):
         if name == "evaluation_id":
             yield _EVALUATION.id.label(name)
         elif name in _JSON:
@@ -71,18 +72,18 @@ def _columns() -> Iterator[Any]:
     yield case((is_superseded, of_result.scalar_subquery())).label("metrics")
 
 
-ROWS = (
+_STATEMENT = (
     select(*_columns())
     .select_from(Evaluation.__table__)
     .outerjoin(
         _FACTS, (_FACT.source_id == _EVALUATION.source_id) & (_FACT.evaluation_id == _EVALUATION.id)
     )
 )
-LEAST_ROWS = select(func.count()).select_from(Evaluation.__table__)
-_NAMES = [column.name for column in ROWS.selected_columns]
+_LEAST_ROWS = select(func.count()).select_from(Evaluation.__table__)
+_NAMES = [column.name for column in _STATEMENT.selected_columns]
 
 
-def values(rows: Rows, request: ExportRequest) -> list[Values]:
+def _values(rows: Rows, request: ExportRequest) -> list[Values]:
     """Return the columns of these rows."""
     selected: dict[str, Values] = dict(zip(_NAMES, by_column(rows), strict=True))
     selected |= {name: booleans(selected[name]) for name in _BOOLEANS}
@@ -91,7 +92,7 @@ def values(rows: Rows, request: ExportRequest) -> list[Values]:
     selected["summary"] = _summaries(selected["summary"], request)
     selected |= {name: times(selected[name], request.zone) for name in _TIMES}
     selected |= _measures(selected)
-    return [selected[column.name] for column in COLUMNS]
+    return [selected[column.name] for column in _COLUMNS]
 
 
 def _measures(selected: Mapping[str, Values]) -> dict[str, list[Any]]:
@@ -115,3 +116,6 @@ def _summaries(stored: Values, request: ExportRequest) -> Values:
 def _engine(engine: Mapping[str, Any]) -> str:
     """Return the kind and the model of an engine, such as `embedded:rules-9`."""
     return ":".join(part for part in (engine.get("kind"), engine.get("model")) if part)
+
+
+DATASET = LargeDataset(_COLUMNS, _STATEMENT, _BATCH_SIZE, _values, _LEAST_ROWS)

@@ -6,19 +6,17 @@ from orjson import loads
 
 from app.analytics.exports.datasets import criteria
 from app.analytics.exports.datasets.columns import Row, Values, by_column, columns, time_formatter
+from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
 from app.analytics.exports.snapshots import Rows
 
-COLUMNS = columns(
+_COLUMNS = columns(
     "evaluation_id:key executive_id:key executive campaign_id:key campaign type:key severity:key "
     "label role:key segment_id:key start_ms:integer end_ms:integer completed_at:time"
 )
-ROWS, BATCH = criteria.ROWS, criteria.BATCH
-# An evaluation may have no moment.
-LEAST_ROWS = None
 
 
-def values(rows: Rows, request: ExportRequest) -> list[Values]:
+def _values(rows: Rows, request: ExportRequest) -> list[Values]:
     """Return the columns of these evaluations' moments."""
     return by_column(moment for row in rows for moment in _moments_of(row, request))
 
@@ -42,3 +40,6 @@ def _moments_of(row: Row, request: ExportRequest) -> Iterator[Row]:
             moment["endMs"],
             completed_at,
         )
+
+
+DATASET = LargeDataset(_COLUMNS, criteria.RESULTS, criteria.BATCH_SIZE, _values)

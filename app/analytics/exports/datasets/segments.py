@@ -13,19 +13,20 @@ from app.analytics.exports.datasets.columns import (
     columns,
     time_formatter,
 )
+from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
 from app.analytics.exports.snapshots import Rows
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 
-COLUMNS = columns(
+_COLUMNS = columns(
     "evaluation_id source_type source_id segment_id index:integer participant_id role start_ms:integer "
     "end_ms:integer sent_at:time language confidence:number channel_index:integer sentiment "
     "sentiment_score:number text"
 )
-BATCH = 100
+_BATCH_SIZE = 100
 _EVALUATION = Evaluation.__table__.c
 _RESULT = EvaluationResult.__table__.c
-ROWS = (
+_STATEMENT = (
     select(
         _EVALUATION.id,
         _EVALUATION.source_type,
@@ -36,14 +37,14 @@ ROWS = (
     .join(StoredTranscript, StoredTranscript.id == _EVALUATION.transcript_id)
     .outerjoin(EvaluationResult, EvaluationResult.evaluation_id == _EVALUATION.id)
 )
-LEAST_ROWS = (
+_LEAST_ROWS = (
     select(func.sum(StoredTranscript.segment_count))
     .select_from(Evaluation.__table__)
     .join(StoredTranscript, StoredTranscript.id == _EVALUATION.transcript_id)
 )
 
 
-def values(rows: Rows, request: ExportRequest) -> list[Values]:
+def _values(rows: Rows, request: ExportRequest) -> list[Values]:
     """Return the columns of these evaluations' segments; texts require `includeText`."""
     return by_column(segment for row in rows for segment in _segments_of(row, request))
 
@@ -72,3 +73,6 @@ def _segments_of(row: Row, request: ExportRequest) -> Iterator[Row]:
             score,
             segment["text"] if request.include_text else None,
         )
+
+
+DATASET = LargeDataset(_COLUMNS, _STATEMENT, _BATCH_SIZE, _values, _LEAST_ROWS)
