@@ -43,7 +43,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """How a language model was asked, and what it returned; tokens are None where it tells none.
+    """Request to a language model and its reply; tokens are None where none were reported.
 
     `cached` says that an earlier answer to the very same question was used. `messages_omitted` were
     left out of the middle of the prompt and `messages_shortened` shown in part, `masked_count`

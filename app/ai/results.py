@@ -26,7 +26,7 @@ def judgement_of(
     quality: Quality,
     summary: dict[str, Any] | None = None,
 ) -> Judgement:
-    """Put a judgement together from what was judged and measured.
+    """Build a judgement from the facts, the score and the quality.
 
     Args:
         summary: one that a language model wrote; without it sentences are quoted.

@@ -26,7 +26,7 @@ ENGINE = Engine(kind="rules", provider="embedded", model="rules-9")
 
 
 class RuleJudge:
-    """Judges what rules can honestly judge; the rest is not applicable, with that reason.
+    """Judges the criteria that rules can judge; the others are not applicable, with the reason.
 
     Raises:
         CpuLimitExceeded: the rules need more processor time than is allowed.
@@ -71,9 +71,9 @@ def ruled_by(facts: Facts, scorecard: Scorecard, limit: CpuLimit) -> Ruled:
 
 def score_by_rules(facts: Facts, scorecard: Scorecard, answers: dict[str, Answer]) -> Score:
     """Score the answers of the rules; a language that they can't read is said as the reason."""
-    known = too_little(facts, scorecard)
-    score = score_of(scorecard, answers, known)
-    if score.problem and known is None and not facts.dialogue.readable:
+    problem = too_little(facts, scorecard)
+    score = score_of(scorecard, answers, problem)
+    if score.problem and problem is None and not facts.dialogue.readable:
         return replace(score, problem=_of_language(score.problem, facts))
     return score
 
@@ -82,12 +82,12 @@ def checked(answers: dict[str, Answer], transcript: Transcript) -> tuple[dict[st
     """Drop the evidence that the transcript doesn't hold; return the answers and the count."""
     segments = {segment.id: segment for segment in transcript.segments}
     dropped = 0
-    kept = {}
+    valid_answers = {}
     for key, answer in answers.items():
         evidence, count = verified(answer.evidence, segments)
-        kept[key] = replace(answer, evidence=evidence) if count else answer
+        valid_answers[key] = replace(answer, evidence=evidence) if count else answer
         dropped += count
-    return kept, dropped
+    return valid_answers, dropped
 
 
 def too_little(facts: Facts, scorecard: Scorecard) -> Problem | None:

@@ -76,18 +76,18 @@ def word_features(word: str) -> Iterator[str]:
 def _phrases(sentence: Sentence) -> set[tuple[str, ...]]:
     framed = (_START, *sentence.words, _END)
     triples = zip(framed, framed[1:], framed[2:], strict=False)
-    found: set[tuple[str, ...]] = {*pairwise(framed), *triples}
+    features: set[tuple[str, ...]] = {*pairwise(framed), *triples}
     if sentence.questions:
-        found.add(("#?",))
+        features.add(("#?",))
     if sentence.exclamations:
-        found.add(("#!",))
+        features.add(("#!",))
         if sentence.exclamations > 1:
-            found.add(("#!!",))
+            features.add(("#!!",))
     if sentence.shouted:
-        found.add(("#caps",))
+        features.add(("#caps",))
     if len(sentence.words) <= _SHORT:
-        found.add(("#short",))
-    return found
+        features.add(("#short",))
+    return features
 
 
 def classifier_from(document: Mapping[str, Any]) -> Classifier:

@@ -13,9 +13,9 @@ from app.ai.dialogue.turns import Line, Side
 from app.ai.languages.detection import ENGLISH
 
 _MOST_CHARS = 1_000
-# What is less likely than 1 in 20 is not shown.
+# Labels less likely than 1 in 20 are left out.
 _LEAST_LOGIT = -3.0
-# What a phrase of a lexicon says about a label, where no classifier reads the language.
+# Labels that a phrase of a lexicon shows, in languages without a classifier.
 _BY_CUE: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
     Side.CUSTOMER: {
         "profanity": {"anger": 0.9, "neg": 0.9},
@@ -76,22 +76,22 @@ def likelihood(marks: Marks, label: str) -> float:
 
 def strongest(line: Line, marks: Marks, labels: Iterable[str]) -> Mark:
     """Return the mark of the likeliest of the labels; the whole line where nothing shows any."""
-    found = [marks[label] for label in labels if label in marks]
-    return max(found, default=Mark(0.0, 0, len(line.text)))
+    candidates = [marks[label] for label in labels if label in marks]
+    return max(candidates, default=Mark(0.0, 0, len(line.text)))
 
 
 def marks_of(line: Line, cues: Iterable[Cue]) -> Marks:
     """Read the labels of a line of the customer or the service side; `cues` are those of the line."""
-    found: dict[str, Mark] = {}
+    marks: dict[str, Mark] = {}
     if line.language == ENGLISH:
         side = "customer" if line.side is Side.CUSTOMER else "agent"
-        found = _classified(line.text[:_MOST_CHARS], shipped(side))
+        marks = _classified(line.text[:_MOST_CHARS], shipped(side))
         cues = [cue for cue in cues if cue.kind in _SURE_IN_ENGLISH]
     for cue in cues:
         for label, probability in _BY_CUE[line.side].get(cue.kind, {}).items():
-            if likelihood(found, label) < probability:
-                found[label] = Mark(probability, cue.start, cue.end)
-    return found
+            if likelihood(marks, label) < probability:
+                marks[label] = Mark(probability, cue.start, cue.end)
+    return marks
 
 
 def _classified(text: str, classifier: Classifier) -> dict[str, Mark]:

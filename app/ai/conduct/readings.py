@@ -19,20 +19,20 @@ COURTESIES = ("warm", "empathy", "apology", "offer", "greet")
 # A line shows a label where it is at least as likely as not.
 SHOWN = 0.5
 _FRIENDLY = 0.6
-# Words of closing soften what sounds negative by little, unless a complaint stands beside them.
+# Closing words soften a slightly negative line, unless it also complains.
 _CLOSING = frozenset({"thanks", "nothing_more", "closing", "acceptance"})
 _COMPLAINING = frozenset({"complaint", "still_broken", "gives_up", "rejection"})
 _STRONG = 0.75
 _SOFTENED = 0.4
 _RUDE, _MIXED = 0.4, 0.3
-# What is doubted of an agent whose customer stays calm.
+# Rudeness is lowered by this factor where the customer stays calm.
 _CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerLine:
-    """`negative` and `positive` are 0 to 1; `tension` is what is left of earlier negative lines."""
+    """`negative` and `positive` are 0 to 1; `tension` remains from earlier negative lines."""
 
     line: Line
     marks: Marks
@@ -150,12 +150,12 @@ class Readings:
     @cached_property
     def manners(self) -> float:
         """Return how well the agent behaves, 0 to 1: less with every rude or cold line."""
-        kept = math.prod(1 - 0.5 * max(0.0, line.rude - 0.25) / 0.75 for line in self.agent)
+        manners_left = math.prod(1 - 0.5 * max(0.0, line.rude - 0.25) / 0.75 for line in self.agent)
         stalling = sum(
             max(0.0, line.shows("stall") - 0.3) for line in self.agent if line.helpful < SHOWN
         )
         upset = any(line.negative >= SHOWN for line in self.customer)
-        return kept / (1 + 0.15 * stalling * (1.0 if upset else 0.3))
+        return manners_left / (1 + 0.15 * stalling * (1.0 if upset else 0.3))
 
     @property
     def courtesy(self) -> float:
@@ -168,30 +168,30 @@ def readings_of(dialogue: Dialogue, cues: Cues) -> Readings | None:
     if not dialogue.attributed or not dialogue.readable:
         return None
     context = _Context()
-    found: list[SpokenLine] = []
+    lines: list[SpokenLine] = []
     # A customer who writes to the judge says nothing to the agent; an agent may hide nothing so.
     steering = {line.position for line in lines_with_instructions(dialogue.customer)}
     for line in dialogue.lines:
         if line.side not in (Side.CUSTOMER, Side.SERVICE) or line.position in steering:
             continue
-        said = cues.in_line(line)
-        marks, kinds = marks_of(line, said), {cue.kind for cue in said}
-        read = context.customer if line.side is Side.CUSTOMER else context.agent
-        found.append(read(line, marks, kinds))
-    return Readings(_with_doubt(found))
+        line_cues = cues.in_line(line)
+        marks, kinds = marks_of(line, line_cues), {cue.kind for cue in line_cues}
+        read_line = context.customer if line.side is Side.CUSTOMER else context.agent
+        lines.append(read_line(line, marks, kinds))
+    return Readings(_with_doubt(lines))
 
 
 def _with_doubt(lines: Sequence[SpokenLine]) -> tuple[SpokenLine, ...]:
     """Lower the rudeness of lines around which the customer stays calm, unless it is certain."""
-    found: list[SpokenLine] = []
+    doubted: list[SpokenLine] = []
     for before, line, after in _with_neighbours(lines):
         tension = _tension_around(before, after)
         calm = tension is not None and tension < _CALM
         if isinstance(line, AgentLine) and 0 < line.rude < _CERTAIN and calm:
-            found.append(replace(line, rude=_DOUBTED * line.rude))
+            doubted.append(replace(line, rude=_DOUBTED * line.rude))
         else:
-            found.append(line)
-    return tuple(found)
+            doubted.append(line)
+    return tuple(doubted)
 
 
 def _with_neighbours(
@@ -227,7 +227,7 @@ class _Context:
         helpful = max(likely("empathy"), likely("done"), likely("next"), 0.8 * likely("apology"))
         if fallback:
             marks = _of_fallback(line, marks)
-        found = AgentLine(
+        line_read = AgentLine(
             line=line,
             marks=marks,
             rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
@@ -235,10 +235,10 @@ class _Context:
             unhelpful=max(likely("dismissive"), 0.8 * likely("stall"), 0.6 * likely("refusal")),
             courteous=max(likelihood(marks, label) for label in COURTESIES),
         )
-        if found.helpful >= SHOWN and found.rude < 0.4:
+        if line_read.helpful >= SHOWN and line_read.rude < 0.4:
             self._tension /= 2
-        self._before = found
-        return found
+        self._before = line_read
+        return line_read
 
     def customer(self, line: Line, marks: Marks, kinds: Collection[str]) -> CustomerLine:
         likely = partial(likelihood, marks)
@@ -250,9 +250,9 @@ class _Context:
         positive = likely("sat") * (1 - 0.7 * negative)
         negative, positive = self._in_context(negative, positive)
         self._tension = max(self._tension * (0.6 if positive > SHOWN else 0.9), negative)
-        found = CustomerLine(line, marks, negative, positive, self._tension)
-        self._before, self._heard = found, True
-        return found
+        line_read = CustomerLine(line, marks, negative, positive, self._tension)
+        self._before, self._heard = line_read, True
+        return line_read
 
     def _is_thanked(self, kinds: Collection[str]) -> bool:
         # Thanks with praise for a helpful reply are no sarcasm.
@@ -274,11 +274,11 @@ class _Context:
 
 def _of_fallback(line: Line, marks: Marks) -> Marks:
     # A bot's "sorry, I did not get that" is no apology.
-    found = {
+    lowered = {
         label: mark._replace(probability=0.3 * mark.probability)
         if label in ("apology", "empathy")
         else mark
         for label, mark in marks.items()
     }
-    stalling = found.get("stall", Mark(0.0, 0, len(line.text)))
-    return {**found, "stall": stalling._replace(probability=max(0.8, stalling.probability))}
+    stalling = lowered.get("stall", Mark(0.0, 0, len(line.text)))
+    return {**lowered, "stall": stalling._replace(probability=max(0.8, stalling.probability))}

@@ -37,7 +37,7 @@ class Sentence(NamedTuple):
 
 def sentences_of(text: str) -> list[Sentence]:
     """List the sentences of a text and at the end the whole text, where it is several and short."""
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     tokens: list[str] = []
     for match in _SENTENCE.finditer(text):
         start, end = match.span()
@@ -45,14 +45,14 @@ def sentences_of(text: str) -> list[Sentence]:
         tokens += of_sentence
         words = match.group().split()
         if len(words) <= _MOST_WORDS:
-            found.append(_sentence(start, end, of_sentence))
+            sentences.append(_sentence(start, end, of_sentence))
         else:
-            found += _windows(text, start, end)
-    if len(found) > 1:
+            sentences += _windows(text, start, end)
+    if len(sentences) > 1:
         whole = _sentence(0, len(text), tokens)
         if len(whole.words) <= _MOST_WORDS_AT_ONCE:
-            found.append(whole)
-    return found
+            sentences.append(whole)
+    return sentences
 
 
 def whole_of(text: str) -> Sentence:
@@ -69,8 +69,8 @@ def _windows(text: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 def _tokens(text: str) -> list[str]:
-    found: list[str] = _TOKEN.findall(text.replace("\u2019", "'"))
-    return found
+    tokens: list[str] = _TOKEN.findall(text.replace("\u2019", "'"))
+    return tokens
 
 
 def _sentence(start: int, end: int, tokens: Sequence[str]) -> Sentence:
@@ -85,22 +85,22 @@ def _sentence(start: int, end: int, tokens: Sequence[str]) -> Sentence:
 
 
 def _words(tokens: Sequence[str]) -> list[str]:
-    found = []
+    words = []
     begins = True
     for token in tokens:
         if token.islower():
-            found.append(token)
+            words.append(token)
         elif token in _ENDS:
             begins = True
             continue
         elif token[0].isdigit():
-            found.append(_NUMBER)
+            words.append(_NUMBER)
         elif token[0] == "[":
-            found.append(_NAME if token in _NAME_MASKS else _NUMBER)
+            words.append(_NAME if token in _NAME_MASKS else _NUMBER)
         else:
-            found.append(token.lower() if begins or not _is_name(token) else _NAME)
+            words.append(token.lower() if begins or not _is_name(token) else _NAME)
         begins = False
-    return found
+    return words
 
 
 def _is_name(token: str) -> bool:

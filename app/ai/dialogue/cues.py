@@ -13,20 +13,20 @@ from app.ai.languages.sounds import sounds_of
 
 _SENTENCE_END = re.compile("[.!?\u0964\n]")
 _LOOK_BACK_CHARS = 200
-# Whose phrases each side may say. Where it is not known who speaks, that is anybody's.
+# The speakers whose phrases count for each side; all of them where the speaker is unknown.
 _SPEAKERS = {
     Side.SERVICE: (Speaker.ANYONE, Speaker.SERVICE),
     Side.CUSTOMER: (Speaker.ANYONE, Speaker.CUSTOMER),
     Side.OTHER: (Speaker.ANYONE,),
     Side.UNKNOWN: tuple(Speaker),
 }
-# What the service side says before it knows what the customer wants.
+# Kinds with which the service side opens, before it knows what the customer wants.
 _OPENING = ("greeting", "purpose")
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One event: `text[start:end]` of its line is what shows it."""
+    """One event, shown by `text[start:end]` of its line."""
 
     kind: str
     line: Line
@@ -37,53 +37,62 @@ class Cue:
     def quote(self) -> str:
         return self.line.text[self.start : self.end]
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Return the position of the line and the start within it, which order cues."""
+        return self.line.position, self.start
+
 
 class Cues:
     """All cues of a dialogue, in the order in which they were said."""
 
-    def __init__(self, found: Iterable[Cue] = ()) -> None:
-        self._found: dict[tuple[str, Side | None], list[Cue]] = defaultdict(list)
+    def __init__(self, cues: Iterable[Cue] = ()) -> None:
+        self._by_kind: dict[tuple[str, Side | None], list[Cue]] = defaultdict(list)
         self._in_line: dict[int, list[Cue]] = defaultdict(list)
-        for cue in found:
+        for cue in cues:
             self._in_line[cue.line.position].append(cue)
-            self._found[cue.kind, None].append(cue)
-            self._found[cue.kind, cue.line.side].append(cue)
+            self._by_kind[cue.kind, None].append(cue)
+            self._by_kind[cue.kind, cue.line.side].append(cue)
 
     def in_line(self, line: Line) -> Sequence[Cue]:
         """List the cues of one line."""
         return self._in_line.get(line.position, ())
 
     def of(
-        self, kind: str, lines: Sequence[Line] | None = None, side: Side | None = None
+        self, *kinds: str, lines: Sequence[Line] | None = None, side: Side | None = None
     ) -> list[Cue]:
-        """List the cues of a kind, of the given lines and side only."""
-        found = self._found.get((kind, side), [])
-        if lines is None or not found:
-            return found
+        """List the cues of some kinds, kind by kind; only those of these lines and this side."""
+        cues = [cue for kind in kinds for cue in self._by_kind.get((kind, side), ())]
+        if lines is None or not cues:
+            return cues
         positions = {line.position for line in lines}
-        return [cue for cue in found if cue.line.position in positions]
+        return [cue for cue in cues if cue.line.position in positions]
+
+    def positions(self, *kinds: str, side: Side | None = None) -> set[int]:
+        """Return the positions of the lines with cues of these kinds."""
+        return {cue.line.position for cue in self.of(*kinds, side=side)}
 
 
 def find_cues(dialogue: Dialogue) -> Cues:
     """Find the cues of each line whose language has a lexicon; the others have none.
 
-    Where it is not known who speaks, every phrase counts, whoever would have to say it.
+    Where speakers are unknown, the phrases of every speaker count.
     """
     if not dialogue.readable:
         return Cues()
     hindi = dialogue.language in (HINDI, ROMANISED_HINDI)
-    found: list[Cue] = []
+    cues: list[Cue] = []
     for line in dialogue.lines:
         lexicon = lexicon_of(line.language)
         if lexicon is None:
             continue
         in_line = _cues_in(line, lexicon)
-        # Who speaks Hindi mixes it into lines that are English for the most part.
+        # Hindi speakers mix Hindi into lines that are mostly English.
         mixed = lexicon_of(ROMANISED_HINDI) if hindi and line.language == ENGLISH else None
         if mixed is not None:
             in_line = [*in_line, *_cues_in(line, mixed)]
-        found += _without_overlaps(in_line) if mixed or lexicon.builds_on else in_line
-    return Cues(_of_the_course(dialogue, found))
+        cues += _without_overlaps(in_line) if mixed or lexicon.builds_on else in_line
+    return Cues(_of_the_course(dialogue, cues))
 
 
 def first_request(dialogue: Dialogue, cues: Iterable[Cue]) -> tuple[Line, ...]:
@@ -132,7 +141,7 @@ def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
 
 
 def _without_overlaps(cues: Iterable[Cue]) -> Iterable[Cue]:
-    # What both a language and the one that it builds on find is one cue.
+    # A cue found by a lexicon and by the one that it builds on counts once.
     ends: dict[str, int] = {}
     for cue in sorted(cues, key=lambda cue: (cue.start, -cue.end)):
         if cue.start >= ends.get(cue.kind, 0):

@@ -69,21 +69,21 @@ def sentence_around(segment: Segment, start: int, end: int, polarity: str = SUPP
 
 
 def beginning(segment: Segment, polarity: str = SUPPORTS) -> Evidence:
-    """Quote what a segment says, at most its first 30 words."""
+    """Quote the beginning of a segment, at most 30 words."""
     return evidence_at(segment, *opening_span(segment.text), polarity)
 
 
 def verified(
     evidence: Iterable[Evidence], segments: Mapping[str, Segment]
 ) -> tuple[tuple[Evidence, ...], int]:
-    """Keep the evidence that the transcript holds; return it and the count of what was dropped.
+    """Keep the evidence that occurs in the transcript; return it and the count of dropped pieces.
 
     The one place that decides it, for every judge: the segment exists, its times are as said, and
     the quote is exactly its text between the offsets.
     """
-    everything = tuple(evidence)
-    kept = tuple(item for item in everything if _holds(item, segments.get(item.segment_id)))
-    return kept, len(everything) - len(kept)
+    claimed = tuple(evidence)
+    valid = tuple(item for item in claimed if _holds(item, segments.get(item.segment_id)))
+    return valid, len(claimed) - len(valid)
 
 
 def _holds(item: Evidence, segment: Segment | None) -> bool:

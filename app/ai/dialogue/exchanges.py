@@ -8,108 +8,15 @@ from itertools import pairwise
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
 _WORD = re.compile(r"[a-z0-9']{2,30}")
-_STOP = frozenset(
-    [
-        "the",
-        "and",
-        "you",
-        "for",
-        "that",
-        "your",
-        "have",
-        "can",
-        "of",
-        "my",
-        "what",
-        "are",
-        "this",
-        "with",
-        "please",
-        "yes",
-        "thank",
-        "thanks",
-        "is",
-        "be",
-        "we",
-        "will",
-        "would",
-        "like",
-        "how",
-        "was",
-        "there",
-        "not",
-        "don't",
-        "that's",
-        "hello",
-        "need",
-        "to",
-        "in",
-        "at",
-        "on",
-        "it",
-        "an",
-        "me",
-        "do",
-        "does",
-        "did",
-        "so",
-        "any",
-        "all",
-        "but",
-        "if",
-        "or",
-        "as",
-        "by",
-        "from",
-        "up",
-        "out",
-        "no",
-        "hi",
-        "hey",
-        "ok",
-        "okay",
-        "just",
-        "get",
-        "also",
-        "some",
-        "one",
-        "i'm",
-        "i'd",
-        "i'll",
-        "im",
-        "us",
-        "our",
-        "they",
-        "them",
-        "he",
-        "she",
-        "his",
-        "her",
-        "its",
-        "it's",
-        "has",
-        "had",
-        "been",
-        "could",
-        "should",
-        "may",
-        "might",
-        "about",
-        "want",
-        "looking",
-        "find",
-        "help",
-        "know",
-        "give",
-        "tell",
-        "let",
-        "see",
-        "sure",
-        "great",
-        "good",
-        "right",
-    ]
-)
+# Words that carry no subject.
+_STOP_WORDS = """
+the and you for that your have can of my what are this with please yes thank thanks is be we
+will would like how was there not don't that's hello need to in at on it an me do does did
+so any all but if or as by from up out no hi hey ok okay just get also some one i'm i'd i'll
+im us our they them he she his her its it's has had been could should may might about want
+looking find help know give tell let see sure great good right
+"""
+_STOP = frozenset(_STOP_WORDS.split())
 _SAME_SHARE = 0.7
 _LEAST_WORDS = 3
 _RECENT = 8
@@ -152,7 +59,7 @@ def content_of(text: str) -> frozenset[str]:
 def _repeats(
     lines: Sequence[Line], content: dict[int, frozenset[str]]
 ) -> tuple[tuple[Line, Line], ...]:
-    found = []
+    pairs = []
     for index, line in enumerate(lines):
         words = content[line.position]
         if len(words) < _LEAST_WORDS:
@@ -161,9 +68,9 @@ def _repeats(
             before = content[earlier.position]
             fewer, more = sorted((len(words), len(before)))
             if fewer >= _SAME_SHARE * more and len(words & before) >= _SAME_SHARE * more:
-                found.append((line, earlier))
+                pairs.append((line, earlier))
                 break
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _open_questions(dialogue: Dialogue) -> tuple[Line, ...]:
@@ -181,8 +88,8 @@ def _overlap(dialogue: Dialogue, content: dict[int, frozenset[str]]) -> float | 
     for turn, answer in pairwise(turns):
         if turn.side is not Side.CUSTOMER:
             continue
-        asked = frozenset[str]().union(*(content[line.position] for line in turn.lines))
-        given = frozenset[str]().union(*(content[line.position] for line in answer.lines))
-        if asked:
-            shares.append(len(asked & given) / len(asked))
+        asked_words = frozenset[str]().union(*(content[line.position] for line in turn.lines))
+        answer_words = frozenset[str]().union(*(content[line.position] for line in answer.lines))
+        if asked_words:
+            shares.append(len(asked_words & answer_words) / len(asked_words))
     return sum(shares) / len(shares) if shares else None

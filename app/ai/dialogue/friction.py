@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 
 from app.ai.dialogue.cues import Cue, Cues
 from app.ai.dialogue.refusals import bare_refusals, reasoned_refusals
@@ -84,7 +85,7 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
     amount = 0.0
     for names, side in ((_SERVICE, Side.SERVICE), (_CUSTOMER, Side.CUSTOMER)):
         for kind, name in names.items():
-            for cue in cues.of(kind, None, side):
+            for cue in cues.of(kind, side=side):
                 key = (kind, cue.line.position)
                 if cue.line.position in excused:
                     continue
@@ -93,8 +94,8 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
     for cue in bare_refusals(dialogue, cues):
         amount += weights["bareRefusal"]
         obstacles[cue.kind, cue.line.position] = cue
-    met = {cue.line.position for kind in _OBSTACLES for cue in cues.of(kind, None, Side.SERVICE)}
-    concessions = _concessions(cues, met - reasoned)
+    blocked = cues.positions(*_OBSTACLES, side=Side.SERVICE)
+    concessions = _concessions(cues, blocked - reasoned)
     ends_open = _ends_open(dialogue, cues, excused)
     ends_on_failure = _ends_on_failure(cues, reasoned)
     excuses = _excuses(cues)
@@ -118,48 +119,47 @@ def fulfilment(amount: float, half_at: float) -> float:
 
 
 def _replies(dialogue: Dialogue) -> Iterable[tuple[Sequence[Line], Sequence[Line]]]:
-    # What the customer answers to what.
-    for before, after in pairwise(dialogue.turns):
-        if before.side is Side.SERVICE and after.side is Side.CUSTOMER:
-            yield before.lines, after.lines
+    # Each turn of the service side with the customer's reply.
+    for turn, reply in pairwise(dialogue.turns):
+        if turn.side is Side.SERVICE and reply.side is Side.CUSTOMER:
+            yield turn.lines, reply.lines
 
 
 def _pressing(dialogue: Dialogue, reasoned: set[int]) -> set[int]:
-    # Who asks again for what is refused for a reason meets no new obstacle.
+    # Asking again after a refusal with a reason adds no friction.
     return {
         line.position
-        for told, reply in _replies(dialogue)
-        if any(line.position in reasoned for line in told)
+        for service_lines, reply in _replies(dialogue)
+        if any(line.position in reasoned for line in service_lines)
         for line in reply
     }
 
 
 def _accepting(dialogue: Dialogue, cues: Cues) -> set[int]:
-    # Nor does who asks for the colleague that is offered.
+    # Nor does asking for the colleague that was offered.
     return {
         line.position
-        for told, reply in _replies(dialogue)
-        if cues.of("handover_offer", told, Side.SERVICE)
+        for service_lines, reply in _replies(dialogue)
+        if cues.of("handover_offer", lines=service_lines, side=Side.SERVICE)
         for line in reply
     }
 
 
 def _excuses(cues: Cues) -> tuple[Cue, ...]:
-    # Once a problem was voiced, to say sorry is to show sympathy.
-    voiced = [cue for kind in _VOICED for cue in cues.of(kind, None, Side.CUSTOMER)]
-    first = min((cue.line.position for cue in voiced), default=math.inf)
-    said = cues.of("apology", None, Side.SERVICE)
-    return tuple(cue for cue in said if cue.line.position < first)
+    # After the customer voiced a problem, an apology is sympathy.
+    first = min(cues.positions(*_VOICED, side=Side.CUSTOMER), default=math.inf)
+    apologies = cues.of("apology", side=Side.SERVICE)
+    return tuple(cue for cue in apologies if cue.line.position < first)
 
 
-def _concessions(cues: Cues, met: set[int]) -> tuple[Cue, ...]:
+def _concessions(cues: Cues, blocked: set[int]) -> tuple[Cue, ...]:
     # The customer settles for something else after an obstacle.
-    found: dict[int, Cue] = {}
-    for cue in cues.of("concession", None, Side.CUSTOMER):
+    concessions: dict[int, Cue] = {}
+    for cue in cues.of("concession", side=Side.CUSTOMER):
         before = cue.line.position - 1
-        if before in met:
-            found.setdefault(cue.line.position, cue)
-    return tuple(found.values())
+        if before in blocked:
+            concessions.setdefault(cue.line.position, cue)
+    return tuple(concessions.values())
 
 
 def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
@@ -169,19 +169,21 @@ def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
     last = dialogue.turns[-1].lines
     if last[-1].position in excused:
         return False
-    if any(cues.of(kind, last, Side.CUSTOMER) for kind in _FAREWELLS):
+    if cues.of(*_FAREWELLS, lines=last, side=Side.CUSTOMER):
         return False
-    told = dialogue.turns[-2].lines if len(dialogue.turns) > 1 else ()
-    if any(cues.of(kind, told, Side.SERVICE) for kind in ("closing", "transfer")):
+    lines_before = dialogue.turns[-2].lines if len(dialogue.turns) > 1 else ()
+    if cues.of("closing", "transfer", lines=lines_before, side=Side.SERVICE):
         return False
-    return not (cues.of("offer_help", told, Side.SERVICE) and _NO.match(last[0].text))
+    return not (
+        cues.of("offer_help", lines=lines_before, side=Side.SERVICE) and _NO.match(last[0].text)
+    )
 
 
 def _ends_on_failure(cues: Cues, reasoned: set[int]) -> bool:
-    failed = {cue.line.position for cue in cues.of("failure", None, Side.SERVICE)} - reasoned
-    done = [cue.line.position for cue in cues.of("done", None, Side.SERVICE)]
+    failed = cues.positions("failure", side=Side.SERVICE) - reasoned
+    done = cues.positions("done", side=Side.SERVICE)
     return bool(failed) and max(failed) >= max(done, default=-1)
 
 
 def _in_order(cues: Iterable[Cue]) -> tuple[Cue, ...]:
-    return tuple(sorted(cues, key=lambda cue: (cue.line.position, cue.start)))
+    return tuple(sorted(cues, key=attrgetter("place")))

@@ -38,12 +38,12 @@ _HINTS = (
 
 
 def lines_with_instructions(lines: Sequence[Line]) -> list[Line]:
-    """List the lines that hold text as it is written to steer a language model.
+    """List the lines with text that is meant to steer a language model.
 
     It is looked for in English whatever the language is, and it changes no score: people are told.
     """
-    said = "\n".join(line.text for line in lines).lower()
-    hints = [hint for hint in _HINTS if hint in said]
+    text = "\n".join(line.text for line in lines).lower()
+    hints = [hint for hint in _HINTS if hint in text]
     return [
         line
         for line in lines

@@ -21,7 +21,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _REASONED_KINDS = ("failure", "refusal", "bad_news")
-# What asks the service side to do something, and not for a fact.
+# Requests for an action; questions for a fact are none.
 _REQUEST = re.compile(
     r"\b(?:can|could|would|will) you\b(?! (?:please )?(?:tell|check|confirm|see)(?: me)? (?:if|whether)\b)"
     r"|\b(?:can|could|may) (?:i|we) (?:please |just |also )?"
@@ -38,17 +38,14 @@ _BARE_NO = re.compile(
     rf"\W*(?:{_POLITE}\W+){{0,3}}{_REFUSED}(?:\W+(?:{_POLITE}|{_REFUSED})){{0,2}}\W*", re.IGNORECASE
 )
 _MOST_WORDS = 9
-# What makes up for a bare refusal, at once or later.
+# Kinds of lines that make up for a bare refusal, at once or later.
 _REDEEMING = ("alternative", "commitment", "done", "next_step", "success", "transfer")
 
 
 def reasoned_refusals(cues: Cues) -> list[Cue]:
-    """List what the service side refuses with a rule or a reason."""
+    """List the refusals of the service side that name a rule or a reason."""
     return [
-        cue
-        for kind in _REASONED_KINDS
-        for cue in cues.of(kind, None, Side.SERVICE)
-        if _REASON.search(cue.line.text)
+        cue for cue in cues.of(*_REASONED_KINDS, side=Side.SERVICE) if _REASON.search(cue.line.text)
     ]
 
 
@@ -76,8 +73,8 @@ def _answered_no(dialogue: Dialogue) -> Iterator[Line]:
     for asking, answer in pairwise(dialogue.turns):
         if asking.side is not Side.CUSTOMER or answer.side is not Side.SERVICE:
             continue
-        said = plain_of(" ".join(line.text for line in answer.lines))
-        is_bare = len(said.split()) <= _MOST_WORDS and _BARE_NO.fullmatch(said)
+        text = plain_of(" ".join(line.text for line in answer.lines))
+        is_bare = len(text.split()) <= _MOST_WORDS and _BARE_NO.fullmatch(text)
         if is_bare and _REQUEST.search(_last_sentence(asking.lines[-1])):
             yield answer.lines[0]
 

@@ -19,13 +19,13 @@ _WORD = re.compile(r"\S{1,24}")
 @lru_cache(maxsize=_TEXTS_REMEMBERED)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """List where the sentences of a text begin and end, without the white space around them."""
-    found = []
+    spans = []
     for match in _SENTENCE.finditer(text):
         sentence = match[0].lstrip()
         if sentence:
             start = match.end() - len(sentence)
-            found.append((start, start + len(sentence.rstrip())))
-    return tuple(found)
+            spans.append((start, start + len(sentence.rstrip())))
+    return tuple(spans)
 
 
 @lru_cache(maxsize=_TEXTS_REMEMBERED)
@@ -65,10 +65,10 @@ def _words(text: str, start: int, end: int) -> int:
     return len(_WORD.findall(text, start, end))
 
 
-def _within_words(text: str, span: tuple[int, int], shown: int) -> tuple[int, int]:
+def _within_words(text: str, span: tuple[int, int], position: int) -> tuple[int, int]:
     if _words(text, *span) <= MOST_WORDS:
         return span
     words = [match.span() for match in _WORD.finditer(text, *span)]
-    at = next((index for index, (_, end) in enumerate(words) if end > shown), 0)
+    at = next((index for index, (_, end) in enumerate(words) if end > position), 0)
     first = max(0, min(at - _BEFORE, len(words) - MOST_WORDS))
     return words[first][0], words[first + MOST_WORDS - 1][1]

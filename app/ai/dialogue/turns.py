@@ -82,13 +82,13 @@ class Dialogue:
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
-        found: list[Turn] = []
+        turns: list[Turn] = []
         start = 0
         for end in range(1, len(self.lines) + 1):
             if end == len(self.lines) or self.lines[end].side is not self.lines[start].side:
-                found.append(Turn(self.lines[start].side, self.lines[start:end]))
+                turns.append(Turn(self.lines[start].side, self.lines[start:end]))
                 start = end
-        return tuple(found)
+        return tuple(turns)
 
     @cached_property
     def service_turns(self) -> tuple[Turn, ...]:
@@ -117,8 +117,8 @@ class Dialogue:
     @cached_property
     def first_lexicons(self) -> tuple[Lexicon, ...]:
         """List the first lexicons that it is read with, that of the largest share first."""
-        found = (lexicon_of(code) for code in self.shares)
-        return tuple(lexicon for lexicon in found if lexicon is not None and lexicon.first)
+        lexicons = (lexicon_of(code) for code in self.shares)
+        return tuple(lexicon for lexicon in lexicons if lexicon is not None and lexicon.first)
 
     @property
     def unread(self) -> str:
@@ -146,18 +146,18 @@ class Dialogue:
 def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -> Dialogue:
     """Read a transcript as a dialogue; `language` overrides the transcript's own."""
     bots = {person.id for person in transcript.participants if person.kind == "bot"}
-    spoken = [
+    segments = [
         segment
         for segment in transcript.segments
         if segment.role is not Role.SYSTEM and segment.text.strip()
     ]
-    roles = [_role(segment, bots) for segment in spoken]
+    roles = [_role(segment, bots) for segment in segments]
     service = _service_roles(channel, frozenset(roles))
-    told = _languages(transcript, spoken, language)
+    languages = _languages(transcript, segments, language)
     lines = tuple(
         Line(position, segment, _side(role, service), role in _PEOPLE, code)
         for position, (segment, role, code) in enumerate(
-            zip(spoken, roles, told.of_texts, strict=True)
+            zip(segments, roles, languages.of_texts, strict=True)
         )
     )
     attributed = transcript.speaker_attribution != "none" and any(
@@ -166,8 +166,8 @@ def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -
     return Dialogue(
         transcript=transcript,
         channel=channel,
-        language=told.main,
-        language_confidence=told.confidence,
+        language=languages.main,
+        language_confidence=languages.confidence,
         attributed=attributed,
         lines=lines if attributed else tuple(_unknown(line) for line in lines),
     )
@@ -177,14 +177,14 @@ def _languages(
     transcript: Transcript, spoken: Sequence[Segment], language: str | None
 ) -> Languages:
     declared = language or transcript.language
-    told = languages_of(
+    languages = languages_of(
         [segment.text for segment in spoken],
         declared=declared,
         known=[segment.language for segment in spoken],
     )
     if language is None and transcript.language_confidence is not None:
-        return replace(told, confidence=transcript.language_confidence)
-    return told
+        return replace(languages, confidence=transcript.language_confidence)
+    return languages
 
 
 def _role(segment: Segment, bots: set[str]) -> Role:

@@ -120,11 +120,13 @@ def features_of(
         "customerQuestions": _share_with(customer, "?"),
         "customerShouts": _share_with(customer, "!"),
     }
-    values |= {f"agent.{kind}": _root(cues.of(kind, None, Side.SERVICE)) for kind in _SERVICE}
-    values |= {f"customer.{kind}": _root(cues.of(kind, None, Side.CUSTOMER)) for kind in _CUSTOMER}
+    values |= {f"agent.{kind}": _root(cues.of(kind, side=Side.SERVICE)) for kind in _SERVICE}
+    values |= {f"customer.{kind}": _root(cues.of(kind, side=Side.CUSTOMER)) for kind in _CUSTOMER}
     ends = [[line for line in lines if line.position in end] for lines in (service, customer)]
-    values |= {f"agentEnd.{kind}": _root(cues.of(kind, ends[0])) for kind in _LAST_SERVICE}
-    values |= {f"customerEnd.{kind}": _root(cues.of(kind, ends[1])) for kind in _LAST_CUSTOMER}
+    values |= {f"agentEnd.{kind}": _root(cues.of(kind, lines=ends[0])) for kind in _LAST_SERVICE}
+    values |= {
+        f"customerEnd.{kind}": _root(cues.of(kind, lines=ends[1])) for kind in _LAST_CUSTOMER
+    }
     values["agent.apology"] = _root(friction.excuses)
     values["agentEnd.apology"] = _root(
         [cue for cue in friction.excuses if cue.line.position in end]
@@ -146,8 +148,8 @@ def features_of(
 
 
 def _order(cues: Cues, end: Sequence[Line]) -> dict[str, float]:
-    done = _positions(cues, *_DONE)
-    failed = sorted(_positions(cues, *_MET))
+    done = cues.positions(*_DONE, side=Side.SERVICE)
+    failed = sorted(cues.positions(*_MET, side=Side.SERVICE))
     last_done, last_failed = max(done, default=-1), max(failed, default=-1)
     longest = run = 0
     for before, position in zip([-9, *failed], failed, strict=False):
@@ -162,16 +164,12 @@ def _order(cues: Cues, end: Sequence[Line]) -> dict[str, float]:
     }
 
 
-def _positions(cues: Cues, *kinds: str) -> set[int]:
-    return {cue.line.position for kind in kinds for cue in cues.of(kind, None, Side.SERVICE)}
-
-
 def _left_asking(dialogue: Dialogue, cues: Cues) -> bool:
     # The customer leaves a question unanswered that is neither courtesy nor a way out.
     last = dialogue.lines[-1:]
     if not last or last[0].side is not Side.SERVICE or "?" not in last[0].text:
         return False
-    return not any(cues.of(kind, last) for kind in ("offer_help", "closing", *_DONE, *_MET))
+    return not cues.of("offer_help", "closing", *_DONE, *_MET, lines=last)
 
 
 def _ending(values: dict[str, float]) -> float:

@@ -20,7 +20,7 @@ from app.ai.scorecard.values import MetricSettings, Scorecard
 from app.ai.transcript import Transcript
 from app.ai.wording.sentences import part, sentence
 
-# What is said by somebody unknown was said by the side it belongs to more often than not.
+# Where the speaker is unknown, a line usually comes from the side whose phrase it holds.
 _UNATTRIBUTED_CONFIDENCE = 0.6
 _QUOTES = 3
 _LOOKED_AT = 20
@@ -28,7 +28,7 @@ _LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The dialogue and what code alone can tell of it.
+    """A dialogue and everything that is computed from it without a judge.
 
     `readings` are those of single lines, in every known language; `reading` is that of the whole
     dialogue, in English. Both are None where the words are not read or the sides are unknown.
@@ -46,15 +46,15 @@ class Facts:
     settings: MetricSettings
     phrases: SpokenPhrases
 
-    def said(self, kind: str, lines: Sequence[Line] | None = None) -> list[Cue]:
+    def said(self, *kinds: str, lines: Sequence[Line] | None = None) -> list[Cue]:
         """List the cues that the service side says; anybody's where the sides are unknown."""
         side = Side.SERVICE if self.dialogue.attributed else None
-        return self.cues.of(kind, lines, side)
+        return self.cues.of(*kinds, lines=lines, side=side)
 
-    def heard(self, kind: str, lines: Sequence[Line] | None = None) -> list[Cue]:
+    def heard(self, *kinds: str, lines: Sequence[Line] | None = None) -> list[Cue]:
         """List the cues that the customer says; anybody's where the sides are unknown."""
         side = Side.CUSTOMER if self.dialogue.attributed else None
-        return self.cues.of(kind, lines, side)
+        return self.cues.of(*kinds, lines=lines, side=side)
 
     def opening(self, turns: int) -> tuple[Line, ...]:
         """Return the lines of the first turns of the service side."""
@@ -102,8 +102,8 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, context, scorecard.metrics)
     measure_feelings(measures, dialogue, sentiment)
-    read = dialogue.english and dialogue.attributed
-    reading = reading_of(dialogue, cues) if read else None
+    is_read = dialogue.english and dialogue.attributed
+    reading = reading_of(dialogue, cues) if is_read else None
     return Facts(
         dialogue=dialogue,
         cues=cues,
@@ -137,13 +137,13 @@ def shown(read: SpokenLine, labels: Iterable[str], polarity: str = SUPPORTS) -> 
 
 def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Keep the first pieces of evidence that do not overlap, up to three."""
-    kept: list[Evidence] = []
+    pieces: list[Evidence] = []
     for item in islice(evidence, _LOOKED_AT):
-        if len(kept) == _QUOTES:
+        if len(pieces) == _QUOTES:
             break
-        if not any(_overlap(item, other) for other in kept):
-            kept.append(item)
-    return tuple(kept)
+        if not any(_overlap(item, other) for other in pieces):
+            pieces.append(item)
+    return tuple(pieces)
 
 
 def _overlap(one: Evidence, other: Evidence) -> bool:

@@ -25,18 +25,18 @@ def length(disjoint: Iterable[Interval]) -> int:
 
 def intersection(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
     """Intersect two unions; what only touches is left out."""
-    found: list[Interval] = []
+    common: list[Interval] = []
     i = j = 0
     while i < len(left) and j < len(right):
         start = max(left[i][0], right[j][0])
         end = min(left[i][1], right[j][1])
         if start < end:
-            found.append((start, end))
+            common.append((start, end))
         if left[i][1] < right[j][1]:
             i += 1
         else:
             j += 1
-    return found
+    return common
 
 
 def gaps(disjoint: Sequence[Interval]) -> list[Interval]:

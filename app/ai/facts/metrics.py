@@ -77,7 +77,7 @@ def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -
     turns = sum(turn.side is Side.SERVICE for turn in dialogue.turns)
     fallbacks = context.fallback_count
     if fallbacks is None and dialogue.readable:
-        fallbacks = len({cue.line.position for cue in cues.of("fallback", side=Side.SERVICE)})
+        fallbacks = len(cues.positions("fallback", side=Side.SERVICE))
     if not turns:
         measures.lack(NO_SERVICE if dialogue.attributed else NO_ROLES, "fallbackRate")
     elif fallbacks is None:

@@ -12,7 +12,7 @@ from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.facts.timing import Gap
 from app.ai.scorecard.values import Scorecard
 
-# Of each kind of cue: who says it, and how severe it is.
+# Each kind of cue with its speaker and its severity.
 _CUES = (
     ("escalation_request", Side.CUSTOMER, "warn"),
     ("complaint", Side.CUSTOMER, "warn"),
@@ -53,42 +53,42 @@ def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
 
     Messages have no times in media, so that theirs are null.
     """
-    found = [
+    moments = [
         *_of_words(facts),
         *_statements(facts, scorecard),
         *_instructions(facts),
         *_silences(facts),
         *_overlaps(facts),
     ]
-    # Where one of them has no time, the order in which things were said is all that is known.
-    timed = all(moment.start_ms is not None for moment in found)
+    # Without all times, moments are ordered by their lines.
+    timed = all(moment.start_ms is not None for moment in moments)
 
     def place(moment: KeyMoment) -> tuple[int, int, str]:
         begins = moment.start_ms if timed else None
         return (begins or 0, moment.line.position, moment.kind)
 
-    return [moment.as_json() for moment in sorted(found, key=place)]
+    return [moment.as_json() for moment in sorted(moments, key=place)]
 
 
 def event_types(facts: Facts) -> frozenset[str]:
-    """Return the types of moments that there are, but for those that a scorecard asks for."""
-    found = (*_of_words(facts), *_silences(facts), *_overlaps(facts))
-    return frozenset(moment.kind for moment in found)
+    """Return the types of all moments except required statements."""
+    moments = (*_of_words(facts), *_silences(facts), *_overlaps(facts))
+    return frozenset(moment.kind for moment in moments)
 
 
 def _of_words(facts: Facts) -> Iterable[KeyMoment]:
     for kind, side, severity in _CUES:
-        found = facts.said if side is Side.SERVICE else facts.heard
-        for cue in _one_a_line(cue for name in _MEANT.get(kind, (kind,)) for cue in found(name)):
+        cues_of = facts.said if side is Side.SERVICE else facts.heard
+        for cue in _one_a_line(cue for name in _MEANT.get(kind, (kind,)) for cue in cues_of(name)):
             yield _moment(facts, kind, cue.line, severity)
     abusive = list(_one_a_line(facts.cues.of("profanity")))
     for cue in abusive:
         severity = "critical" if cue.line.side is Side.SERVICE else "warn"
         yield _moment(facts, "profanity", cue.line, severity)
-    told = {cue.line.position for cue in abusive}
-    for read in () if facts.readings is None else facts.readings.agent:
-        if read.is_rude and read.line.position not in told:
-            yield _moment(facts, "rudeness", read.line, "warn")
+    abusive_positions = {cue.line.position for cue in abusive}
+    for line in () if facts.readings is None else facts.readings.agent:
+        if line.is_rude and line.line.position not in abusive_positions:
+            yield _moment(facts, "rudeness", line.line, "warn")
 
 
 def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[KeyMoment]:

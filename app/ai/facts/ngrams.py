@@ -21,14 +21,14 @@ _MOST_CHARS = 1_000
 def grams_of(dialogue: Dialogue, end: Collection[int]) -> KeysView[str]:
     """Return the distinct grams of both sides; `end` holds the positions of their last lines."""
     # Kept in their order: reading strings in the order of a hash is twice as slow.
-    found: list[str] = []
+    grams: list[str] = []
     for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
         for line in lines:
             words = tokens_of(line.text)
-            found += _grams(letter, words)
+            grams += _grams(letter, words)
             if line.position in end:
-                found += _grams(letter.upper(), words)
-    return dict.fromkeys(found).keys()
+                grams += _grams(letter.upper(), words)
+    return dict.fromkeys(grams).keys()
 
 
 def tokens_of(text: str) -> list[str]:
@@ -37,19 +37,19 @@ def tokens_of(text: str) -> list[str]:
     A word with a capital within a sentence is taken for a name, `I` and shouting apart.
     """
     plain = text[:_MOST_CHARS].replace("\u2019", "'")
-    found = []
+    tokens = []
     end = 0
     for word in _TOKEN.findall(plain):
         if word.islower() or word in _MARKS:
-            found.append(word)
+            tokens.append(word)
         elif word[0].isdigit():
-            found.append(NUMBER)
+            tokens.append(NUMBER)
         else:
             # No other token has capitals, so that the first place after the last one is the word's.
             start = plain.index(word, end)
             end = start + len(word)
-            found.append(_masked(plain, start, word))
-    return found
+            tokens.append(_masked(plain, start, word))
+    return tokens
 
 
 def _masked(text: str, start: int, word: str) -> str:

@@ -161,7 +161,7 @@ class IndexedTurns:
 
 
 class SpokenPhrases:
-    """The phrases of a scorecard in what each side says, and anyone; indexed when first asked for."""
+    """The phrases of a scorecard in the turns of one side or of everyone; indexed on first use."""
 
     def __init__(self, dialogue: Dialogue, scorecard: Scorecard) -> None:
         self._dialogue, self._scorecard = dialogue, scorecard

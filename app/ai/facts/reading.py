@@ -43,8 +43,8 @@ def reading_of(dialogue: Dialogue, cues: Cues) -> Reading:
 
 def _to_the_matter(dialogue: Dialogue, cues: Cues) -> Dialogue:
     # A line of abuse alone doesn't put the lines around it further from the end, or from each other.
-    abusive = {cue.line.position for cue in cues.of("profanity", None, Side.SERVICE)}
-    abusive -= {cue.line.position for kind in _OF_THE_MATTER for cue in cues.of(kind)}
+    abusive = cues.positions("profanity", side=Side.SERVICE)
+    abusive -= cues.positions(*_OF_THE_MATTER)
     if not abusive:
         return dialogue
     return replace(
@@ -54,8 +54,7 @@ def _to_the_matter(dialogue: Dialogue, cues: Cues) -> Dialogue:
 
 def _end(dialogue: Dialogue, cues: Cues) -> set[int]:
     # The last lines of each side that are more than courtesy, and the courtesies among them.
-    polite = {cue.line.position for kind in _COURTESIES for cue in cues.of(kind)}
-    polite -= {cue.line.position for kind in _OF_THE_MATTER for cue in cues.of(kind)}
+    polite = cues.positions(*_COURTESIES) - cues.positions(*_OF_THE_MATTER)
     end: set[int] = set()
     for lines in (dialogue.service, dialogue.customer):
         left = _AT_END

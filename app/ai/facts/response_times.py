@@ -33,9 +33,11 @@ def measure_responses(measures: Measures, dialogue: Dialogue, context: Context) 
 def _measure(
     measures: Measures, dialogue: Dialogue, sent: Sequence[datetime], context: Context
 ) -> None:
-    asked = min(sent[line.position] for line in dialogue.customer)
+    first_asked_at = min(sent[line.position] for line in dialogue.customer)
     start = max(
-        time for time in (asked, context.handed_off_at, context.reopened_at) if time is not None
+        time
+        for time in (first_asked_at, context.handed_off_at, context.reopened_at)
+        if time is not None
     )
     answers = [
         sent[line.position]
@@ -56,7 +58,7 @@ def _measure(
     if context.closed_at is None:
         measures.lack(sentence("not_measured.close_unknown"), _RESOLUTION)
     else:
-        measures.give(_RESOLUTION, max(0.0, _seconds(asked, context.closed_at)))
+        measures.give(_RESOLUTION, max(0.0, _seconds(first_asked_at, context.closed_at)))
 
 
 def answer_times(lines: Sequence[Line], sent: Sequence[datetime]) -> list[tuple[Line, float]]:
@@ -66,13 +68,13 @@ def answer_times(lines: Sequence[Line], sent: Sequence[datetime]) -> list[tuple[
     bot says in between answers nobody.
     """
     answers = []
-    asked: datetime | None = None
+    waiting_since: datetime | None = None
     for line in lines:
         if line.side is Side.CUSTOMER:
-            asked = asked or sent[line.position]
-        elif line.by_human and asked is not None:
-            answers.append((line, _seconds(asked, sent[line.position])))
-            asked = None
+            waiting_since = waiting_since or sent[line.position]
+        elif line.by_human and waiting_since is not None:
+            answers.append((line, _seconds(waiting_since, sent[line.position])))
+            waiting_since = None
     return answers
 
 
@@ -81,9 +83,9 @@ def sent_times(dialogue: Dialogue) -> list[datetime] | None:
     times = [line.segment.sent_at for line in dialogue.lines]
     if not times or any(time is None for time in times):
         return None
-    found = [time for time in times if time is not None]
-    in_order = all(before <= after for before, after in pairwise(found))
-    return found if in_order else None
+    known_times = [time for time in times if time is not None]
+    in_order = all(before <= after for before, after in pairwise(known_times))
+    return known_times if in_order else None
 
 
 def _seconds(start: datetime, end: datetime) -> float:

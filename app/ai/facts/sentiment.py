@@ -147,9 +147,9 @@ def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
 
 def _by_reading(readings: Readings) -> dict[int, Polarity]:
     return {
-        read.line.position: Polarity(_round(read.score), read.mixed)
-        for read in readings.lines
-        if read.line.language == ENGLISH
+        line.line.position: Polarity(_round(line.score), line.mixed)
+        for line in readings.lines
+        if line.line.language == ENGLISH
     }
 
 
@@ -172,9 +172,9 @@ def _of_english(text: str) -> Polarity:
         known = analyzer.lexicon.keys()
         if known.isdisjoint(words) and known.isdisjoint(bare):
             return Polarity(0.0, mixed=False)
-    found = analyzer.polarity_scores(text)
-    mixed = found["pos"] >= _MIXED_SHARE and found["neg"] >= _MIXED_SHARE
-    return Polarity(found["compound"], mixed)
+    scores = analyzer.polarity_scores(text)
+    mixed = scores["pos"] >= _MIXED_SHARE and scores["neg"] >= _MIXED_SHARE
+    return Polarity(scores["compound"], mixed)
 
 
 def _scored(

@@ -146,14 +146,14 @@ def _answer_gaps(measures: Measures, channel: str, timing: Timing) -> None:
 def answer_waits(timing: Timing) -> list[int]:
     """List the ms from the end of a customer's turn to the service's next; overlaps are negative."""
     waits = []
-    heard: int | None = None
+    customer_end: int | None = None
     for item in timing.spoken:
         if item.line.side is Side.CUSTOMER:
-            heard = item.end if heard is None else max(heard, item.end)
+            customer_end = item.end if customer_end is None else max(customer_end, item.end)
         else:
-            if item.line.side is Side.SERVICE and heard is not None:
-                waits.append(item.start - heard)
-            heard = None
+            if item.line.side is Side.SERVICE and customer_end is not None:
+                waits.append(item.start - customer_end)
+            customer_end = None
     return waits
 
 

@@ -60,7 +60,7 @@ class Window:
 def window_of(facts: Facts, by: str, within: Mapping[str, int] | None = None) -> Window:
     """Return the turns of one side, or of anyone; `within` the first or the last few of them.
 
-    Where it is not known who speaks, all that is said is one turn.
+    Where speakers are unknown, the whole conversation is one turn.
     """
     side = _SIDES[by] if by != ANYONE and facts.dialogue.attributed else None
     spoken = facts.phrases.of(side)
@@ -71,14 +71,14 @@ def window_of(facts: Facts, by: str, within: Mapping[str, int] | None = None) ->
 
 
 def is_known_to_be(facts: Facts, by: str) -> bool:
-    """Tell whether what is found is said by that side for sure."""
+    """Tell whether a match is certain to come from that side."""
     return by == ANYONE or facts.dialogue.attributed
 
 
 def statement_evidence(facts: Facts, statement: Mapping[str, Any]) -> tuple[Evidence, ...]:
     """Quote where a required statement is first made, a piece for each segment that it spans."""
-    found = window_of(facts, "agent").first_said(statement["anyOf"])
-    return () if found is None else found.evidence()
+    match = window_of(facts, "agent").first_said(statement["anyOf"])
+    return () if match is None else match.evidence()
 
 
 def _pieces(lines: Iterable[Line], start: int, end: int, polarity: str) -> Iterator[Evidence]:

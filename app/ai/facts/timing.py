@@ -117,13 +117,13 @@ def is_back_channel(line: Line, settings: MetricSettings) -> bool:
 def _spoken(dialogue: Dialogue) -> tuple[Spoken, ...]:
     if dialogue.channel == "chat":
         return ()
-    found = []
+    spoken = []
     for line in dialogue.lines:
         start, end = line.segment.start_ms, line.segment.end_ms
         if start is None or end is None or end < start:
             return ()
-        found.append(Spoken(line, start, end))
-    return tuple(sorted(found, key=lambda item: (item.start, item.end)))
+        spoken.append(Spoken(line, start, end))
+    return tuple(sorted(spoken, key=lambda item: (item.start, item.end)))
 
 
 def _gaps(
@@ -135,33 +135,35 @@ def _gaps(
 ) -> tuple[Gap, ...]:
     by_end = sorted(spoken, key=lambda item: (item.end, item.start))
     ends = [item.end for item in by_end]
-    announcing = {cue.line.position for cue in cues.of("hold")}
-    found = []
+    announcing = cues.positions("hold")
+    silences = []
     for start, end in gaps(speech):
         last = bisect_right(ends, start)
         before = [
             item.line for item in by_end[max(0, last - settings.hold_lookback_segments) : last]
         ]
         announced = any(line.position in announcing for line in before)
-        found.append(
+        silences.append(
             Gap(start, end, by_end[last - 1].line, announced if dialogue.readable else None)
         )
-    return tuple(found)
+    return tuple(silences)
 
 
 def _barge_ins(spoken: Sequence[Spoken]) -> tuple[Interruption, ...]:
-    # Of each side only what has lasted longest so far can still be spoken when a line starts.
+    # Only the line of each side that ends last can overlap the next one.
     longest: dict[Side, Spoken] = {}
-    found = []
+    barge_ins = []
     for item in spoken:
         other = longest.get(_OPPOSITE.get(item.line.side, Side.OTHER))
         if other is not None and other.start < item.start < other.end:
-            found.append(Interruption(item.line, other.line, item.start, min(item.end, other.end)))
+            barge_ins.append(
+                Interruption(item.line, other.line, item.start, min(item.end, other.end))
+            )
         if item.line.side in _OPPOSITE:
-            known = longest.get(item.line.side)
-            if known is None or item.end > known.end:
+            longest_so_far = longest.get(item.line.side)
+            if longest_so_far is None or item.end > longest_so_far.end:
                 longest[item.line.side] = item
-    return tuple(found)
+    return tuple(barge_ins)
 
 
 def _interrupts(item: Interruption, settings: MetricSettings) -> bool:

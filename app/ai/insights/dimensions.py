@@ -12,7 +12,7 @@ from app.ai.scoring.score import Score
 _DEAD_ZONE = 0.15
 _USUALLY_ANNOYED = 0.1
 _SURE = 0.001
-# What correct but unfriendly agents reach of the professionalism.
+# The professionalism of correct but unfriendly agents.
 _CORRECT = 0.72
 # The share of a course without obstacles in the resolution; the rest is how likely it is.
 _EASE = 2 / 3
@@ -22,17 +22,17 @@ _OPEN = 0.25
 
 def dimensions_of(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float | None]:
     """Work out the dimensions from the criteria that feed them, the reading and the outcome."""
-    found = {name: _of_criteria(score, name) for name in DIMENSIONS}
+    dimensions = {name: _of_criteria(score, name) for name in DIMENSIONS}
     reading = facts.reading
     if reading is not None and outcome.probability is not None:
         ease = reading.friction.ease
-        found["resolution"] = _EASE * ease + (1 - _EASE) * outcome.probability
-        found["effort"] = ease
-        found["responsiveness"] = _responsiveness(facts, found["responsiveness"])
+        dimensions["resolution"] = _EASE * ease + (1 - _EASE) * outcome.probability
+        dimensions["effort"] = ease
+        dimensions["responsiveness"] = _responsiveness(facts, dimensions["responsiveness"])
     if facts.readings is not None and facts.readings.agent:
-        found["professionalism"] = _professionalism(facts, facts.readings)
-    found["customerSentiment"] = _feeling(facts, outcome)
-    return {name: None if value is None else round(value, 4) for name, value in found.items()}
+        dimensions["professionalism"] = _professionalism(facts, facts.readings)
+    dimensions["customerSentiment"] = _feeling(facts, outcome)
+    return {name: None if value is None else round(value, 4) for name, value in dimensions.items()}
 
 
 def _of_criteria(score: Score, name: str) -> float | None:
@@ -71,6 +71,6 @@ def _responsiveness(facts: Facts, of_criteria: float | None) -> float | None:
     if reading is None:
         return of_criteria
     fallbacks = {cue.line.position for cue in facts.said("fallback")}
-    left = len(reading.exchanges.open_questions) + len(fallbacks)
-    answered = 1 / (1 + _OPEN * left)
-    return answered if of_criteria is None else (of_criteria + answered) / 2
+    unanswered = len(reading.exchanges.open_questions) + len(fallbacks)
+    share_answered = 1 / (1 + _OPEN * unanswered)
+    return share_answered if of_criteria is None else (of_criteria + share_answered) / 2

@@ -22,7 +22,7 @@ def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
     dangers = facts.heard("danger")
     reported = dangers[0].line.position if dangers else -1
     after = [line for line in facts.dialogue.service if line.position > reported]
-    if not dangers or not after or facts.said("urgency", after):
+    if not dangers or not after or facts.said("urgency", lines=after):
         return []
     return [_entry(facts.sentence("incident.danger"), "danger", quoted(dangers[:1], CONTRADICTS))]
 
@@ -30,13 +30,13 @@ def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
 def _rudeness(facts: Facts) -> list[dict[str, Any]]:
     rude = [] if facts.readings is None else [r for r in facts.readings.agent if r.is_rude]
     abusive = {cue.line.position for cue in facts.said("profanity")}
-    rude = [read for read in rude if read.line.position not in abusive]
+    rude = [line for line in rude if line.line.position not in abusive]
     if not rude:
         return []
-    worst = sorted(rude, key=lambda read: -read.rude)[:_COUNTED]
+    worst = sorted(rude, key=lambda line: -line.rude)[:_COUNTED]
     evidence = distinct(
-        sentence_around(read.line.segment, *read.marks["dismissive"][1:], CONTRADICTS)
-        for read in sorted(worst, key=lambda read: read.line.position)
+        sentence_around(line.line.segment, *line.marks["dismissive"][1:], CONTRADICTS)
+        for line in sorted(worst, key=lambda line: line.line.position)
     )
     key = "incident.rude_often" if len(rude) > _COUNTED else "incident.rude"
     happened = facts.sentence(key, times=times(len(evidence)))

@@ -89,13 +89,13 @@ class ConversationModels:
         """Return by the name of each model the probability, 0 to 1, of what it was trained on."""
         sums = self._tables.columns(self._tables.total(grams))
         of_tasks, words = iter(sums[len(self._models) :]), len(words_of(grams))
-        found = {}
-        for model, (known, weight) in zip(self._models, sums, strict=False):
+        chances = {}
+        for model, (known_grams, weight) in zip(self._models, sums, strict=False):
             likeness = None if model.tasks is None else model.tasks.likeness(words, next(of_tasks))
             # The grams add the sum of their weights over the root of how many are known.
-            of_grams = weight / SCALE / math.sqrt(known or 1)
-            found[model.name] = model.probability(values, of_grams, likeness)
-        return found
+            of_grams = weight / SCALE / math.sqrt(known_grams or 1)
+            chances[model.name] = model.probability(values, of_grams, likeness)
+        return chances
 
 
 def _model_from(document: Mapping[str, Any]) -> ConversationModel:

@@ -1,8 +1,8 @@
 """Outcome of a conversation: its resolution and the predicted satisfaction."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from app.ai.dialogue.cues import Cue
@@ -30,7 +30,7 @@ _RANGES = {
     "escalated": (0.1, 0.7),
     "unresolved": (0.0, 0.4),
 }
-# Who meets nothing remarkable is rather satisfied than not; the spread is that of people's ratings.
+# Without anything remarkable, customers are rather satisfied; the spread is that of people's ratings.
 _CONTENT, _SPREAD, _RUDENESS = 0.3, 1.2, 2.0
 _UPSET = -0.3
 _SATISFYING = {"resolved": 0.2, "escalated": -0.1, "unresolved": -0.2}
@@ -74,7 +74,7 @@ class _Verdict:
 
 
 def outcome_of(facts: Facts, score: Score) -> Outcome:
-    """Judge the outcome: what is said outright decides the status, else the probability does."""
+    """Judge the outcome: explicit statements decide the status, otherwise the probability does."""
     reading = facts.reading
     probability = annoyed = satisfaction = None
     if reading is not None and facts.dialogue.customer and _enough(facts):
@@ -86,7 +86,7 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
     transferred = is_transferred(facts)
     readable = facts.dialogue.readable
     promised = bool(facts.said("commitment") or facts.said("next_step"))
-    known = readable or facts.context.transferred is not None
+    is_known = readable or facts.context.transferred is not None
     return Outcome(
         status=verdict.status,
         probability=_chance(probability, verdict),
@@ -94,7 +94,7 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
         satisfaction=satisfaction,
         explanation=verdict.explanation,
         evidence=verdict.evidence,
-        escalated=transferred if known else None,
+        escalated=transferred if is_known else None,
         follow_up_promised=promised if readable else None,
     )
 
@@ -161,12 +161,12 @@ def _why_unknown(facts: Facts) -> str:
 
 
 def _remains(facts: Facts) -> _Verdict | None:
-    # What the customer says last of it: after all that was done, or without any thanks for it.
-    done = facts.said("success") + facts.said("done")
-    pleased = [cue for kind in ("thanks", "praise", "solved") for cue in facts.heard(kind)]
+    # Only the customer's last word counts: after every action, or without later thanks.
+    done = facts.said("success", "done")
+    pleased = facts.heard("thanks", "praise", "solved")
     for kind, answers in (("gives_up", pleased), ("still_broken", done)):
-        answered = max((cue.line.position for cue in answers), default=-1)
-        cues = [cue for cue in facts.heard(kind) if cue.line.position >= answered]
+        last_answer = max((cue.line.position for cue in answers), default=-1)
+        cues = [cue for cue in facts.heard(kind) if cue.line.position >= last_answer]
         if cues:
             status = "partially_resolved" if done and kind == "still_broken" else "unresolved"
             return _Verdict(status, facts.sentence(f"resolution.{kind}"), quoted(cues, CONTRADICTS))
@@ -174,14 +174,14 @@ def _remains(facts: Facts) -> _Verdict | None:
 
 
 def _arranged(facts: Facts) -> Cue | None:
-    """Return what was done last, where nothing fails after it and the customer doesn't object."""
-    done = max(_said(facts, _DONE), key=_position, default=None)
+    """Return the last completed action, unless something failed later or the customer objected."""
+    done = max(facts.said(*_DONE), key=_position, default=None)
     if done is None or facts.readings is None:
         return None
-    failed = max(map(_position, _said(facts, _FAILED)), default=-1)
+    failed = max(map(_position, facts.said(*_FAILED)), default=-1)
     replies = [line for line in facts.readings.customer if line.line.position > _position(done)]
     objected = any(
-        line.negative >= _UNHAPPY or any(facts.heard(kind, [line.line]) for kind in _OBJECTIONS)
+        line.negative >= _UNHAPPY or facts.heard(*_OBJECTIONS, lines=[line.line])
         for line in replies
         if not _declines_help(facts, line.line)
     )
@@ -190,11 +190,7 @@ def _arranged(facts: Facts) -> Cue | None:
 
 def _declines_help(facts: Facts, line: Line) -> bool:
     before = facts.dialogue.lines[: line.position][-1:]
-    return bool(facts.said("offer_help", before))
-
-
-def _said(facts: Facts, kinds: Iterable[str]) -> list[Cue]:
-    return [cue for kind in kinds for cue in facts.said(kind)]
+    return bool(facts.said("offer_help", lines=before))
 
 
 def _position(cue: Cue) -> int:
@@ -203,10 +199,7 @@ def _position(cue: Cue) -> int:
 
 def _likely(facts: Facts, probability: float) -> _Verdict:
     done = facts.said("success") or facts.said("done")
-    failed = sorted(
-        facts.said("failure") + facts.said("no_result"),
-        key=lambda cue: (cue.line.position, cue.start),
-    )
+    failed = sorted(facts.said("failure", "no_result"), key=attrgetter("place"))
     chance = percent(probability)
     if probability >= _RESOLVED:
         evidence = quoted(done[-1:]) or _last_words(facts)

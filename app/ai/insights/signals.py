@@ -20,11 +20,11 @@ def signals_of(
     """
     if facts.reading is None:
         return {}
-    found = {
+    signals = {
         SCORE: score.raw_score,
         **{f"dimension.{name}": value for name, value in dimensions.items()},
         "resolutionProbability": outcome.probability,
         "predictedSatisfaction": outcome.satisfaction,
         **facts.reading.features,
     }
-    return {name: round(value, 4) for name, value in found.items() if value is not None}
+    return {name: round(value, 4) for name, value in signals.items() if value is not None}

@@ -23,11 +23,11 @@ _OPENING_LINES = 4
 _LEAST_WORDS = 2
 _MOST_ITEMS = 3
 _MOST_WORDS = 12
-# What is said first counts most, and feelings alone tell no matter.
+# Earlier lines count more, and feelings alone are no issue.
 _LATER = 0.3
 _FEELING, _ONLY_FEELING = 0.6, 0.05
 _FEW_WORDS = 6
-# By these a customer says what is wanted.
+# Words with which a customer makes a request.
 _WANTS = re.compile(
     r"\b(?:need|want|would like|i'd like|looking for|help|can (?:you|i)|could (?:you|i)|please|how (?:do|can)"
     r"|where|when|why|chahiye|karna|karni|krna|batao|bataiye)\b|चाहिए|करना|करनी|बताइए",
@@ -47,13 +47,13 @@ _RECAPS = re.compile(
     re.IGNORECASE,
 )
 _CALLS_ABOUT = "purpose"
-# What the service side says of the matter: by the cues of its phrases and the label of its lines.
+# The statements of the service side: kinds of cues by the label of their lines.
 _DONE: Mapping[str, tuple[str, ...]] = {"done": ("success", "done", "opt_out_done")}
 _REFUSED: Mapping[str, tuple[str, ...]] = {
     "refusal": ("failure", "refusal"),
     "nores": ("no_result",),
 }
-# What tells the outcome best, by its status.
+# The statements that tell the outcome best, by its status.
 _OUTCOMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "resolved": _DONE,
     "partially_resolved": {**_DONE, **_REFUSED},
@@ -66,7 +66,7 @@ _NOTHING: Mapping[str, Any] = {"overview": None, "issue": None, "outcome": None,
 
 
 def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
-    """Sum a conversation up; empty where the words are not read or it is not known who speaks.
+    """Sum a conversation up; empty where the words are not read or speakers are unknown.
 
     Where nobody says how it ended, the outcome is told in a sentence of our own.
     """
@@ -96,16 +96,16 @@ def issue_of(facts: Facts) -> str | None:
     That is the sentence of the customer's first lines that says most of a problem or a wish.
     """
     if facts.dialogue.lines[:1] and facts.dialogue.lines[0].side is Side.SERVICE:
-        for cue in facts.said(_CALLS_ABOUT, facts.opening(1)):
+        for cue in facts.said(_CALLS_ABOUT, lines=facts.opening(1)):
             called_about = _sentence_of(cue)
             # Speech recognition writes no question mark behind "how can I help you".
             if not called_about.endswith("?") and not _OFFERS.search(called_about):
                 return called_about
     opening = facts.dialogue.customer[: 1 if asks_nothing(facts) else _OPENING_LINES]
-    wrong = {_sentence_of(cue) for kind in _WRONG for cue in facts.heard(kind, opening)}
-    vented = {_sentence_of(cue) for kind in _VENTS for cue in facts.heard(kind, opening)} - wrong
-    told: list[tuple[float, str]] = []
-    spoken = 0
+    wrong = {_sentence_of(cue) for cue in facts.heard(*_WRONG, lines=opening)}
+    vented = {_sentence_of(cue) for cue in facts.heard(*_VENTS, lines=opening)} - wrong
+    candidates: list[tuple[float, str]] = []
+    lines_before = 0
     for line in opening:
         worths = {
             text: _worth(facts, line, text, wrong)
@@ -115,10 +115,10 @@ def issue_of(facts: Facts) -> str | None:
         for text in vented & worths.keys():
             tells = _content(line, text) >= _FEW_WORDS or _WANTS.search(text)
             worths[text] *= _FEELING if tells else _ONLY_FEELING
-        told += [(worth * _LATER**spoken, text) for text, worth in worths.items()]
-        spoken += any(worths.values())
+        candidates += [(worth * _LATER**lines_before, text) for text, worth in worths.items()]
+        lines_before += any(worths.values())
     # The first of the best.
-    best = max(told, key=lambda pair: pair[0], default=(0.0, ""))
+    best = max(candidates, key=lambda pair: pair[0], default=(0.0, ""))
     return _GREETS.sub("", best[1], count=1) if best[0] > 0 else None
 
 
@@ -137,46 +137,48 @@ def _negative(facts: Facts, line: Line) -> float:
 
 
 def _content(line: Line, text: str) -> int:
-    # Which words carry no subject is known of English only.
+    # Stop words are known for English only.
     return len(content_of(text) if line.language == ENGLISH else words_in(text))
 
 
 def _overview(
     facts: Facts, issue: str | None, done: list[str], ended: str, actions: list[str]
 ) -> str:
-    told = []
+    sentences = []
     if issue:
         by_customer = any(issue in line.text for line in facts.dialogue.customer)
         key = "summary.issue" if by_customer else "summary.done"
-        told.append(facts.sentence(key, quote=quote_at_end(issue)))
+        sentences.append(facts.sentence(key, quote=quote_at_end(issue)))
     last_done = [text for text in done if text != issue][-1:]
-    told += [facts.sentence("summary.done", quote=quote_at_end(text)) for text in last_done]
-    told.append(ended)
-    told += [facts.sentence("summary.next", quote=quote_at_end(text)) for text in actions[-1:]]
-    return " ".join(told)
+    sentences += [facts.sentence("summary.done", quote=quote_at_end(text)) for text in last_done]
+    sentences.append(ended)
+    sentences += [facts.sentence("summary.next", quote=quote_at_end(text)) for text in actions[-1:]]
+    return " ".join(sentences)
 
 
-def _said(facts: Facts, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Quote what the service side says of some kind, in its order: by phrase, else by label."""
-    found = {}
-    for cue in (cue for kinds in wanted.values() for kind in kinds for cue in facts.said(kind)):
-        place = (cue.line.position, cue.start)
-        found[place] = _sentence_of(cue)
-    known = {position for position, _ in found}
-    for read in () if facts.readings is None else facts.readings.agent:
-        best = max((read.marks[label] for label in wanted if label in read.marks), default=None)
-        likely = best is not None and best.probability >= max(SHOWN, read.courteous)
-        if best and likely and read.line.position not in known:
-            text, (start, end) = read.line.text, best[1:]
+def _said(facts: Facts, kinds_of_label: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Quote statements of the service side in their order: by phrase, else by label."""
+    texts = {}
+    for kinds in kinds_of_label.values():
+        for cue in facts.said(*kinds):
+            texts[cue.place] = _sentence_of(cue)
+    quoted_positions = {position for position, _ in texts}
+    for line in () if facts.readings is None else facts.readings.agent:
+        best = max(
+            (line.marks[label] for label in kinds_of_label if label in line.marks), default=None
+        )
+        likely = best is not None and best.probability >= max(SHOWN, line.courteous)
+        if best and likely and line.line.position not in quoted_positions:
+            text, (start, end) = line.line.text, best[1:]
             begin, stop = quotable_span(text, start, end)
-            found[read.line.position, start] = text[begin:stop]
-    return [found[place] for place in sorted(found)]
+            texts[line.line.position, start] = text[begin:stop]
+    return [texts[place] for place in sorted(texts)]
 
 
-def _but_recaps(told: Iterable[str]) -> list[str]:
-    # What is summed up was said before, and better; unless it was not.
-    everything = list(told)
-    return [text for text in everything if not _RECAPS.search(text)] or everything
+def _but_recaps(texts: Iterable[str]) -> list[str]:
+    # A recap repeats earlier statements; it is quoted only where there are none.
+    all_texts = list(texts)
+    return [text for text in all_texts if not _RECAPS.search(text)] or all_texts
 
 
 def _sentences(line: Line) -> Iterable[str]:

@@ -51,15 +51,15 @@ def topics_of(facts: Facts, own: Iterable[Topic], issue: str | None) -> tuple[st
     The scorecard's own are looked for in every language, ours in those that are read.
     """
     lines = [line.text for line in facts.dialogue.lines]
-    found = list(_named_in(lines, tuple(own)))
+    names = list(_named_in(lines, tuple(own)))
     if facts.dialogue.readable:
         # The issue is a line already, and says the same as one more.
         texts = [folded(line) for line in (*lines, issue or "")]
         holding = _holding(texts, _first_words())
-        counted = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
-        ranked = sorted(counted, key=lambda pair: -pair[1])
-        found += [name for name, count in ranked if count >= _LEAST_LINES]
-    return tuple(dict.fromkeys(found))[:_MOST]
+        line_counts = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
+        ranked = sorted(line_counts, key=lambda pair: -pair[1])
+        names += [name for name, count in ranked if count >= _LEAST_LINES]
+    return tuple(dict.fromkeys(names))[:_MOST]
 
 
 def _named_in(lines: Sequence[str], own: Sequence[Topic]) -> Iterator[str]:
@@ -71,12 +71,12 @@ def _named_in(lines: Sequence[str], own: Sequence[Topic]) -> Iterator[str]:
 
 
 def _holding(texts: Sequence[str], words: frozenset[str]) -> dict[str, list[int]]:
-    # Which of the texts hold each of the words.
-    found = defaultdict(list)
+    # The texts that contain each word.
+    indexes = defaultdict(list)
     for index, text in enumerate(texts):
         for word in words.intersection(words_in(text)):
-            found[word].append(index)
-    return found
+            indexes[word].append(index)
+    return indexes
 
 
 @cache

@@ -53,13 +53,13 @@ def answers_of(
     """
     answers, dropped = {}, 0
     for question in questions:
-        given = document["answers"].get(question.id)
-        problems = answer_problems(given, question)
+        raw_answer = document["answers"].get(question.id)
+        problems = answer_problems(raw_answer, question)
         if problems:
             reason = sentence("model.unusable", problems="; ".join(problems))
             answers[question.criterion.key] = failed("invalid_output", _clean(reason), by=BY)
             continue
-        answer, count = _answer(given, question, sources)
+        answer, count = _answer(raw_answer, question, sources)
         answers[question.criterion.key] = answer
         dropped += count
     return answers, dropped
@@ -67,10 +67,10 @@ def answers_of(
 
 def summary_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
     """Read the summary that a model wrote, in the shape of the results; None where there is none."""
-    written = document.get("summary")
-    if not isinstance(written, Mapping):
+    answer = document.get("summary")
+    if not isinstance(answer, Mapping):
         return None
-    texts = {part: written.get(part) for part in SUMMARY_PARTS}
+    texts = {part: answer.get(part) for part in SUMMARY_PARTS}
     summary = {part: _clean(text) for part, text in texts.items() if isinstance(text, str)}
     if not summary.get("issue") or not summary.get("outcome"):
         return None
@@ -84,18 +84,18 @@ def summary_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _answer(
-    given: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
+    raw_answer: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
 ) -> tuple[Answer, int]:
-    quotes = given["evidence"][:_MOST_QUOTES]
+    quotes = raw_answer["evidence"][:_MOST_QUOTES]
     evidence = [piece for quote in quotes if (piece := _evidence(quote, sources)) is not None]
     dropped = len(quotes) - len(evidence)
-    explanation = _clean(given["explanation"]) or sentence("model.no_reason")
-    if given["answer"] == NOT_APPLICABLE:
+    explanation = _clean(raw_answer["explanation"]) or sentence("model.no_reason")
+    if raw_answer["answer"] == NOT_APPLICABLE:
         return not_applicable(explanation, by=BY), dropped
-    if given["answer"] == CANNOT_TELL:
+    if raw_answer["answer"] == CANNOT_TELL:
         return failed("insufficient_content", explanation, by=BY), dropped
-    option = question.options[given["answer"]]
-    sure = CONFIDENCE[given["confidence"]]
+    option = question.options[raw_answer["answer"]]
+    sure = CONFIDENCE[raw_answer["confidence"]]
     confidence = sure * (len(evidence) / len(quotes) if quotes else 1.0)
     if not evidence:
         if not _says_what_is_missing(question, option):
@@ -112,7 +112,7 @@ def _answer(
 
 
 def _says_what_is_missing(question: Question, option: Option) -> bool:
-    """Whether an answer needs no quote: a plain "no" that fails nothing else."""
+    """Tell whether an answer needs no quote: a plain "no" that fails nothing else."""
     criterion = question.criterion
     return criterion.kind == "binary" and criterion.criticality == "none" and option.score == 0
 
@@ -140,7 +140,7 @@ def _as_shown(quote: str, text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Keep what can be shown and stored, on one line."""
+    """Put a text on one line, without unprintable characters, and shorten it."""
     words = "".join(char if char.isprintable() else " " for char in text).split()
     line = " ".join(words)
     return line if len(line) <= _MOST_CHARS else line[: _MOST_CHARS - 1] + "…"

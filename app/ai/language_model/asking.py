@@ -23,7 +23,7 @@ MAX_RETRIES = 3
 SEED = 7
 # The forms of answers; a server that refuses one gets the next.
 FORMS = ("json_schema", "json_object", "text")
-# What a server may refuse by name and the answer does not need.
+# Members that a server may refuse by name and that the answer does not need.
 _DISPENSABLE = ("temperature", "seed", "max_tokens")
 _REFUSED = frozenset({400, 404, 415, 422, 501})
 _LEAST_TIME_S = 0.05

@@ -68,14 +68,14 @@ def excerpt_of(messages: Sequence[PromptMessage], budget: int) -> Excerpt | None
     cut = sum(1 for message, whole in zip(shortened, messages, strict=True) if message is not whole)
     head: list[PromptMessage] = []
     tail: list[PromptMessage] = []
-    left = budget
+    tokens_left = budget
     while len(head) + len(tail) < len(shortened):
         from_head = len(head) <= len(tail)
         side, message = (
             (head, shortened[len(head)]) if from_head else (tail, shortened[-1 - len(tail)])
         )
-        left -= tokens_of(orjson.dumps(message.as_json()).decode()) + 1
-        if left < 0:
+        tokens_left -= tokens_of(orjson.dumps(message.as_json()).decode()) + 1
+        if tokens_left < 0:
             break
         side.append(message)
     omitted = len(shortened) - len(head) - len(tail)
@@ -87,7 +87,7 @@ def excerpt_of(messages: Sequence[PromptMessage], budget: int) -> Excerpt | None
 def _shortened(message: PromptMessage, budget: int) -> PromptMessage:
     if tokens_of(message.text) <= budget:
         return message
-    kept = message.text
-    while tokens_of(kept) > budget and len(kept) > _LEAST_CHARS:
-        kept = kept[: max(_LEAST_CHARS, len(kept) * budget // (tokens_of(kept) + 1))]
-    return replace(message, text=kept + _CUT)
+    text = message.text
+    while tokens_of(text) > budget and len(text) > _LEAST_CHARS:
+        text = text[: max(_LEAST_CHARS, len(text) * budget // (tokens_of(text) + 1))]
+    return replace(message, text=text + _CUT)

@@ -37,8 +37,8 @@ def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
         criterion.options,
         key=lambda option: (abs(option.score - mean), option.answer != model.answer),
     )
-    kept = model.evidence[:_QUOTES_OF_MODEL]
-    more = [piece for piece in rule.evidence if piece not in kept][:_QUOTES_OF_RULE]
+    of_model = model.evidence[:_QUOTES_OF_MODEL]
+    of_rule = [piece for piece in rule.evidence if piece not in of_model][:_QUOTES_OF_RULE]
     return Answer(
         applicable=True,
         explanation=sentence("model.both", model=model.explanation, rules=rule.explanation),
@@ -46,5 +46,5 @@ def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
         answer=nearest.answer,
         score=mean,
         confidence=round(((rule.confidence or 0.0) + (model.confidence or 0.0)) / 2, 4),
-        evidence=(*kept, *more),
+        evidence=(*of_model, *of_rule),
     )

@@ -52,7 +52,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """The model's document, and what it took to get it."""
+    """The model's document, and the usage that it cost."""
 
     document: Mapping[str, Any]
     use: ModelUse
@@ -64,7 +64,7 @@ class LanguageModelJudge:
 
     A `hybrid` asks about every criterion that a model may judge, and takes the mean where both
     have judged. Where the model does not answer, the rules judge alone, and the result says so.
-    Where it is not known who speaks, or there is too little to judge, nothing is asked.
+    Where speakers are unknown, or there is too little to judge, nothing is asked.
     """
 
     def __init__(self, access: Access, *, hybrid: bool, cpu_limit_s: float) -> None:
@@ -132,12 +132,12 @@ class LanguageModelJudge:
             messages_shortened=prompt_request.excerpt.shortened,
             masked_count=prompt_request.masked_count,
         )
-        kept = access.store.find(key)
-        if kept is not None:
+        stored = access.store.find(key)
+        if stored is not None:
             use = replace(
-                shown, returned_model=kept["model"], request_id=kept["requestId"], cached=True
+                shown, returned_model=stored["model"], request_id=stored["requestId"], cached=True
             )
-            return _Verdict(kept["document"], use, asking.usage)
+            return _Verdict(stored["document"], use, asking.usage)
         reply = asking.ask(prompt_request.messages(), prompt_request.questions)
         answers = reply.document["answers"]
         document = {
@@ -147,8 +147,8 @@ class LanguageModelJudge:
             "summary": reply.document.get("summary"),
         }
         if not problems_of(document, prompt_request.questions):
-            kept = {"document": document, "model": reply.model, "requestId": reply.request_id}
-            access.store.keep(key, kept, evaluation_id=evaluation_id)
+            stored = {"document": document, "model": reply.model, "requestId": reply.request_id}
+            access.store.keep(key, stored, evaluation_id=evaluation_id)
         use = replace(shown, returned_model=reply.model, request_id=reply.request_id)
         return _Verdict(document, use, asking.usage)
 
@@ -165,7 +165,7 @@ class LanguageModelJudge:
             verdict.document, prompt_request.questions, prompt_request.sources
         )
         answers, unfound = checked(answers, facts.dialogue.transcript)
-        known = too_little(facts, scorecard)
+        problem = too_little(facts, scorecard)
 
         def score(hybrid: bool) -> Score:
             mixed = {
@@ -176,7 +176,7 @@ class LanguageModelJudge:
                 else ruled.answers[item.key]
                 for item in scorecard.criteria
             }
-            return score_of(scorecard, mixed, known)
+            return score_of(scorecard, mixed, problem)
 
         by_model, final = score(hybrid=False), score(hybrid=self._hybrid)
         quality = quality_of(
@@ -230,7 +230,7 @@ def _differ(one: Score, other: Score) -> bool:
 
 
 def _outweigh(missing: list[Criterion], score: Score) -> bool:
-    """Whether more of the scorecard is left to the model than the rules have judged."""
+    """Tell whether the model was to judge more weight than the rules have judged."""
     judged = sum(item.criterion.weight for item in score.judged if item.answer.applicable)
     return sum(item.weight for item in missing) > judged
 

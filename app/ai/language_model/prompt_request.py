@@ -14,7 +14,7 @@ from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
 from app.ai.scorecard.values import Criterion
 from app.core.digests import digest_of
 
-# For the marks, the two sentences around the conversation, and what a chat format adds.
+# For the marks, the two sentences around the conversation, and the chat format.
 _WRAPPING_TOKENS = 150
 _LEAST_TOKENS = 100
 

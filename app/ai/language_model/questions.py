@@ -58,7 +58,7 @@ def questions_of(criteria: Sequence[Criterion]) -> tuple[Question, ...]:
 
 
 def answer_schema(questions: Sequence[Question]) -> dict[str, Any]:
-    """Write the JSON Schema of the answers, within what strict structured outputs take."""
+    """Write the JSON Schema of the answers, within the limits of strict structured outputs."""
     goal = _object(goal=_TEXT, fulfilled=_one_of(FULFILLED), how=_one_of(HOW))
     return _object(
         goals={"type": "array", "items": goal},

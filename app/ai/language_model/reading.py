@@ -43,8 +43,8 @@ def answer_problems(answer: Any, question: Question) -> list[str]:
         return ["the answer is missing"]
     problems = []
     if not _is_word_of(question.choices, answer.get("answer")):
-        chosen = str(answer.get("answer"))[:_SHOWN_CHARS]
-        problems.append(f"answer {chosen!r} is not one of {', '.join(question.choices)}")
+        word = str(answer.get("answer"))[:_SHOWN_CHARS]
+        problems.append(f"answer {word!r} is not one of {', '.join(question.choices)}")
     if not _is_word_of(CONFIDENCE, answer.get("confidence")):
         problems.append(f"confidence is not one of {', '.join(CONFIDENCE)}")
     if not isinstance(answer.get("explanation"), str):

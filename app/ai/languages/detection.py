@@ -43,7 +43,7 @@ _SAMPLE_CHARS = 20_000
 _ENOUGH_SHARE = 0.15
 _LEAST_HITS = 2
 _AGAINST_ENGLISH = 3
-# What a declaration doesn't say is surer the more there is of it: common words, or letters.
+# Confidence of a guess: by the share and number of common words, or by letters.
 _SURE_SHARE, _SURE_HITS, _SURE_LETTERS = 0.25, 6, 40
 _SCRIPT_ALONE = 0.6
 _JARGON = frozenset(_DATA["englishJargon"].split())
@@ -63,7 +63,7 @@ class Languages:
 
 
 def language_key(tag: str | None) -> str:
-    """Reduce a BCP-47 tag to what tells languages apart here: `en-GB` to `en`; `und` without one."""
+    """Reduce a BCP-47 tag to a language key: `en-GB` to `en`; `und` without one."""
     parts = (tag or UNKNOWN).replace("_", "-").lower().split("-")
     primary: str = _DATA["threeLetters"].get(parts[0], parts[0])
     return f"{primary}-Latn" if primary == HINDI and "latn" in parts[1:] else primary
@@ -98,11 +98,11 @@ def languages_of(
             return Languages(ENGLISH, sure, (ENGLISH,) * len(texts))
     main, confidence = (main, 1.0) if main != UNKNOWN else _guess(sample)
     own = [keys[tag] for tag in known] or [UNKNOWN] * len(texts)
-    found = tuple(
+    of_texts = tuple(
         _of_text(text, main if key == UNKNOWN else key)
         for text, key in zip(texts, own, strict=True)
     )
-    return Languages(main, confidence, found)
+    return Languages(main, confidence, of_texts)
 
 
 def _plainly_english(texts: Sequence[str], sample: str, *, declared: bool) -> float | None:
@@ -134,8 +134,8 @@ def _of_text(text: str, hint: str) -> str:
         return hint
     latin = ROMANISED_HINDI if hint == HINDI else hint
     # Each word once: a timetable says EST in every row, and is not French for it.
-    told = _hits(set(_words_of(text)))
-    hits = Counter({code: count for code, count in told.items() if count >= _LEAST_HITS})
+    all_hits = _hits(set(_words_of(text)))
+    hits = Counter({code: count for code, count in all_hits.items() if count >= _LEAST_HITS})
     ours = hits.get(latin, 0)
     for code, count in hits.most_common():
         least = _LEAST_HITS if hint == UNKNOWN or code in _SWITCHED else _AGAINST_ENGLISH
@@ -162,8 +162,8 @@ def _is_jargon(sample: str, hits: Mapping[str, int]) -> bool:
     # Names and jargon leave little room for common words; those of no other language may be there.
     if any(count for code, count in hits.items() if code != ENGLISH):
         return False
-    named = sum(word in _JARGON for word in _words_of(sample))
-    return hits[ENGLISH] + named >= _LEAST_HITS
+    jargon_words = sum(word in _JARGON for word in _words_of(sample))
+    return hits[ENGLISH] + jargon_words >= _LEAST_HITS
 
 
 def _words_of(text: str) -> list[str]:
@@ -182,8 +182,10 @@ def _main_script(text: str) -> tuple[int, dict[str, frozenset[str]] | None]:
     if text.isascii() or not _BEYOND_LATIN.search(text):
         return 0, None
     # Japanese counts Han characters too, so that it has more than Chinese wherever there is kana.
-    counted = [(len(pattern.findall(text)), index) for index, (pattern, _) in enumerate(_SCRIPTS)]
-    letters, index = max(counted, key=lambda pair: pair[0])
+    letter_counts = [
+        (len(pattern.findall(text)), index) for index, (pattern, _) in enumerate(_SCRIPTS)
+    ]
+    letters, index = max(letter_counts, key=lambda pair: pair[0])
     return (letters, _SCRIPTS[index][1]) if letters else (0, None)
 
 

@@ -8,13 +8,13 @@ from app.ai.languages.lexicon import Feelings
 from app.ai.languages.phrases import NUKTA, PLAIN
 from app.ai.languages.words import words_in
 
-# What is said in one breath: "no, many thanks" denies nothing.
+# A negation reaches no further than its clause: "no, many thanks" denies nothing.
 _CLAUSE_END = re.compile("[,;.!?\u0964\n]")
-# So many words around a feeling may turn it: Hindi says "not" after it, as often as before.
+# The number of words before and after a feeling that may negate it: Hindi does both.
 _NEAR = 2
 _TURNED = -0.6
 _BOOST = 1.3
-# Where half of the scale is reached: with about two clear words.
+# The weight at which half of the scale is reached: about two clear words.
 _HALF = 4.0
 _MIXED_SHARE = 0.15
 

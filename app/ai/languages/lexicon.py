@@ -19,7 +19,7 @@ LANGUAGES = frozenset(path.stem for path in _FOLDER.glob("*.json"))
 
 @dataclass(frozen=True, slots=True)
 class Feelings:
-    """The words of a sentiment lexicon; `negations` turn what stands near them around."""
+    """The words of a sentiment lexicon; `negations` reverse the words near them."""
 
     words: Mapping[str, float]
     negations: frozenset[str]

@@ -11,20 +11,20 @@ def with_languages(transcript: Transcript) -> Transcript:
 
     What nothing speaks for stays None.
     """
-    told = languages_of(
+    languages = languages_of(
         [segment.text for segment in transcript.segments],
         declared=transcript.language,
         known=[segment.language for segment in transcript.segments],
     )
     segments = tuple(
         _tagged(segment, code, transcript.language)
-        for segment, code in zip(transcript.segments, told.of_texts, strict=True)
+        for segment, code in zip(transcript.segments, languages.of_texts, strict=True)
     )
     if language_key(transcript.language) != UNKNOWN:
         return replace(transcript, segments=segments)
-    main = None if told.main == UNKNOWN else told.main
+    main = None if languages.main == UNKNOWN else languages.main
     return replace(
-        transcript, segments=segments, language=main, language_confidence=told.confidence
+        transcript, segments=segments, language=main, language_confidence=languages.confidence
     )
 
 

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 FAILURES_TO_OPEN = 5
 OPEN_S = 30.0
-# What a server refuses may change with its next version.
+# The next version of a server may accept what this one refuses.
 _REFUSALS_HOLD_S = 3600.0
 
 
@@ -35,7 +35,7 @@ class _State:
 
 
 class EndpointMemory:
-    """A circuit breaker, and the memory of what the endpoint does not take."""
+    """A circuit breaker, and the answer forms and request members that the endpoint refuses."""
 
     def __init__(self, file: Path, endpoint: str, *, now: Callable[[], float] = time.time) -> None:
         self._file = file
@@ -44,7 +44,7 @@ class EndpointMemory:
         self._lock = threading.Lock()
 
     def may_call(self, trial_s: float) -> bool:
-        """Whether the circuit is closed; when its time is over, one caller may try.
+        """Tell whether a request may be sent: the circuit is closed, or one caller tests it.
 
         Args:
             trial_s: how long the others wait for the one that tries.
@@ -59,7 +59,7 @@ class EndpointMemory:
             return True
 
     def is_open(self) -> bool:
-        """Whether the circuit is open, so that no request may be sent."""
+        """Tell whether the circuit is open, so that no request may be sent."""
         with self._lock:
             state = self._read()
         return state.failures >= FAILURES_TO_OPEN and self._now() < state.open_until
@@ -90,17 +90,17 @@ class EndpointMemory:
         return self._refusals().without
 
     def refused(self, *, form: int | None = None, member: str | None = None) -> None:
-        """Remember for an hour what was refused."""
+        """Remember a refused answer form or member for an hour."""
         with self._lock:
             state = self._read()
-            known = (
+            current = (
                 state if self._now() < state.refusals_until else replace(state, form=0, without=())
             )
             self._write(
                 replace(
-                    known,
-                    form=known.form if form is None else form,
-                    without=known.without if member is None else (*known.without, member),
+                    current,
+                    form=current.form if form is None else form,
+                    without=current.without if member is None else (*current.without, member),
                     refusals_until=self._now() + _REFUSALS_HOLD_S,
                 )
             )
@@ -112,8 +112,8 @@ class EndpointMemory:
 
     def _read(self) -> _State:
         try:
-            kept = orjson.loads(self._file.read_bytes())
-            state = _State(**{field.name: kept[field.name] for field in fields(_State)})
+            document = orjson.loads(self._file.read_bytes())
+            state = _State(**{field.name: document[field.name] for field in fields(_State)})
         except (OSError, ValueError, KeyError, TypeError):
             return _State(self._endpoint)
         if state.endpoint != self._endpoint:

@@ -89,17 +89,17 @@ def _text_spans(
 
 def _add_repeated_names(conversation: ConversationText, spans: dict[int, list[EntitySpan]]) -> None:
     """Add the names that were found once wherever they occur again in the conversation."""
-    known = {
+    name_words = {
         word
         for turn, turn_spans in spans.items()
         for span in turn_spans
         if span.entity is Entity.NAME
         for word in names.name_words(conversation.turns[turn].text, span)
     }
-    if not known:
+    if not name_words:
         return
-    lower_case = {word.lower() for word in known}
-    spellings = names.spellings_of(known)
+    lower_case = {word.lower() for word in name_words}
+    spellings = names.spellings_of(name_words)
     for turn in range(len(conversation.turns)):
         if not conversation.words(turn).isdisjoint(lower_case):
             repeated = list(names.find_known(conversation.turns[turn].text, spellings))

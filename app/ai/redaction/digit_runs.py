@@ -5,44 +5,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+
+def _numbered(words: str, *, first: int) -> dict[str, str]:
+    return {word: str(number) for number, word in enumerate(words.split(), first)}
+
+
 _UNITS = {
-    "zero": "0",
-    "oh": "0",
-    "o": "0",
-    "nought": "0",
-    "naught": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
+    **dict.fromkeys(("zero", "oh", "o", "nought", "naught"), "0"),
+    **_numbered("one two three four five six seven eight nine", first=1),
 }
-_TEENS = {
-    "ten": "10",
-    "eleven": "11",
-    "twelve": "12",
-    "thirteen": "13",
-    "fourteen": "14",
-    "fifteen": "15",
-    "sixteen": "16",
-    "seventeen": "17",
-    "eighteen": "18",
-    "nineteen": "19",
-}
+_TEENS = _numbered(
+    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", first=10
+)
 _TENS = {
-    "twenty": "2",
-    "thirty": "3",
-    "forty": "4",
+    **_numbered("twenty thirty forty fifty sixty seventy eighty ninety", first=2),
     "fourty": "4",
-    "fifty": "5",
-    "sixty": "6",
-    "seventy": "7",
-    "eighty": "8",
-    "ninety": "9",
 }
 _TIMES = {"double": 2, "triple": 3, "treble": 3, "quadruple": 4}
 
@@ -134,14 +111,14 @@ def digit_runs(text: str) -> list[DigitRun]:
 
 
 def _token_of(match: re.Match[str], gap: str) -> DigitToken:
-    written = match["written"]
-    if written:
-        digits = "".join(str(int(character)) for character in written)
+    digits_as_written = match["written"]
+    if digits_as_written:
+        digits = "".join(str(int(character)) for character in digits_as_written)
     else:
         digits = _spoken_digits(
             {name: (word or "").lower() for name, word in match.groupdict().items()}
         )
-    return DigitToken(digits, match.start(), match.end(), gap, bool(written))
+    return DigitToken(digits, match.start(), match.end(), gap, bool(digits_as_written))
 
 
 def _spoken_digits(words: dict[str, str]) -> str:

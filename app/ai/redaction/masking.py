@@ -52,7 +52,7 @@ def _without_service_names(
     spans: Mapping[int, list[EntitySpan]],
     service_words: frozenset[str],
 ) -> dict[int, list[EntitySpan]]:
-    left = {
+    kept_spans = {
         turn: [
             span
             for span in turn_spans
@@ -61,7 +61,7 @@ def _without_service_names(
         ]
         for turn, turn_spans in spans.items()
     }
-    return {turn: turn_spans for turn, turn_spans in left.items() if turn_spans}
+    return {turn: turn_spans for turn, turn_spans in kept_spans.items() if turn_spans}
 
 
 def _masked_turn(text: str, originals: Sequence[EntitySpan]) -> MaskedTurn:

@@ -32,19 +32,19 @@ def speaks(facts: Facts, languages: Iterable[str]) -> bool | None:
 
     None where its language is not known.
     """
-    spoken = primary_language(facts.dialogue.language)
-    if spoken == UNKNOWN:
+    language = primary_language(facts.dialogue.language)
+    if language == UNKNOWN:
         return None
-    return spoken in {primary_language(tag) for tag in languages}
+    return language in {primary_language(tag) for tag in languages}
 
 
 def _languages(facts: Facts, languages: list[str]) -> Answer | None:
-    spoken = speaks(facts, languages)
-    if spoken is None:
+    is_spoken = speaks(facts, languages)
+    if is_spoken is None:
         return unjudged(facts.dialogue.unread)
     return (
         None
-        if spoken
+        if is_spoken
         else _only("languages", languages=listed([name_of(tag) for tag in languages], "or"))
     )
 
@@ -60,18 +60,20 @@ def _campaigns(facts: Facts, campaign_ids: list[str]) -> Answer | None:
 
 
 def _labels(facts: Facts, labels: Mapping[str, str]) -> Answer | None:
-    known = facts.context.labels
-    missing = [f"{name} {value}" for name, value in labels.items() if known.get(name) != value]
+    actual = facts.context.labels
+    missing = [f"{name} {value}" for name, value in labels.items() if actual.get(name) != value]
     return _only("labels", labels=listed(missing)) if missing else None
 
 
-def _metric(facts: Facts, measured: Mapping[str, Any]) -> Answer | None:
-    metric = part(f"metric.{measured['metric']}")
-    value = facts.measures.get(measured["metric"])
+def _metric(facts: Facts, condition: Mapping[str, Any]) -> Answer | None:
+    metric = part(f"metric.{condition['metric']}")
+    value = facts.measures.get(condition["metric"])
     if value is None:
         return _only("unmeasured", metric=metric)
     return (
-        None if holds(measured, value) else _only("metric", metric=metric, range=spelled(measured))
+        None
+        if holds(condition, value)
+        else _only("metric", metric=metric, range=spelled(condition))
     )
 
 
@@ -83,16 +85,16 @@ def _events(facts: Facts, events: list[str]) -> Answer | None:
     return _only("events", events=listed([part(f"event.{event}") for event in events], "or"))
 
 
-def _said(facts: Facts, wanted: Mapping[str, Any]) -> Answer | None:
-    by = wanted.get("by", ANYONE)
-    if window_of(facts, by).first_said(wanted["anyOf"]) is None:
+def _said(facts: Facts, condition: Mapping[str, Any]) -> Answer | None:
+    by = condition.get("by", ANYONE)
+    if window_of(facts, by).first_said(condition["anyOf"]) is None:
         return _only("said", who=_WHO[by])
     return None if is_known_to_be(facts, by) else _unknown_speaker()
 
 
-def _not_said(facts: Facts, unwanted: Mapping[str, Any]) -> Answer | None:
-    by = unwanted.get("by", ANYONE)
-    if window_of(facts, by).first_said(unwanted["anyOf"]) is None:
+def _not_said(facts: Facts, condition: Mapping[str, Any]) -> Answer | None:
+    by = condition.get("by", ANYONE)
+    if window_of(facts, by).first_said(condition["anyOf"]) is None:
         return None
     if not is_known_to_be(facts, by):
         return _unknown_speaker()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from operator import attrgetter
 
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
@@ -14,7 +15,7 @@ from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
 from app.ai.wording.sentences import sentence
 from app.ai.wording.words import listed
 
-# What a close consists of, as it is called where it is there and where it is missing.
+# The parts of a close, as explanations name them when present and when missing.
 _GIVEN = {
     "recap": "a recap",
     "next_step": "a next step with a time",
@@ -27,7 +28,7 @@ _MISSING = {
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
-# Where nothing was done, praise in earlier lines of the customer closes nothing.
+# Without a completed action, only thanks in the customer's last lines count.
 _LAST_THANKS = 3
 _NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
 _BARE_NO = re.compile(r"\W*(?:no|nope|nah)(?:\W+(?:thanks|thank you|thx))?\W*", re.IGNORECASE)
@@ -45,11 +46,13 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     if no_occasion is not None:
         return no_occasion
     ending = facts.ending(criterion.parameters["lastTurns"])
-    solved, checks = facts.heard("solved", ending), facts.said("solved_check", ending)
+    solved, checks = facts.heard("solved", lines=ending), facts.said("solved_check", lines=ending)
     content = _content(facts)
-    denied = facts.heard("still_broken", ending) + facts.heard("gives_up", ending)
+    denied = facts.heard("still_broken", "gives_up", lines=ending)
     last = _last(solved + checks + content)
-    denies = denied and (last is None or _latest(denied).line.position >= last.line.position)
+    denies = denied and (
+        last is None or max(denied, key=attrgetter("place")).line.position >= last.line.position
+    )
     if denies and _refusals(facts) and _denial(denied) == "given_up":
         return not_applicable(sentence("confirmed.refused"))
     if denies:
@@ -111,28 +114,27 @@ def _content_key(content: list[Cue]) -> str:
 
 
 def _content(facts: Facts) -> list[Cue]:
-    # What was done last, and what the customer says to it.
-    done = _last(_all_said(facts, "done", "success"))
+    # The last completed action and the customer's reply to it.
+    done = _last(facts.said("done", "success"))
     grounded = {cue.line.position for cue in _refusals(facts)}
-    failed = _all_said(facts, "failure", "no_result")
-    failed += [cue for cue in facts.said("bad_news") if done and _place(cue) > _place(done)]
+    failed = facts.said("failure", "no_result")
+    failed += [cue for cue in facts.said("bad_news") if done and cue.place > done.place]
     if any(cue.line.position not in grounded for cue in failed):
         return []
-    kinds = ("thanks", "praise", "nothing_more")
     lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
-    said = [cue for kind in kinds for cue in facts.heard(kind, None if done else lines)]
+    said = facts.heard("thanks", "praise", "nothing_more", lines=None if done else lines)
     said += _declined_offers(facts) if done else ()
-    after = [cue for cue in said if done is None or _place(cue) > _place(done)]
+    after = [cue for cue in said if done is None or cue.place > done.place]
     if not after:
         return []
     thanks = [cue for cue in after if cue.kind != "nothing_more" and not _declines(cue)]
-    return [*([] if done is None else [done]), _latest(thanks or after)]
+    return [*([] if done is None else [done]), max(thanks or after, key=attrgetter("place"))]
 
 
 def _declined_offers(facts: Facts) -> Iterator[Cue]:
     # Once something was done, a bare "no" to an offer of more help also means that nothing is left.
     for before, reply in pairwise(facts.dialogue.turns):
-        if reply.side is not Side.CUSTOMER or not facts.said("offer_help", before.lines[-1:]):
+        if reply.side is not Side.CUSTOMER or not facts.said("offer_help", lines=before.lines[-1:]):
             continue
         if bare := _BARE_NO.fullmatch(reply.lines[0].text):
             yield Cue("nothing_more", reply.lines[0], *bare.span())
@@ -147,10 +149,6 @@ def _refusals(facts: Facts) -> tuple[Cue, ...]:
     return () if facts.reading is None else facts.reading.friction.refusals
 
 
-def _all_said(facts: Facts, *kinds: str) -> list[Cue]:
-    return [cue for kind in kinds for cue in facts.said(kind)]
-
-
 def recap(facts: Facts, criterion: Criterion) -> Answer:
     """Count recap, next step with a time and offer of more help in the last turns."""
     parameters = criterion.parameters
@@ -160,8 +158,8 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     if left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])
-    found = {kind: facts.said(kind, ending) for kind in _GIVEN}
-    present = [kind for kind in _GIVEN if found[kind]]
+    cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _GIVEN}
+    present = [kind for kind in _GIVEN if cues_of_kind[kind]]
     if len(present) >= parameters["fullElements"]:
         level, score, key = 2, 1.0, "recap.complete"
     elif len(present) >= parameters["halfElements"]:
@@ -177,7 +175,8 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
             missing=listed([_MISSING[kind] for kind in _MISSING if kind not in present]),
         ),
         confidence=facts.sure(0.75 if present else 0.65),
-        evidence=quoted(found[kind][0] for kind in present) or examined(_said_last(facts, ending)),
+        evidence=quoted(cues_of_kind[kind][0] for kind in present)
+        or examined(_said_last(facts, ending)),
         advice=_recap_advice(present),
     )
 
@@ -194,57 +193,60 @@ def clean_close(facts: Facts, criterion: Criterion) -> Answer:
     if left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(criterion.parameters["lastTurns"])
-    found = {kind: facts.said(kind, ending) for kind in _COURTESIES}
-    given = [kind for kind in _COURTESIES if found[kind]]
+    cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _COURTESIES}
+    present = [kind for kind in _COURTESIES if cues_of_kind[kind]]
     return yes_or_no(
-        bool(given),
+        bool(present),
         facts.sentence(
-            "close.clean" if given else "close.missing",
-            given=listed([_COURTESIES[kind] for kind in given]),
+            "close.clean" if present else "close.missing",
+            given=listed([_COURTESIES[kind] for kind in present]),
         ),
-        confidence=0.8 if given else 0.7,
-        evidence=quoted(found[kind][0] for kind in given) or examined(_said_last(facts, ending)),
+        confidence=0.8 if present else 0.7,
+        evidence=quoted(cues_of_kind[kind][0] for kind in present)
+        or examined(_said_last(facts, ending)),
     )
 
 
 def handoff(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when a person takes over after the customer has asked for one."""
-    asked = facts.heard("escalation_request")
-    if not asked:
+    requests = facts.heard("escalation_request")
+    if not requests:
         return not_applicable(facts.sentence("handoff.not_asked"))
-    met = facts.context.transferred
-    after = [line for line in facts.dialogue.lines if line.position > asked[0].line.position]
-    announced = facts.said("transfer", after)
-    if met is None:
-        met = bool(announced) or any(line.by_human for line in after)
+    handed_over = facts.context.transferred
+    after = [line for line in facts.dialogue.lines if line.position > requests[0].line.position]
+    announced = facts.said("transfer", lines=after)
+    if handed_over is None:
+        handed_over = bool(announced) or any(line.by_human for line in after)
     return yes_or_no(
-        met,
-        facts.sentence("handoff.done" if met else "handoff.missing"),
-        confidence=0.85 if met else 0.75,
-        evidence=quoted(asked[:1] + announced[:1]) if met else quoted(asked, CONTRADICTS),
+        handed_over,
+        facts.sentence("handoff.done" if handed_over else "handoff.missing"),
+        confidence=0.85 if handed_over else 0.75,
+        evidence=quoted(requests[:1] + announced[:1])
+        if handed_over
+        else quoted(requests, CONTRADICTS),
     )
 
 
 def opt_out(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when a request not to be called again is confirmed after it."""
-    asked = facts.heard("opt_out")
-    if not asked:
+    requests = facts.heard("opt_out")
+    if not requests:
         return not_applicable(facts.sentence("opt_out.not_asked"))
-    first = asked[0]
+    first = requests[0]
     done = [cue for cue in facts.said("opt_out_done") if cue.line.position > first.line.position]
     return yes_or_no(
         bool(done),
         facts.sentence("opt_out.confirmed" if done else "opt_out.missing"),
         confidence=0.85 if done else 0.75,
-        evidence=quoted([first, *done[:1]]) if done else quoted(asked, CONTRADICTS),
+        evidence=quoted([first, *done[:1]]) if done else quoted(requests, CONTRADICTS),
     )
 
 
 def _said_last(facts: Facts, ending: tuple[Line, ...]) -> list[Line]:
     # The last lines of the service side; anybody's where the sides are unknown.
     attributed = facts.dialogue.attributed
-    said = [line for line in ending if line.side is Side.SERVICE or not attributed]
-    return said[-_QUOTED_LINES:]
+    lines = [line for line in ending if line.side is Side.SERVICE or not attributed]
+    return lines[-_QUOTED_LINES:]
 
 
 def is_transferred(facts: Facts) -> bool:
@@ -259,17 +261,9 @@ def left_first(facts: Facts) -> bool:
     if facts.context.ended_by != "customer":
         return False
     last = facts.dialogue.lines[-_LAST_LINES:]
-    said = ("closing", "thanks", "solved", "nothing_more")
-    return not any(facts.cues.of(kind, last) for kind in said)
+    kinds = ("closing", "thanks", "solved", "nothing_more")
+    return not facts.cues.of(*kinds, lines=last)
 
 
 def _last(cues: list[Cue]) -> Cue | None:
-    return max(cues, key=_place, default=None)
-
-
-def _latest(cues: list[Cue]) -> Cue:
-    return max(cues, key=_place)
-
-
-def _place(cue: Cue) -> tuple[int, int]:
-    return (cue.line.position, cue.start)
+    return max(cues, key=attrgetter("place"), default=None)

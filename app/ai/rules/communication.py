@@ -26,7 +26,7 @@ _ACKNOWLEDGING = ("empathy", "apology")
 _WELCOME = 0.25
 _UNCLEAR, _CONFUSING, _REPEATED = 0.7, 0.4, 0.35
 _LEAST_WORDS = 4
-# What an agent reaches who is never rude and never friendly.
+# The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9
 
 
@@ -35,13 +35,13 @@ def empathy(facts: Facts, criterion: Criterion) -> Answer:
     if facts.readings is None:
         return unjudged(sentence("not_judged.not_read"))
     last = max((line.line.position for line in facts.readings.agent), default=-1)
-    voiced = [line for line in facts.readings.customer if line.negative >= _NEEDED]
-    answered = [line for line in voiced if line.line.position < last]
-    answered = answered or _comforted(facts, facts.readings)
-    if not answered:
-        key = "empathy.no_reply" if voiced else "empathy.no_occasion"
+    upset = [line for line in facts.readings.customer if line.negative >= _NEEDED]
+    replied_to = [line for line in upset if line.line.position < last]
+    replied_to = replied_to or _comforted(facts, facts.readings)
+    if not replied_to:
+        key = "empathy.no_reply" if upset else "empathy.no_occasion"
         return not_applicable(facts.sentence(key))
-    return _acknowledged(facts, facts.readings, answered)
+    return _acknowledged(facts, facts.readings, replied_to)
 
 
 def _comforted(facts: Facts, readings: Readings) -> list[CustomerLine]:
@@ -61,7 +61,7 @@ def _best(replies: list[AgentLine], label: str) -> AgentLine | None:
     return max(likely, key=lambda line: line.shows(label), default=None)
 
 
-def _acknowledged(facts: Facts, readings: Readings, voiced: list[CustomerLine]) -> Answer:
+def _acknowledged(facts: Facts, readings: Readings, upset: list[CustomerLine]) -> Answer:
     # Sympathy for the customer's first account counts even if the anger comes later.
     replies = _replies(readings, readings.customer[0])
     rude = [line for line in replies if line.is_rude]
@@ -69,7 +69,7 @@ def _acknowledged(facts: Facts, readings: Readings, voiced: list[CustomerLine]) 
         reply = _best(replies, label)
         if reply is None or len(rude) > 1:
             continue
-        before = [line for line in voiced if line.line.position < reply.line.position]
+        before = [line for line in upset if line.line.position < reply.line.position]
         before = before or [
             line for line in readings.customer if line.line.position < reply.line.position
         ]
@@ -110,7 +110,7 @@ def _voiced(facts: Facts, line: SpokenLine) -> Iterable[Evidence]:
 
 
 def _problems(facts: Facts, line: SpokenLine) -> list[Cue]:
-    return [cue for kind in _VOICED for cue in facts.heard(kind, [line.line])]
+    return facts.heard(*_VOICED, lines=[line.line])
 
 
 def courtesy(facts: Facts, criterion: Criterion) -> Answer:
@@ -132,13 +132,13 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
             confidence=0.7,
             evidence=distinct(shown(line, (label,), CONTRADICTS) for line, label in faulty),
         )
-    kind = sorted(facts.readings.agent, key=lambda line: -line.courteous)
-    courteous = [line for line in kind if line.courteous >= SHOWN and " " in line.line.text]
+    by_courtesy = sorted(facts.readings.agent, key=lambda line: -line.courteous)
+    courteous = [line for line in by_courtesy if line.courteous >= SHOWN and " " in line.line.text]
     return scaled(
         1.0 if courteous else _CORRECT,
         facts.sentence("courtesy.courteous" if courteous else "courtesy.correct"),
         confidence=0.7,
-        evidence=distinct(shown(line, COURTESIES) for line in (courteous or kind)[:2]),
+        evidence=distinct(shown(line, COURTESIES) for line in (courteous or by_courtesy)[:2]),
     )
 
 
@@ -146,17 +146,17 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent's lines can be understood, and are understood by the customer."""
     if facts.readings is None:
         return unjudged(sentence("not_judged.not_read"))
-    found = list(_unclear(facts, facts.readings))
-    score = 1 / (1 + sum(weight for _, weight, _ in found))
-    if not found:
+    faults = list(_unclear(facts, facts.readings))
+    score = 1 / (1 + sum(weight for _, weight, _ in faults))
+    if not faults:
         evidence = examined((line.line for line in facts.readings.agent), SUPPORTS)
         return scaled(score, facts.sentence("clarity.clear"), confidence=0.5, evidence=evidence)
-    kinds = dict.fromkeys(kind for kind, _, _ in found)
+    kinds = dict.fromkeys(kind for kind, _, _ in faults)
     return scaled(
         score,
         capital(clauses([facts.obstacle(kind) for kind in kinds])),
         confidence=0.5,
-        evidence=distinct(evidence for _, _, evidence in found),
+        evidence=distinct(evidence for _, _, evidence in faults),
     )
 
 

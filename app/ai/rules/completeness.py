@@ -1,5 +1,7 @@
 """Rule of completeness: what stood in the way of what the customer asked for."""
 
+from operator import attrgetter
+
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of, fulfilment
@@ -15,7 +17,7 @@ _MOST_TOLD = 3
 
 
 def completeness(facts: Facts, criterion: Criterion) -> Answer:
-    """Judge whether what was asked for went through: the fewer and lighter obstacles, the better."""
+    """Judge whether the requests were fulfilled: obstacles lower the score by their weights."""
     if asks_nothing(facts):
         return not_applicable(facts.sentence("no_occasion.praise"))
     if facts.reading is None:
@@ -27,17 +29,17 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     end = None if friction.ends_open else _bad_end(facts)
     amount = friction.amount + (weights["endsOpen"] if end else 0.0)
     score = fulfilment(amount, criterion.parameters.get("halfAt", HALF_AT))
-    met = _of_each_kind([*friction.obstacles, *friction.concessions])
-    told = [facts.obstacle(cue.kind) for cue in met]
-    evidence = quoted(met, CONTRADICTS)
-    if end and len(told) < _MOST_TOLD:
-        told.append(facts.obstacle(f"ends_{end.mood}"))
+    obstacles = _of_each_kind([*friction.obstacles, *friction.concessions])
+    obstacle_clauses = [facts.obstacle(cue.kind) for cue in obstacles]
+    evidence = quoted(obstacles, CONTRADICTS)
+    if end and len(obstacle_clauses) < _MOST_TOLD:
+        obstacle_clauses.append(facts.obstacle(f"ends_{end.mood}"))
         evidence += (end.evidence,)
-    if friction.ends_open and len(told) < _MOST_TOLD:
-        told.append(facts.obstacle("ends_open"))
+    if friction.ends_open and len(obstacle_clauses) < _MOST_TOLD:
+        obstacle_clauses.append(facts.obstacle("ends_open"))
         evidence += examined(facts.dialogue.customer[-1:])
-    if told:
-        explanation = capital(clauses(told))
+    if obstacle_clauses:
+        explanation = capital(clauses(obstacle_clauses))
         return scaled(score, explanation, confidence=0.65, evidence=distinct(evidence))
     done = facts.said("success") or facts.said("done")
     if friction.refusals:
@@ -60,5 +62,5 @@ def _of_each_kind(cues: list[Cue]) -> list[Cue]:
     # Bad news only puts into words what fails in the same line.
     others = {cue.line.position for cue in cues if cue.kind != "bad_news"}
     cues = [cue for cue in cues if cue.kind != "bad_news" or cue.line.position not in others]
-    in_order = sorted(cues, key=lambda cue: (cue.line.position, cue.start), reverse=True)
+    in_order = sorted(cues, key=attrgetter("place"), reverse=True)
     return list({cue.kind: cue for cue in in_order}.values())[::-1][:_MOST_TOLD]

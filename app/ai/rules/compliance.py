@@ -1,5 +1,7 @@
 """The rules of what must be said and what must not: disclosure, data handling, abuse."""
 
+from operator import attrgetter
+
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.ai.dialogue.turns import Line
 from app.ai.facts.gathering import Facts, distinct, examined, quoted
@@ -15,9 +17,9 @@ def disclosure(facts: Facts, criterion: Criterion) -> Answer:
     statements = criterion.parameters["requiredStatements"]
     if not statements:
         return not_applicable(sentence("disclosure.none_required"))
-    found = {item["key"]: statement_evidence(facts, item) for item in statements}
-    missing = [item["title"] for item in statements if not found[item["key"]]]
-    made = [item for pieces in found.values() for item in pieces]
+    evidence_of_statement = {item["key"]: statement_evidence(facts, item) for item in statements}
+    missing = [item["title"] for item in statements if not evidence_of_statement[item["key"]]]
+    evidence = [item for pieces in evidence_of_statement.values() for item in pieces]
     return yes_or_no(
         not missing,
         sentence(
@@ -25,7 +27,7 @@ def disclosure(facts: Facts, criterion: Criterion) -> Answer:
             titles=listed([in_quotes(title) for title in missing]),
         ),
         confidence=facts.sure(0.7 if missing else 0.95),
-        evidence=distinct(made) or examined(facts.opening(2)),
+        evidence=distinct(evidence) or examined(facts.opening(2)),
     )
 
 
@@ -34,15 +36,15 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 
     Keying them in, unheard, is the secure way and no fault.
     """
-    asked = facts.said("asks_secret")
-    if asked:
+    requests = facts.said("asks_secret")
+    if requests:
         return yes_or_no(
             False,
             facts.sentence("data_handling.asked"),
             confidence=facts.sure(0.85),
-            evidence=quoted(asked, CONTRADICTS),
+            evidence=quoted(requests, CONTRADICTS),
         )
-    # That something is not said means little where hardly anything is.
+    # In a very short conversation, a missing request proves little.
     least = criterion.parameters["minWords"]
     lines = facts.dialogue.service if facts.dialogue.attributed else facts.dialogue.lines
     if sum(len(line.text.split()) for line in lines) < least:
@@ -58,7 +60,7 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _questions(lines: tuple[Line, ...]) -> list[Line]:
-    # What was asked is what was examined; the first lines where nothing was.
+    # The questions were examined; without any, the first lines.
     return [line for line in lines if "?" in line.text] or list(lines)
 
 
@@ -68,28 +70,28 @@ def third_party(facts: Facts, criterion: Criterion) -> Answer:
     Answer yes when the agent refuses, or asks for the authority first. Where the customer speaks
     for somebody else and neither is said, nothing was disclosed.
     """
-    asking = facts.heard("third_party")
-    if not asking:
+    claims = facts.heard("third_party")
+    if not claims:
         return not_applicable(facts.sentence("third_party.no_occasion"))
     if facts.heard("authority_check"):
         return unjudged(facts.sentence("third_party.authority_claimed"))
-    asked = asking[0]
-    after = [line for line in facts.dialogue.service if line.position > asked.line.position]
-    details = facts.said("third_party_detail", after)
-    checks = facts.said("authority_check", after)
-    told = min(details, key=lambda cue: cue.line.position, default=None)
-    if checks and (told is None or checks[0].line.position <= told.line.position):
+    claim = claims[0]
+    after = [line for line in facts.dialogue.service if line.position > claim.line.position]
+    details = facts.said("third_party_detail", lines=after)
+    checks = facts.said("authority_check", lines=after)
+    detail = min(details, key=attrgetter("place"), default=None)
+    if checks and (detail is None or checks[0].line.position <= detail.line.position):
         return yes_or_no(
             True,
             facts.sentence("third_party.protected"),
             confidence=0.7,
-            evidence=quoted([asked, checks[0]]),
+            evidence=quoted([claim, checks[0]]),
         )
-    if told is None:
+    if detail is None:
         return not_applicable(facts.sentence("third_party.nothing_told"))
     return yes_or_no(
         False,
         facts.sentence("third_party.disclosed"),
         confidence=0.7,
-        evidence=quoted([asked, told], CONTRADICTS),
+        evidence=quoted([claim, detail], CONTRADICTS),
     )

@@ -63,15 +63,15 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
     if last.positive >= SHOWN or (before is not last and before.positive >= 0.6 and calm):
         satisfied = last if last.positive >= SHOWN else before
         return _pleased(readings, satisfied, helped=helped)
-    kept = _FORGIVEN if any(facts.heard(kind, [last.line]) for kind in _FAREWELLS) else _EARLIER
-    upset = max(last.negative, kept * before.negative)
+    share_kept = _FORGIVEN if facts.heard(*_FAREWELLS, lines=[last.line]) else _EARLIER
+    upset = max(last.negative, share_kept * before.negative)
     if helped and upset < _HOT:
         return None
     agent = readings.agent[-1]
     if agent.is_rude:
         return MoodAtEnd(Mood.RUDE, shown(agent, ("dismissive",), CONTRADICTS))
     if upset >= SHOWN or (agent.shows("stall") >= SHOWN and last.negative >= _UNEASY):
-        line = last if last.negative >= kept * before.negative else before
+        line = last if last.negative >= share_kept * before.negative else before
         return MoodAtEnd(Mood.UPSET, shown(line, NEGATIVE_LABELS, CONTRADICTS))
     return None
 
@@ -83,8 +83,7 @@ def standing_refusal(facts: Facts) -> Cue | None:
     friction = facts.reading.friction
     refusals = [cue for cue in friction.refusals if cue.kind != "bad_news"]
     refusals += [cue for cue in friction.obstacles if cue.kind == BARE]
-    settling = [cue for kind in ("done", "success") for cue in facts.said(kind)]
-    settling += [cue for kind in ("praise", "solved") for cue in facts.heard(kind)]
+    settling = facts.said("done", "success") + facts.heard("praise", "solved")
     settled = max((cue.line.position for cue in settling), default=-1)
     standing = [
         cue
@@ -122,13 +121,13 @@ def asks_nothing(facts: Facts) -> bool:
     readings = facts.readings
     if readings is None or not readings.customer or not _praises(facts, readings.customer[0]):
         return False
-    opening = [cue for kind in ("greeting", "purpose") for cue in facts.said(kind)]
+    opening = facts.said("greeting", "purpose")
     if not first_request(facts.dialogue, opening):
         return False
     return not (
         any(line.negative >= _CALM for line in readings.customer)
         or any(_ASKS.search(line.line.text) for line in readings.customer)
-        or any(facts.heard(kind) for kind in _MATTERS)
+        or facts.heard(*_MATTERS)
         or any(
             max(line.shows("done"), line.shows("verification")) >= SHOWN for line in readings.agent
         )
@@ -136,5 +135,4 @@ def asks_nothing(facts: Facts) -> bool:
 
 
 def _praises(facts: Facts, line: CustomerLine) -> bool:
-    said = any(facts.heard(kind, [line.line]) for kind in ("thanks", "praise"))
-    return said or line.positive >= SHOWN
+    return bool(facts.heard("thanks", "praise", lines=[line.line])) or line.positive >= SHOWN

@@ -25,18 +25,18 @@ def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
     if reason is not None:
         return reason
     statements = parameters["statements"]
-    found, after = [], (-1, -1)
+    matches, after = [], (-1, -1)
     for statement in statements:
         place = window.first_said(statement["anyOf"], after)
-        found.append(place)
+        matches.append(place)
         if place is not None and parameters.get("inOrder", False):
             after = place.place
-    pairs = list(zip(statements, found, strict=True))
+    pairs = list(zip(statements, matches, strict=True))
     missing = [statement for statement, place in pairs if place is None]
     early = [item["title"] for item in missing if window.first_said(item["anyOf"]) is not None]
     never = [item["title"] for item in missing if item["title"] not in early]
-    made = [place for place in found if place is not None]
-    evidence = [piece for place in made for piece in place.evidence()]
+    matched = [place for place in matches if place is not None]
+    evidence = [piece for place in matched for piece in place.evidence()]
     problems = [
         sentence(key, titles=listed([in_quotes(title) for title in titles]))
         for key, titles in (("required_phrases.never", never), ("required_phrases.early", early))
@@ -56,8 +56,8 @@ def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
     window, reason = _window(facts, parameters)
     if reason is not None:
         return reason
-    found = list(islice(window.said(parameters["anyOf"]), _QUOTES))
-    if not found:
+    matches = list(islice(window.said(parameters["anyOf"]), _QUOTES))
+    if not matches:
         return yes_or_no(
             True,
             sentence("forbidden_phrases.none"),
@@ -70,7 +70,7 @@ def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
         False,
         sentence("forbidden_phrases.found"),
         confidence=0.95,
-        evidence=distinct(piece for place in found for piece in place.evidence(CONTRADICTS)),
+        evidence=distinct(piece for place in matches for piece in place.evidence(CONTRADICTS)),
     )
 
 
@@ -85,9 +85,9 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
             sentence("metric_range.missing", metric=part(f"metric.{metric}"), reason=reason),
             by="metric",
         )
-    known = [(name, score) for name, score in _LEVELS if name in parameters]
-    reached = (score for name, score in known if holds(parameters[name], value))
-    wanted = [part(f"metric_range.{name}", range=spelled(parameters[name])) for name, _ in known]
+    levels = [(name, score) for name, score in _LEVELS if name in parameters]
+    reached = (score for name, score in levels if holds(parameters[name], value))
+    ranges = [part(f"metric_range.{name}", range=spelled(parameters[name])) for name, _ in levels]
     return judged(
         value,
         next(reached, 0.0),
@@ -95,7 +95,7 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
             "metric_range.measured",
             metric=part(f"metric.{metric}"),
             value=f"{value:g}",
-            wanted="; ".join(wanted),
+            wanted="; ".join(ranges),
         ),
         confidence=0.9,
         by="metric",
@@ -103,7 +103,7 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def holds(bounds: Mapping[str, Any], value: float) -> bool:
-    """Tell whether a value lies in a range, whose ends belong to it."""
+    """Tell whether a value is within a range, including its limits."""
     return bool(bounds.get("atLeast", value) <= value <= bounds.get("atMost", value))
 
 

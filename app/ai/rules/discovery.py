@@ -68,28 +68,28 @@ def listening(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _repairs(facts: Facts) -> Iterator[_Miss]:
-    # To amend what the agent reads back is no misunderstanding.
-    asked = _answering(facts, "asks_confirmation")
-    amended = [cue for cue in facts.heard("correction") if cue.line.position not in asked]
+    # Correcting a read-back is no misunderstanding.
+    after_read_back = _answering(facts, "asks_confirmation")
+    amended = [cue for cue in facts.heard("correction") if cue.line.position not in after_read_back]
     cues: dict[int, Cue] = {}
     for cue in (*facts.said("fallback"), *facts.heard("restates"), *amended):
         cues.setdefault(cue.line.position, cue)
     for position, cue in cues.items():
         (evidence,) = quoted([cue], CONTRADICTS)
         yield _Miss(position, cue.kind, _REPAIR, evidence)
-    met = _answering(facts, *_OBSTACLES) | cues.keys()
+    explained = _answering(facts, *_OBSTACLES) | cues.keys()
     for line, _ in facts.exchanges.repeated_requests:
-        if line.position not in met:
+        if line.position not in explained:
             yield _Miss(line.position, "repeated_request", _REPAIR, *examined([line]))
 
 
 def _answering(facts: Facts, *kinds: str) -> set[int]:
-    # Where the lines of the customer are that answer any of these.
-    said = {cue.line.position for kind in kinds for cue in facts.said(kind)}
+    # Positions of the customer's replies to cues of these kinds.
+    positions = {cue.line.position for cue in facts.said(*kinds)}
     return {
         line.position
         for before, reply in pairwise(facts.dialogue.turns)
-        if reply.side is Side.CUSTOMER and any(line.position in said for line in before.lines)
+        if reply.side is Side.CUSTOMER and any(line.position in positions for line in before.lines)
         for line in reply.lines
     }
 

@@ -26,7 +26,7 @@ from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, 
 from app.ai.wording.sentences import part, sentence
 from app.ai.wording.words import listed, times
 
-# How much less sure the answers are that rest on a first lexicon alone.
+# Confidence lost where all words were read with an unmeasured lexicon.
 _FIRST_LEXICON_DOUBT = 0.3
 _SURE_LANGUAGE = 0.5
 _SENTENCE = re.compile(r"[^.!?]{1,400}\?")
@@ -50,7 +50,7 @@ class Rule:
 def answer(facts: Facts, criterion: Criterion) -> Answer:
     """Judge one criterion, or say why the embedded engine doesn't.
 
-    Where it is not known who speaks, only what holds of the conversation as a whole is judged.
+    Where speakers are unknown, only rules about the whole conversation are applied.
     """
     unmet = applicability.unmet(facts, criterion)
     if unmet is not None:
@@ -132,16 +132,16 @@ def _asking(lines: Iterable[Line]) -> list[Line]:
 
 
 def _repeated_questions(facts: Facts) -> list[Line]:
-    # To offer help again, or to be asked how one can help again, repeats nothing.
-    polite = {cue.line.position for kind in ("offer_help", "purpose") for cue in facts.said(kind)}
-    seen: set[tuple[str, ...]] = set()
+    # Offering help again is no repetition.
+    polite = {cue.line.position for cue in facts.said("offer_help", "purpose")}
+    asked_before: set[tuple[str, ...]] = set()
     repeated = []
     for line in facts.dialogue.service:
         for question in _SENTENCE.findall(line.text):
             words = tuple(words_of(question))
-            if words in seen and line.position not in polite and len(words) > 2:
+            if words in asked_before and line.position not in polite and len(words) > 2:
                 repeated.append(line)
-            seen.add(words)
+            asked_before.add(words)
     return repeated
 
 

@@ -1,6 +1,7 @@
 """The rules of how a conversation opens: greeting, verification, identity and purpose."""
 
 import re
+from operator import attrgetter
 
 from app.ai.conduct.readings import SHOWN
 from app.ai.dialogue.cues import Cue
@@ -13,7 +14,7 @@ from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
 from app.ai.wording.sentences import sentence
 from app.ai.wording.words import first, listed
 
-# What a greeting consists of, as it is called where it is there and where it is missing.
+# The parts of a greeting, as explanations name them when present and when missing.
 _GIVEN = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 _MISSING = {"greeting": "no greeting", "brand": "no company name", "name": "no personal name"}
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
@@ -25,23 +26,23 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(sentence("no_occasion.mid_call"))
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
-    found = {
+    cues_of_part = {
         "greeting": _greetings(facts, opening),
         "brand": _brand(facts, opening),
-        "name": facts.said("introduction", opening)
+        "name": facts.said("introduction", lines=opening)
         or _in_greeting(facts, "name_in_greeting", opening),
     }
-    wanted = criterion.parameters["requires"]
-    missing = [part for part in wanted if not found[part]]
-    cues = [found[part][0] for part in wanted if found[part]]
-    given = listed([_GIVEN[part] for part in wanted if found[part]])
+    required = criterion.parameters["requires"]
+    missing = [part for part in required if not cues_of_part[part]]
+    cues = [cues_of_part[part][0] for part in required if cues_of_part[part]]
+    present = listed([_GIVEN[part] for part in required if cues_of_part[part]])
     kind = "complete" if not missing else "partial" if cues else "missing"
     return yes_or_no(
         not missing,
         facts.sentence(
             f"greeting.{kind}",
             turns=_first_turns(facts, turns),
-            given=given,
+            given=present,
             missing=listed([_MISSING[part] for part in missing]),
         ),
         confidence=0.75 if missing else 0.9,
@@ -82,22 +83,25 @@ def bot_identity(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(sentence("no_occasion.mid_call"))
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
-    found = {"brand": _brand(facts, opening), "automated": facts.said("automated", opening)}
+    cues_of_part = {
+        "brand": _brand(facts, opening),
+        "automated": facts.said("automated", lines=opening),
+    }
     automation_required = criterion.parameters["automationDisclosureRequired"]
-    wanted = ["brand", "automated"] if automation_required else ["brand"]
-    missing = [part for part in wanted if not found[part]]
+    required = ["brand", "automated"] if automation_required else ["brand"]
+    missing = [part for part in required if not cues_of_part[part]]
     return yes_or_no(
         not missing,
         facts.sentence(
             "bot_identity.missing" if missing else "bot_identity.complete",
             turns=_first_turns(facts, turns),
-            said=listed([_IDENTITY[part] for part in found if found[part]]),
+            said=listed([_IDENTITY[part] for part in cues_of_part if cues_of_part[part]]),
             missing=listed([_IDENTITY[part] for part in missing], "or"),
         ),
         confidence=0.7 if missing else 0.85,
         evidence=examined(opening)
         if missing
-        else quoted(cue for cues in found.values() for cue in cues[:1]),
+        else quoted(cue for cues in cues_of_part.values() for cue in cues[:1]),
     )
 
 
@@ -107,14 +111,14 @@ def purpose(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(sentence("no_occasion.mid_call"))
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
-    found = facts.said("purpose", opening)
+    cues = facts.said("purpose", lines=opening)
     return yes_or_no(
-        bool(found),
+        bool(cues),
         facts.sentence(
-            "purpose.given" if found else "purpose.missing", turns=_first_turns(facts, turns)
+            "purpose.given" if cues else "purpose.missing", turns=_first_turns(facts, turns)
         ),
-        confidence=0.8 if found else 0.65,
-        evidence=quoted(found) if found else examined(opening),
+        confidence=0.8 if cues else 0.65,
+        evidence=quoted(cues) if cues else examined(opening),
     )
 
 
@@ -123,31 +127,31 @@ def _first_turns(facts: Facts, most: int) -> str:
 
 
 def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
-    said = facts.said("greeting", lines)
-    if said or facts.readings is None:
-        return said
+    greetings = facts.said("greeting", lines=lines)
+    if greetings or facts.readings is None:
+        return greetings
     positions = {line.position for line in lines}
     # A warm reply to praise opens as well as a greeting does.
     labels = ("greet", "warm") if asks_nothing(facts) else ("greet",)
     return [
-        Cue("greeting", read.line, *read.strongest(labels)[1:])
-        for read in facts.readings.agent
-        if read.line.position in positions and max(map(read.shows, labels)) >= SHOWN
+        Cue("greeting", reading.line, *reading.strongest(labels)[1:])
+        for reading in facts.readings.agent
+        if reading.line.position in positions and max(map(reading.shows, labels)) >= SHOWN
     ]
 
 
 def _in_greeting(facts: Facts, kind: str, lines: tuple[Line, ...]) -> list[Cue]:
     # Frames that hold names in any case, which name nobody outside of a greeting.
     greeting = {cue.line.position for cue in _greetings(facts, lines)}
-    return [cue for cue in facts.said(kind, lines) if cue.line.position in greeting]
+    return [cue for cue in facts.said(kind, lines=lines) if cue.line.position in greeting]
 
 
 def _brand(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
-    found = facts.said("brand", lines) or _in_greeting(facts, "brand_in_greeting", lines)
+    cues = facts.said("brand", lines=lines) or _in_greeting(facts, "brand_in_greeting", lines)
     for name in facts.context.brand_names:
         pattern = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
         for line in lines:
             match = pattern.search(line.text)
             if match:
-                found.append(Cue("brand", line, *match.span()))
-    return sorted(found, key=lambda cue: (cue.line.position, cue.start))
+                cues.append(Cue("brand", line, *match.span()))
+    return sorted(cues, key=attrgetter("place"))

@@ -173,7 +173,7 @@ def _around(facts: Facts, dead: list[Gap]) -> Iterable[Evidence]:
     if dead:
         return examined(gap.before for gap in dead)
     lines = {gap.before.position: gap.before for gap in facts.timing.holds(facts.settings)}
-    return quoted(facts.cues.of("hold", list(lines.values())), SUPPORTS)
+    return quoted(facts.cues.of("hold", lines=list(lines.values())), SUPPORTS)
 
 
 def _interrupting(items: Iterable[Interruption]) -> tuple[Evidence, ...]:

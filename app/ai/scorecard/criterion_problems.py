@@ -38,76 +38,78 @@ _MOST_TURNS = 1_000
 
 def problems_of_criterion(where: str, item: Any) -> list[Finding]:
     """List the problems of the criterion at this path."""
-    found = shaped(where, item, CRITERION, CRITERION_OPTIONAL)
-    if found:
-        return found
+    findings = shaped(where, item, CRITERION, CRITERION_OPTIONAL)
+    if findings:
+        return findings
     for name in ("type", "criticality", "errorClass"):
-        found += one_of(path(where, name), item[name], name)
-    found += between(f"{where}.weight", item["weight"], 0, 100)
+        findings += one_of(path(where, name), item[name], name)
+    findings += between(f"{where}.weight", item["weight"], 0, 100)
     if item.get("dimension") is not None:
-        found += one_of(f"{where}.dimension", item["dimension"], "dimension")
+        findings += one_of(f"{where}.dimension", item["dimension"], "dimension")
     if not 0 <= item.get("failsAt", 0) < 1:
-        found.append(Finding(f"{where}.failsAt", "RANGE", "This must be from 0 to below 1."))
-    found += texts(where, item, "key", "title", "section", "question")
-    found += texts(where, item, "suggestion", "notApplicableWhen", needed=False)
-    found += _options(where, item) + _judge(f"{where}.judge", item)
-    return found + problems_of_conditions(f"{where}.appliesWhen", item.get("appliesWhen", {}))
+        findings.append(Finding(f"{where}.failsAt", "RANGE", "This must be from 0 to below 1."))
+    findings += texts(where, item, "key", "title", "section", "question")
+    findings += texts(where, item, "suggestion", "notApplicableWhen", needed=False)
+    findings += _options(where, item) + _judge(f"{where}.judge", item)
+    return findings + problems_of_conditions(f"{where}.appliesWhen", item.get("appliesWhen", {}))
 
 
 def _options(where: str, item: Mapping[str, Any]) -> list[Finding]:
     options, where = item["options"], f"{where}.options"
-    found = sized(where, options, high=MOST_OPTIONS) + list_of(where, options, OPTION)
-    if found:
-        return found
+    findings = sized(where, options, high=MOST_OPTIONS) + list_of(where, options, OPTION)
+    if findings:
+        return findings
     for index, option in enumerate(options):
-        found += between(f"{where}[{index}].score", option["score"], 0, 1)
-        found += texts(f"{where}[{index}]", option, "anchor")
+        findings += between(f"{where}[{index}].score", option["score"], 0, 1)
+        findings += texts(f"{where}[{index}]", option, "anchor")
         if isinstance(option["answer"], str):
-            found += texts(f"{where}[{index}]", option, "answer")
+            findings += texts(f"{where}[{index}]", option, "answer")
     scores = [option["score"] for option in options]
     if item["type"] == "binary" and scores != [1, 0]:
         message = "A binary criterion has two options, scored 1 and 0 in this order."
-        found.append(Finding(where, "FORMAT", message))
+        findings.append(Finding(where, "FORMAT", message))
     if item["type"] == "scale" and len(set(scores)) < 2:
         message = "A scale has at least two options of different scores."
-        found.append(Finding(where, "FORMAT", message))
-    return found + repeated(where, options, "answer")
+        findings.append(Finding(where, "FORMAT", message))
+    return findings + repeated(where, options, "answer")
 
 
 def _judge(where: str, item: Mapping[str, Any]) -> list[Finding]:
     judge = item["judge"]
-    found = shaped(where, judge, {"methods": list}, {"rule": str, "parameters": dict})
-    if found:
-        return found
+    findings = shaped(where, judge, {"methods": list}, {"rule": str, "parameters": dict})
+    if findings:
+        return findings
     if not judge["methods"]:
-        found.append(Finding(f"{where}.methods", "LENGTH", "This must name at least one method."))
+        findings.append(
+            Finding(f"{where}.methods", "LENGTH", "This must name at least one method.")
+        )
     for index, method in enumerate(judge["methods"]):
-        found += one_of(f"{where}.methods[{index}]", method, "method")
+        findings += one_of(f"{where}.methods[{index}]", method, "method")
     if "rule" not in judge:
         if judge["methods"] != ["model"]:
-            found.append(Finding(f"{where}.rule", "REQUIRED", "This field is required."))
-        return found
+            findings.append(Finding(f"{where}.rule", "REQUIRED", "This field is required."))
+        return findings
     rule = KNOWN_RULES.get(judge["rule"])
     if rule is None:
         message = f"{judge['rule']!r} is not one of {', '.join(KNOWN_RULES)}."
-        return [*found, Finding(f"{where}.rule", "ENUM", message)]
+        return [*findings, Finding(f"{where}.rule", "ENUM", message)]
     if rule.answers != item["type"]:
         message = f"{judge['rule']} answers criteria of the type {rule.answers} only."
-        found.append(Finding(f"{where}.rule", "FORMAT", message))
+        findings.append(Finding(f"{where}.rule", "FORMAT", message))
     parameters = judge.get("parameters", {})
     where = f"{where}.parameters"
-    found += shaped(where, parameters, rule.parameters, rule.optional)
-    return found or _parameters(where, parameters)
+    findings += shaped(where, parameters, rule.parameters, rule.optional)
+    return findings or _parameters(where, parameters)
 
 
 def _parameters(where: str, parameters: Mapping[str, Any]) -> list[Finding]:
-    found = []
+    findings = []
     for name, value in parameters.items():
         if is_a(value, NUMBER) and value < 0:
-            found.append(Finding(f"{where}.{name}", "RANGE", "This may not be below 0."))
+            findings.append(Finding(f"{where}.{name}", "RANGE", "This may not be below 0."))
         if name in _CHECKS:
-            found += _CHECKS[name](path(where, name), value)
-    return found
+            findings += _CHECKS[name](path(where, name), value)
+    return findings
 
 
 def _parts(where: str, parts: list[Any]) -> list[Finding]:
@@ -119,27 +121,27 @@ def _parts(where: str, parts: list[Any]) -> list[Finding]:
 
 
 def _weights(where: str, weights: Mapping[str, Any]) -> list[Finding]:
-    found = shaped(where, weights, {}, dict.fromkeys(WEIGHTS, NUMBER))
+    findings = shaped(where, weights, {}, dict.fromkeys(WEIGHTS, NUMBER))
     for name, weight in weights.items():
-        if not found:
-            found += between(path(where, name), weight, 0, 100)
-    return found
+        if not findings:
+            findings += between(path(where, name), weight, 0, 100)
+    return findings
 
 
 def _statements(where: str, statements: list[Any], low: int = 0) -> list[Finding]:
-    found = sized(where, statements, low=low, high=MOST_STATEMENTS)
-    found += list_of(where, statements, STATEMENT)
+    findings = sized(where, statements, low=low, high=MOST_STATEMENTS)
+    findings += list_of(where, statements, STATEMENT)
     for index, statement in enumerate(statements):
-        if not found:
-            found += texts(f"{where}[{index}]", statement, "key", "title")
-            found += phrases(f"{where}[{index}].anyOf", statement["anyOf"])
-    return found or repeated(where, statements)
+        if not findings:
+            findings += texts(f"{where}[{index}]", statement, "key", "title")
+            findings += phrases(f"{where}[{index}].anyOf", statement["anyOf"])
+    return findings or repeated(where, statements)
 
 
 def _within(where: str, within: Mapping[str, Any]) -> list[Finding]:
-    found = shaped(where, within, {}, WITHIN)
-    if found:
-        return found
+    findings = shaped(where, within, {}, WITHIN)
+    if findings:
+        return findings
     if len(within) != 1:
         return [Finding(where, "FORMAT", f"This must name one of {' and '.join(WITHIN)}.")]
     return [

@@ -51,28 +51,28 @@ class Finding:
 
 
 def shaped(where: str, item: Any, shape: Shape, optional: Shape | None = None) -> list[Finding]:
-    """Find what is missing, unknown or of the wrong type in an object; "" is the document."""
+    """Find missing and unknown fields and wrong types in an object; "" is the document."""
     if not isinstance(item, dict):
         return [Finding(where or "scorecard", "TYPE", "This must be an object.")]
-    known = {**shape, **(optional or {})}
-    found = [
+    fields = {**shape, **(optional or {})}
+    findings = [
         Finding(path(where, name), "REQUIRED", "This field is required.")
         for name in shape
         if name not in item
     ]
     for name, value in item.items():
-        if name not in known:
-            found.append(Finding(path(where, name), "UNKNOWN", "There is no such field."))
-        elif not is_a(value, known[name]):
-            message = f"This must be {_named(known[name])}."
-            found.append(Finding(path(where, name), "TYPE", message))
-    return found
+        if name not in fields:
+            findings.append(Finding(path(where, name), "UNKNOWN", "There is no such field."))
+        elif not is_a(value, fields[name]):
+            message = f"This must be {_named(fields[name])}."
+            findings.append(Finding(path(where, name), "TYPE", message))
+    return findings
 
 
 def list_of(
     where: str, items: Iterable[Any], shape: Shape, optional: Shape | None = None
 ) -> list[Finding]:
-    """Find the same in each object of a list."""
+    """Find the same problems in each object of a list."""
     return [
         finding
         for index, item in enumerate(items)
@@ -102,49 +102,49 @@ def one_of(where: str, value: Any, kind: str) -> list[Finding]:
 
 
 def repeated(where: str, items: Iterable[Mapping[str, Any]], name: str = "key") -> list[Finding]:
-    """Find keys that stand twice in a list of objects."""
+    """Find keys that occur twice in a list of objects."""
     seen: set[Any] = set()
-    found = []
+    findings = []
     for index, item in enumerate(items):
         if item[name] in seen:
             message = f"{item[name]} is there twice."
-            found.append(Finding(f"{where}[{index}].{name}", "FORMAT", message))
+            findings.append(Finding(f"{where}[{index}].{name}", "FORMAT", message))
         seen.add(item[name])
-    return found
+    return findings
 
 
 def texts(where: str, item: Mapping[str, Any], *names: str, needed: bool = True) -> list[Finding]:
     """Find texts that are too long, or empty though needed, and keys of another form."""
-    found = []
+    findings = []
     for name in names:
         value, most = item.get(name), MOST_CHARS[name]
         if value is None:
             continue
         if len(value) > most or (needed and not value.strip() and name != "description"):
             message = f"This must have 1 to {most} characters."
-            found.append(Finding(path(where, name), "LENGTH", message))
+            findings.append(Finding(path(where, name), "LENGTH", message))
         elif name in ("key", "section") and not _KEY.fullmatch(value):
             message = "This must be words of a-z, 0-9 and _, parted by dots."
-            found.append(Finding(path(where, name), "FORMAT", message))
-    return found
+            findings.append(Finding(path(where, name), "FORMAT", message))
+    return findings
 
 
 def phrases(where: str, items: list[Any]) -> list[Finding]:
-    """Find what is no phrase: a text with a letter or a digit, and not too long."""
-    found = sized(where, items, low=1, high=MOST_PHRASES)
+    """Find items that are no phrases: texts with a letter or a digit, within the length limit."""
+    findings = sized(where, items, low=1, high=MOST_PHRASES)
     for index, phrase in enumerate(items[:MOST_PHRASES]):
         is_one = isinstance(phrase, str) and any(char.isalnum() for char in phrase)
         if not is_one or len(phrase) > MOST_PHRASE_CHARS:
             message = f"This must be a phrase of 1 to {MOST_PHRASE_CHARS} characters."
-            found.append(Finding(f"{where}[{index}]", "FORMAT", message))
+            findings.append(Finding(f"{where}[{index}]", "FORMAT", message))
         elif len(words_in(phrase)) > MOST_PHRASE_WORDS:
             message = f"This must have at most {MOST_PHRASE_WORDS} words."
-            found.append(Finding(f"{where}[{index}]", "LENGTH", message))
-    return found
+            findings.append(Finding(f"{where}[{index}]", "LENGTH", message))
+    return findings
 
 
 def languages(where: str, items: list[Any]) -> list[Finding]:
-    """Find what is no language tag."""
+    """Find items that are no language tags."""
     return sized(where, items, high=MOST_NAMED) + [
         Finding(f"{where}[{index}]", "FORMAT", "This must be a language tag such as en or hi-IN.")
         for index, item in enumerate(items)
@@ -152,20 +152,20 @@ def languages(where: str, items: list[Any]) -> list[Finding]:
     ]
 
 
-def bounds(where: str, given: Mapping[str, Any]) -> list[Finding]:
-    """Find what is no range: at least, at most, or both, and not the wrong way round."""
-    found = shaped(where, given, {}, BOUNDS)
-    if found:
-        return found
-    if not given:
+def bounds(where: str, limits: Mapping[str, Any]) -> list[Finding]:
+    """Find an invalid range: it has a lower limit, an upper limit or both, in this order."""
+    findings = shaped(where, limits, {}, BOUNDS)
+    if findings:
+        return findings
+    if not limits:
         return [Finding(where, "REQUIRED", "This must name atLeast, atMost or both.")]
-    if given.get("atLeast", -math.inf) > given.get("atMost", math.inf):
+    if limits.get("atLeast", -math.inf) > limits.get("atMost", math.inf):
         return [Finding(f"{where}.atMost", "RANGE", "atMost may not be below atLeast.")]
     return []
 
 
 def metric(where: str, name: str) -> list[Finding]:
-    """Find what is measured on no channel."""
+    """Find a metric that is measured on no channel."""
     if name in KNOWN_METRICS:
         return []
     return [Finding(where, "ENUM", f"{name!r} is not one of {', '.join(sorted(KNOWN_METRICS))}.")]

@@ -28,14 +28,14 @@ _MUCH_PERCENT = 50
 
 
 def warnings_of(document: Mapping[str, Any]) -> list[Finding]:
-    """List what an author should think of once more; the document has no problems."""
-    found = [*_of_document(document)]
+    """List warnings for the author of a document that has no problems."""
+    warnings = [*_of_document(document)]
     for index, criterion in enumerate(document["criteria"]):
         where = f"criteria[{index}]"
-        found += _of_question(where, criterion)
-        found += _of_judge(f"{where}.judge.parameters", criterion["judge"], document)
-        found += _of_conditions(f"{where}.appliesWhen", criterion, document)
-    return found
+        warnings += _of_question(where, criterion)
+        warnings += _of_judge(f"{where}.judge.parameters", criterion["judge"], document)
+        warnings += _of_conditions(f"{where}.appliesWhen", criterion, document)
+    return warnings
 
 
 def _of_document(document: Mapping[str, Any]) -> Iterator[Finding]:

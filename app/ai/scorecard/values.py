@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from app.ai.scorecard.problems import problems_of
 
 Parameters: TypeAlias = Mapping[str, Any]
-# Of versions that were written before it was a setting.
+# The value of versions that are older than the setting.
 DEFAULT_VERDICT_PERCENT = 50.0
 
 

@@ -8,7 +8,7 @@ from app.ai.scoring.score import Judged, Score
 from app.ai.wording.words import clock, shortened
 
 _MOST = 3
-# From this score on an answer is as good as the best one, and there is nothing to improve.
+# Answers with this score or more need no improvement.
 _FULL = 0.8
 # Rules that are fulfilled by what was not said, which is no strength.
 _BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
@@ -18,7 +18,7 @@ _OF_WHAT_IS_MISSING = frozenset(
 )
 # A quote of fewer words tells nothing.
 _LEAST_WORDS = 3
-# What fails the whole evaluation, or its section, comes before what merely costs points.
+# Criteria that fail the evaluation or a section come before those that only cost points.
 _URGENCY = {"evaluation": 2, "section": 1, "none": 0}
 _SERVICE = frozenset({"agent", "bot", "supervisor"})
 
@@ -60,8 +60,8 @@ def _strength(item: Judged) -> str:
 def _improvement(item: Judged) -> str:
     missing = item.criterion.rule in _OF_WHAT_IS_MISSING
     quote = None if missing else _telling(item.answer.evidence)
-    shown = with_quote(item.answer.explanation, quote)
-    return " ".join(filter(None, (shown, item.answer.advice or item.criterion.suggestion)))
+    explanation = with_quote(item.answer.explanation, quote)
+    return " ".join(filter(None, (explanation, item.answer.advice or item.criterion.suggestion)))
 
 
 def _telling(evidence: Sequence[Evidence]) -> Evidence | None:
@@ -74,12 +74,12 @@ def _is_shown(item: Judged) -> bool:
         return False
     if item.answer.judged_by != "rule":
         return True
-    said = any(piece.role in _SERVICE for piece in item.answer.evidence)
-    return said and item.criterion.rule not in _BY_ABSENCE
+    is_quoted = any(piece.role in _SERVICE for piece in item.answer.evidence)
+    return is_quoted and item.criterion.rule not in _BY_ABSENCE
 
 
 def _merit(item: Judged) -> tuple[float, ...]:
-    # What somebody said is worth more praise than what a clock shows.
+    # Spoken words deserve more praise than measured times.
     return item.answer.judged_by != "metric", item.criterion.weight
 
 

@@ -32,7 +32,7 @@ class Unscorable(ValueError):
 def rescored(
     results: Mapping[str, Any], scorecard: Scorecard, answers: Mapping[str, Answer]
 ) -> Rescored:
-    """Return a results document with these answers in place of those it has.
+    """Return a results document with some answers replaced.
 
     Everything that follows from answers is computed again: points, sections, score, compliance
     score, band, pass, auto-fail and coaching. What a calibration had made of the score falls away.
@@ -46,8 +46,8 @@ def rescored(
         Unscorable: too little would be left to score.
     """
     former = {criterion["key"]: criterion for criterion in results["criteria"]}
-    given = {key: _answer(criterion) for key, criterion in former.items()} | dict(answers)
-    score = score_of(scorecard, given)
+    all_answers = {key: _answer(criterion) for key, criterion in former.items()} | dict(answers)
+    score = score_of(scorecard, all_answers)
     if score.problem is not None:
         raise Unscorable(score.problem)
     document = {
@@ -86,24 +86,26 @@ def _incidents(results: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _original(former: Mapping[str, Any], replaced: bool) -> dict[str, Any] | None:
-    known: dict[str, Any] | None = former["original"]
-    if known is not None or not replaced:
-        return known
+    original: dict[str, Any] | None = former["original"]
+    if original is not None or not replaced:
+        return original
     return {name: former[name] for name in _ORIGINAL}
 
 
-def _answer(shown: Mapping[str, Any]) -> Answer:
+def _answer(document: Mapping[str, Any]) -> Answer:
     return Answer(
-        applicable=shown["applicable"],
-        explanation=shown["explanation"],
-        judged_by=shown["judgedBy"],
-        answer=shown["answer"],
-        score=shown["normalizedScore"],
-        confidence=shown["confidence"],
-        failure=shown["failure"],
+        applicable=document["applicable"],
+        explanation=document["explanation"],
+        judged_by=document["judgedBy"],
+        answer=document["answer"],
+        score=document["normalizedScore"],
+        confidence=document["confidence"],
+        failure=document["failure"],
         # Documents from before the flag counted all that has no answer as not judged.
-        unjudged=shown.get("notJudged", not shown["applicable"] and shown["failure"] is None),
-        advice=shown["suggestion"],
+        unjudged=document.get(
+            "notJudged", not document["applicable"] and document["failure"] is None
+        ),
+        advice=document["suggestion"],
         evidence=tuple(
             Evidence(
                 segment_id=item["segmentId"],
@@ -115,6 +117,6 @@ def _answer(shown: Mapping[str, Any]) -> Answer:
                 polarity=item["polarity"],
                 role=item["role"],
             )
-            for item in shown["evidence"]
+            for item in document["evidence"]
         ),
     )

@@ -164,7 +164,7 @@ def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[J
 
 
 def _as_shown(answer: Answer) -> Answer:
-    # To the places that results show, so that a score follows exactly from what can be read.
+    # Rounded as in the results, so that the score can be recomputed from them.
     shown = None if answer.score is None else round(answer.score, 4)
     return answer if shown == answer.score else replace(answer, score=shown)
 
@@ -187,7 +187,7 @@ def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None
     applicable = _weight(item for item in judged if item.answer.applicable)
     broken = [item for item in judged if item.answer.failure is not None]
     lost = _weight(broken)
-    # Of the weight that should have been judged, or an outage would hide behind what never applied.
+    # Relative to the expected weight: criteria that never apply must not hide an outage.
     if lost and 100 * lost / (lost + applicable) > scorecard.max_failed_weight_percent:
         outage = any(item.answer.failure == "engine_error" for item in broken)
         code = ErrorCode.ENGINE_UNAVAILABLE if outage else ErrorCode.ENGINE_OUTPUT_INVALID
@@ -223,7 +223,7 @@ def _coverage(judged: tuple[Judged, ...]) -> float:
 
 
 def _expected_weight(judged: tuple[Judged, ...]) -> float:
-    """Weigh what should have been judged: all but what the conversation gives no occasion for."""
+    """Add up the weights of the criteria that should have been judged."""
     return _weight(
         item
         for item in judged

@@ -68,10 +68,10 @@ def decode(
         with (
             path.open("rb") as source,
             tempfile.TemporaryFile(dir=spool_dir) as report,
-            ExitStack() as kept,
+            ExitStack() as files,
         ):
-            spool = kept.enter_context(tempfile.TemporaryFile(dir=spool_dir))
-            play_copy = kept.enter_context(tempfile.TemporaryFile(dir=spool_dir))
+            spool = files.enter_context(tempfile.TemporaryFile(dir=spool_dir))
+            play_copy = files.enter_context(tempfile.TemporaryFile(dir=spool_dir))
             process = subprocess.Popen(  # noqa: S603
                 _command(content_type, limits, play_copy),
                 pass_fds=[play_copy.fileno()],
@@ -82,15 +82,15 @@ def decode(
                 start_new_session=True,
             )
             exit_code = _watch(process, spool, limits, should_stop)
-            found = _source_format(exit_code, report, limits)
-            kept.pop_all()
+            source_format = _source_format(exit_code, report, limits)
+            files.pop_all()
     except OSError as error:
         raise ProviderUnavailable("The recording could not be read or stored right now.") from error
-    if not found.needs_play_copy:
+    if not source_format.needs_play_copy:
         play_copy.close()
-        return Recording(spool, found)
+        return Recording(spool, source_format)
     play_copy.seek(0)
-    return Recording(spool, found, play_copy)
+    return Recording(spool, source_format, play_copy)
 
 
 def _command(content_type: str | None, limits: DecodingLimits, play_copy: IO[bytes]) -> list[str]:
@@ -158,8 +158,11 @@ def _reported(text: bytes) -> SourceFormat:
         raise DiskFull
     if "error" in report:
         raise _ERRORS[report["error"]](str(report["message"]))
-    found = SourceFormat(**report["format"])
-    numbers = (found.channels in range(1, MAX_CHANNELS + 1), isinstance(found.sample_rate_hz, int))
-    if not (all(numbers) and found.codec.isascii() and found.container.isascii()):
+    source_format = SourceFormat(**report["format"])
+    numbers = (
+        source_format.channels in range(1, MAX_CHANNELS + 1),
+        isinstance(source_format.sample_rate_hz, int),
+    )
+    if not (all(numbers) and source_format.codec.isascii() and source_format.container.isascii()):
         raise ValueError("the report has wrong types")
-    return found
+    return source_format

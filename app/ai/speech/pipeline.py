@@ -88,10 +88,10 @@ class SpeechTranscriber:
 
 def _find_speech(recording: Recording, channels: list[int], channel: int, run: Run) -> list[Region]:
     before = channels.index(channel) * recording.sample_count
-    everything = max(1, len(channels) * recording.sample_count)
+    all_samples = max(1, len(channels) * recording.sample_count)
 
     def on_searched(samples: int) -> None:
-        share = (before + samples) / everything
+        share = (before + samples) / all_samples
         run.advance(_DECODED + (_SEARCHED - _DECODED) * share)
 
     return list(find_regions(recording, channel, on_searched=on_searched))

@@ -42,7 +42,7 @@ class Speech:
     @property
     def samples(self) -> int:
         """The length of all regions together."""
-        return sum(region.length for found in self.regions.values() for region in found)
+        return sum(region.length for regions in self.regions.values() for region in regions)
 
     @property
     def ms(self) -> int:
@@ -52,14 +52,14 @@ class Speech:
     @property
     def longest_region(self) -> Region | None:
         """The longest region of any channel."""
-        every = (region for found in self.regions.values() for region in found)
-        return max(every, key=lambda region: region.length, default=None)
+        regions = (region for of_channel in self.regions.values() for region in of_channel)
+        return max(regions, key=lambda region: region.length, default=None)
 
     def amplified(self, channel: int) -> Iterator[tuple[Region, Sound]]:
         """Yield each region of a channel with its sound, raised to the common level."""
-        found = self.regions[channel]
-        gain = speech_gain(self.recording, found)
-        for region in found:
+        regions = self.regions[channel]
+        gain = speech_gain(self.recording, regions)
+        for region in regions:
             yield region, amplify(self.recording.read(channel, region.start, region.stop), gain)
 
 

@@ -41,5 +41,5 @@ def templates() -> dict[str, str]:
 
 
 def placeholders(template: str) -> frozenset[str]:
-    """List what a template wants to be filled with."""
+    """List the placeholders of a template."""
     return frozenset(name for _, name, _, _ in string.Formatter().parse(template) if name)

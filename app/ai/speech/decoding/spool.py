@@ -24,9 +24,9 @@ class Spool:
 
     def write(self, samples: bytes) -> None:
         """Append samples; raises `SpoolFull`."""
-        left = memoryview(samples)
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        unwritten = memoryview(samples)
+        while unwritten:
+            unwritten = unwritten[os.write(self._descriptor, unwritten) :]
         self._written += len(samples)
         if self._written >= self._next_check:
             self._next_check = self._written + _STEP_BYTES

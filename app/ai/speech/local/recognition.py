@@ -91,9 +91,9 @@ def _recognised_together(
         batch_size=_BATCH_SIZE,
         **_options(language),
     )
-    found = list(segments)
+    all_segments = list(segments)
     for start_s, (region, sound) in zip(starts_s, pieces, strict=True):
-        own = [segment for segment in found if segment.seek == start_s * FRAMES_PER_S]
+        own = [segment for segment in all_segments if segment.seek == start_s * FRAMES_PER_S]
         if any(_is_doubtful(segment) for segment in own):
             yield from _recognised_alone(model, region, sound, language)
         else:

@@ -48,8 +48,8 @@ class ShortInputModel(WhisperModel):  # type: ignore[misc]  # the library has no
     def encode(self, features: Any) -> Any:
         """Encode a spectrogram without most of the zeros at its end."""
         filled = np.flatnonzero(features.reshape(-1, features.shape[-1]).any(axis=0))
-        wanted = max(LEAST_FRAMES, MARGIN_FRAMES + (filled[-1] if filled.size else 0))
-        return super().encode(features[..., :wanted])
+        frames = max(LEAST_FRAMES, MARGIN_FRAMES + (filled[-1] if filled.size else 0))
+        return super().encode(features[..., :frames])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def _require_complete(files: ModelFiles) -> None:
 def _verified_digest(files: ModelFiles) -> str:
     """Return the digest of the weights, and verify every file of the packaged model."""
     if files.packaged:
-        for name, known in PACKAGED_DIGESTS.items():
-            if _sha256(files.directory / name) != known:
+        for name, digest in PACKAGED_DIGESTS.items():
+            if _sha256(files.directory / name) != digest:
                 raise ModelMissing(f"The packaged speech model was changed: {name} differs.")
         return PACKAGED_DIGESTS["model.bin"]
     return _sha256(files.directory / "model.bin")

@@ -49,20 +49,20 @@ def read_answer(body: bytes) -> AnsweredTranscription:
     try:
         document = orjson.loads(body)
         text = _text(document["text"])
-        found = _rows(document.get("segments"))
+        segment_rows = _rows(document.get("segments"))
         words = [_word(row) for row in _rows(document.get("words"))]
-        segments = [_segment(row) for row in found if _is_speech(row)]
+        segments = [_segment(row) for row in segment_rows if _is_speech(row)]
         language = document.get("language")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NotATranscription from error
-    if not found and words:
+    if not segment_rows and words:
         segments = [AnsweredSegment(text, words[0].start, words[-1].end, None, words)]
     elif words and not any(segment.words for segment in segments):
         _share_out(words, segments)
     return AnsweredTranscription(
         language=_language_code(language),
         segments=[segment for segment in segments if segment.text],
-        has_times=bool(found or words) or not text,
+        has_times=bool(segment_rows or words) or not text,
     )
 
 

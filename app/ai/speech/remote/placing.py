@@ -38,9 +38,11 @@ def _of_words(segment: AnsweredSegment, sent: JoinedSpeech) -> list[Utterance]:
         return sent.region_at((word.start + word.end) / 2)
 
     # Some servers give words without the punctuation of the text.
-    written = segment.text.split()
+    texts_with_marks = segment.text.split()
     texts = iter(
-        written if len(written) == len(segment.words) else [word.text for word in segment.words]
+        texts_with_marks
+        if len(texts_with_marks) == len(segment.words)
+        else [word.text for word in segment.words]
     )
     utterances = []
     for index, group in groupby(sorted(segment.words, key=region_of), region_of):

@@ -48,7 +48,7 @@ class RemoteRecogniser:
         """Recognise the words of every region as `Recogniser.recognise` specifies."""
         requested = language_code(run.options.language) if run.options.language else None
         utterances: list[Utterance] = []
-        spoken: dict[str | None, int] = {requested: 0}
+        samples_of_language: dict[str | None, int] = {requested: 0}
         done = 0
         with closing(self._access.open_client()) as client:
             for part in joined(speech):
@@ -57,11 +57,11 @@ class RemoteRecogniser:
                 utterances += placed(answer, part)
                 samples = sum(region.length for region in part.regions)
                 language = requested or answer.language
-                spoken[language] = spoken.get(language, 0) + samples
+                samples_of_language[language] = samples_of_language.get(language, 0) + samples
                 done += samples
         return Recognition(
             utterances=tuple(utterances),
-            language=max(spoken, key=lambda code: spoken[code]),
+            language=max(samples_of_language, key=lambda code: samples_of_language[code]),
             provider=PROVIDER,
             model=self._access.endpoint.model,
         )
