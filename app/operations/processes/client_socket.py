@@ -87,6 +87,11 @@ class ClientSocket(socket.socket):
         """Whether a part of the answer is still here."""
         return bool(self._unsent)
 
+    @property
+    def is_read_request(self) -> bool:
+        """Whether the request that has arrived is a GET or a HEAD."""
+        return self._received.startswith((b"GET ", b"HEAD "))
+
     def receive(self) -> bool:
         """Buffer what has arrived; return False when the peer will send nothing more."""
         try:

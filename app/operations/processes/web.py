@@ -31,7 +31,7 @@ def _prepare_worker(server: Any, worker: Any) -> None:
     # In the background: requests come first, also while the worker starts.
     Thread(target=compile_templates, args=(application,), daemon=True).start()
     runtime = runtime_of(application)
-    worker.serves_itself = runtime.settings.is_sqlite
+    worker.serves_reads = runtime.settings.is_sqlite
     if runtime.traces.enabled:
         runtime.traces.start("web", runtime.db.engine)
         _trace_requests(application)

@@ -47,9 +47,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     too slow are cut off. When there are too many connections, or when they hold too much memory,
     the one that waits longest, or holds most, is closed.
 
-    With `serves_itself`, the poller also serves the requests, one after the other: threads that
-    hand the interpreter's lock to each other at every statement answer a third less. If one of
-    them takes long, the stand-in polls until the poller is back, and gives requests to threads.
+    With `serves_reads`, the poller also serves the requests that only read, one after the other:
+    threads that hand the interpreter's lock to each other at every statement answer a third less.
+    If one of them takes long, the stand-in polls until the poller is back, and gives all requests
+    to threads. Those that write always get a thread, because they wait for the disk.
 
     It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
     `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
@@ -71,9 +72,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._watched: dict[Connection, None] = {}  # the one that waits longest comes first
         self._held_bytes = 0
         self._next_sweep = 0.0
-        # Only where requests seldom wait: for a database in the same host's files.
-        self.serves_itself = False
-        self._poller_lock = threading.Lock()  # of the thread that polls
+        # For a database in files of this host only: reading it hardly ever waits.
+        self.serves_reads = False
+        self._poller_lock = threading.Lock()  # held by the thread that polls
         self._serving_since: float | None = None
         self._has_begun = threading.Event()
         self._polls = 0
@@ -113,7 +114,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     def enqueue_req(self, conn: Connection) -> None:
         """Serve a request that has arrived: here, or in a thread."""
-        if not self.serves_itself or threading.current_thread() is not threading.main_thread():
+        is_poller = threading.current_thread() is threading.main_thread()
+        if not (self.serves_reads and is_poller and conn.sock.is_read_request):
             super().enqueue_req(conn)
             return
         self._serving_since = time.monotonic()
