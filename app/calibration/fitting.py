@@ -145,10 +145,10 @@ def _changes(units: Counter[Unit]) -> dict[str, Estimate | None]:
 def _change(
     figure: Callable[[Pairs], float | None],
 ) -> Callable[[Mapping[Unit, int]], float | None]:
-    def measure(drawn: Mapping[Unit, int]) -> float | None:
+    def measure(units: Mapping[Unit, int]) -> float | None:
         before: Counter[tuple[float, float]] = Counter()
         after: Counter[tuple[float, float]] = Counter()
-        for (score_before, score_after, label), count in drawn.items():
+        for (score_before, score_after, label), count in units.items():
             before[score_before, label] += count
             after[score_after, label] += count
         figure_before, figure_after = figure(before), figure(after)

@@ -101,8 +101,8 @@ def open_draft(
         Conflict: there are too many drafts.
     """
     if scorecard_id is not None:
-        same = select(ScorecardDraft).where(ScorecardDraft.scorecard_id == scorecard_id)
-        if (row := session.scalar(same)) is not None:
+        of_scorecard = select(ScorecardDraft).where(ScorecardDraft.scorecard_id == scorecard_id)
+        if (row := session.scalar(of_scorecard)) is not None:
             return row
     if (session.scalar(select(func.count()).select_from(ScorecardDraft)) or 0) >= MOST_DRAFTS:
         raise Conflict(f"There are {MOST_DRAFTS} drafts, which is the limit; discard one first.")

@@ -112,7 +112,7 @@ def labelled(session: Session, labels: Iterable[Label], engagement_id: str) -> L
 
 def _judgements(session: Session, keys: Sequence[str], engagement_id: str) -> Iterator[Any]:
     columns = (Evaluation.id, Evaluation.external_id, Evaluation.engine, EvaluationResult.signals)
-    seen = set()
+    seen_ids = set()
     for start in range(0, len(keys), _BATCH):
         batch = keys[start : start + _BATCH]
         rows = session.execute(
@@ -127,8 +127,8 @@ def _judgements(session: Session, keys: Sequence[str], engagement_id: str) -> It
             .order_by(Evaluation.id)
         )
         for row in rows:
-            if row.id not in seen:
-                seen.add(row.id)
+            if row.id not in seen_ids:
+                seen_ids.add(row.id)
                 yield row
 
 

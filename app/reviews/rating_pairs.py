@@ -60,9 +60,9 @@ def rated_score(
     return score
 
 
-def _side(shown: Mapping[str, Any]) -> dict[str, Any]:
+def _side(criterion: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "applicable": shown["applicable"],
-        "answer": shown["answer"],
-        "score": shown["normalizedScore"],
+        "applicable": criterion["applicable"],
+        "answer": criterion["answer"],
+        "score": criterion["normalizedScore"],
     }

@@ -9,7 +9,7 @@ from flask import render_template, request
 from app.analytics.engine.reader import open_facts
 from app.analytics.schemas.query import AnalyticsQuery
 from app.core.clock import iso_utc
-from app.core.errors import AppError, Conflict, InvalidInput
+from app.core.errors import Conflict
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
@@ -90,14 +90,8 @@ def show_sheet(evaluation_id: str) -> str:
     )
 
 
-def render(
-    evaluation_id: str,
-    *,
-    raw: bool = False,
-    typed: Mapping[str, str] | None = None,
-    refused: AppError | None = None,
-) -> str:
-    """Render the page, after a refused review with the reason and with what was typed."""
+def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = None) -> str:
+    """Render the page, after a refused review with its form."""
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
     details = _read(evaluation_id, raw=raw, as_judged=as_judged)
     return render_template(
@@ -114,19 +108,14 @@ def render(
             duration_ms=details.duration_ms,
         ),
         allowed=_allowed(details, as_judged=as_judged),
-        form=_sent_form(typed, refused),
+        form=form or SentForm(),
         place=places.place_of(details.evaluation),
         place_arguments=places.arguments(),
         as_judged=as_judged,
     )
 
 
-def render_blind(
-    evaluation_id: str,
-    *,
-    typed: Mapping[str, str] | None = None,
-    refused: AppError | None = None,
-) -> str:
+def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
     """Render the page of a second opinion; nothing of the judgement is in it.
 
     Raises:
@@ -147,7 +136,7 @@ def render_blind(
         sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
         place_arguments=places.arguments(),
-        form=_sent_form(typed, refused),
+        form=form or SentForm(),
     )
 
 
@@ -191,11 +180,6 @@ def _allowed(details: EvaluationDetails, *, as_judged: bool) -> AllowedActions:
         resolutions=RESOLUTIONS,
         judge_again=is_reviewer and not details.is_open,
     )
-
-
-def _sent_form(typed: Mapping[str, str] | None, refused: AppError | None) -> SentForm:
-    problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
-    return SentForm(typed or {}, refused, problems)
 
 
 def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:

@@ -15,6 +15,7 @@ from app.dashboard.pages import places
 from app.dashboard.pages.audited import audited
 from app.dashboard.pages.lists import review_queue
 from app.dashboard.views import review_form
+from app.dashboard.views.evaluation_page import SentForm
 from app.evaluations import results, service
 from app.evaluations.enums import ReviewAction, SourceType, Status
 from app.evaluations.judging import again
@@ -47,8 +48,10 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
         with audited(Action.REVIEWED, evaluation_id) as session:
             reviews.add(session, evaluation_id, body, created_by=person.user_id)
     except (InvalidInput, Conflict) as refused:
+        problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
+        form = SentForm(typed, refused, problems)
         render = page.render_blind if typed.get("blind") else page.render
-        return render(evaluation_id, typed=typed, refused=refused), refused.status
+        return render(evaluation_id, form=form), refused.status
     if places.is_in_queue() and typed.get("andNext"):
         return _next_of_queue(evaluation_id)
     if round_id := places.round_id():

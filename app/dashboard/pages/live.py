@@ -62,23 +62,23 @@ def _evaluation(session: Any, evaluation_id: str) -> Work:
 
 
 def _recording(session: Any, audio_file_id: str) -> Work:
-    shown = recordings.show(session, audio_file_id)
-    ended = shown["status"] in _RECORDING_ENDED
-    text = text_of("audioStatus", shown["status"])
-    if shown["error"]:
-        text = f"{text}: {shown['error']['message']}"
-    if shown["status"] != AudioStatus.PROCESSED:
-        return Work(text, shown["progress"], ended)
-    evaluation = evaluations.find(session, shown["evaluation_id"])
+    recording = recordings.show(session, audio_file_id)
+    ended = recording["status"] in _RECORDING_ENDED
+    text = text_of("audioStatus", recording["status"])
+    if recording["error"]:
+        text = f"{text}: {recording['error']['message']}"
+    if recording["status"] != AudioStatus.PROCESSED:
+        return Work(text, recording["progress"], ended)
+    evaluation = evaluations.find(session, recording["evaluation_id"])
     score = f"{text}: {evaluation.score}" if evaluation.score is not None else text
     url = url_for("dashboard.evaluation.show", evaluation_id=evaluation.id)
     return Work(score, 100, ended, url)
 
 
 def _import(session: Any, import_id: str) -> Work:
-    shown = imports.get(session, import_id)
-    ended = shown["status"] not in _IMPORT_OPEN
-    return Work(text_of("importStatus", shown["status"]), None, ended)
+    import_job = imports.get(session, import_id)
+    ended = import_job["status"] not in _IMPORT_OPEN
+    return Work(text_of("importStatus", import_job["status"]), None, ended)
 
 
 def _export(session: Any, export_id: str) -> Work:
@@ -88,9 +88,9 @@ def _export(session: Any, export_id: str) -> Work:
 
 
 def _trial(session: Any, trial_id: str) -> Work:
-    shown = trials.show(session, trial_id)
-    text = text_of("trialStatus", shown["status"])
-    return Work(text, shown["progress"], shown["status"] in _TRIAL_ENDED)
+    trial = trials.show(session, trial_id)
+    text = text_of("trialStatus", trial["status"])
+    return Work(text, trial["progress"], trial["status"] in _TRIAL_ENDED)
 
 
 # By the prefix of the id: the scope that is needed to see the work, and its reader.
@@ -144,8 +144,8 @@ def lint(draft_id: str) -> Response:
 
 def _requested_ids() -> list[str]:
     ids = [part for part in request.args.get("ids", "").split(",") if part]
-    known = all(is_id(work_id, work_id.partition("_")[0]) for work_id in ids)
-    if len(ids) > _MOST_IDS or not known:
+    all_ids = all(is_id(work_id, work_id.partition("_")[0]) for work_id in ids)
+    if len(ids) > _MOST_IDS or not all_ids:
         raise InvalidInput.field(
             "ids", f"ids must be at most {_MOST_IDS} ids, separated by commas.", location="query"
         )

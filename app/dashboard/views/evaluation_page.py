@@ -1,7 +1,7 @@
 """Page of one evaluation: what was said, heard and judged, and what the person may do with it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -75,9 +75,9 @@ class AllowedActions:
 class SentForm:
     """A form that was refused: what was typed, why, and the problem of each field."""
 
-    typed: Mapping[str, str]
-    refused: AppError | None
-    problems: Mapping[str, str]
+    typed: Mapping[str, str] = field(default_factory=dict)
+    refused: AppError | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
 
 
 def sound_of(

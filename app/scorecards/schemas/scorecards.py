@@ -9,6 +9,7 @@ from app.ai.scorecard.schema import (
     MOST_SECTIONS,
     MOST_TOPICS,
 )
+from app.scorecards import default_scorecards
 from app.scorecards.schemas.criteria import (
     Amount,
     BandShape,
@@ -23,7 +24,7 @@ from app.web.schemas.fields import Choice, Items, LanguageTag, Moment, Nested, T
 from app.web.schemas.pagination import PageQuery, sort_field
 from app.web.schemas.query_fields import QueryWhole
 
-CHANNELS = ("voice", "chat", "voice_bot")
+CHANNELS = tuple(default_scorecards.IDS)
 
 
 class ScorecardQuery(PageQuery):

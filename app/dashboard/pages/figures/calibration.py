@@ -68,20 +68,26 @@ def create() -> Response | tuple[str, int]:
 def show(round_id: str) -> str:
     """Show a round; its people see answers and scores once they have rated everything."""
     with current_runtime().db.reading() as session:
-        shown = rounds.show(session, round_id)
-        query = {"ids": ",".join(shown["evaluation_ids"]), "current": "false"}
+        calibration_round = rounds.show(session, round_id)
+        query = {"ids": ",".join(calibration_round["evaluation_ids"]), "current": "false"}
         page = listed(session, {**query, "pageSize": str(MOST_IDS)})
-        names = _names(session, [shown])
+        names = _names(session, [calibration_round])
     user_id = current_person().user_id
-    left = rounds.left_to_rate(shown, user_id) if user_id in shown["reviewers"] else []
+    unrated = (
+        rounds.left_to_rate(calibration_round, user_id)
+        if user_id in calibration_round["reviewers"]
+        else []
+    )
     return render_template(
         "reviews/round.html",
-        shown=shown,
+        calibration_round=calibration_round,
         names=names,
-        left=left,
-        rows=calibration.rows_of(shown, {row["id"]: row for row in page.items}, left),
-        differences=[] if left else calibration.differences_of(shown),
-        criteria=[] if left else agreement_views.agreement_rows(shown["agreement"]),
+        unrated=unrated,
+        rows=calibration.rows_of(
+            calibration_round, {row["id"]: row for row in page.items}, unrated
+        ),
+        differences=[] if unrated else calibration.differences_of(calibration_round),
+        criteria=[] if unrated else agreement_views.agreement_rows(calibration_round["agreement"]),
     )
 
 
@@ -102,9 +108,9 @@ def _form(ids: str, typed: Mapping[str, Any], errors: Mapping[str, str]) -> str:
     )
 
 
-def _names(session: Any, shown: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _names(session: Any, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Map the references of people to their names; one of no account stays as it is."""
-    references = {reviewer for row in shown for reviewer in row["reviewers"]}
+    references = {reviewer for row in all_rounds for reviewer in row["reviewers"]}
     return {
         **{reference: reference for reference in references},
         **people.display_names(session, references),

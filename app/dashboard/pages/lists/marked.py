@@ -102,4 +102,6 @@ def _marked() -> list[str]:
 
 def _list_filters(query: str) -> dict[str, Any]:
     loaded = filters_of(dict(parse_qsl(query))).load(LIST_SCHEMA)
-    return {name: loaded[name] for name in loaded.keys() - {"page_request", "current"}}
+    del loaded["page_request"]
+    loaded.pop("current", None)
+    return loaded

@@ -49,23 +49,19 @@ def open_draft() -> Response:
         if start in default_scorecards.IDS:
             document = draft_form.empty_document(default_scorecards.document_of(start))
             opened = service.open_draft(session, user_id, document, channel=start)
-        elif request.form.get("nextVersion") == "true":
-            shown = scorecards.get(session, start)
-            if shown["is_default"]:
-                raise Conflict("Default scorecards cannot be changed; copy this one instead.")
-            opened = service.open_draft(
-                session,
-                user_id,
-                draft_form.tidy(shown["definition"]),
-                channel=shown["channel"],
-                scorecard_id=start,
-                base_version=shown["version"],
-            )
         else:
-            shown = scorecards.get(session, start)
-            document = draft_form.tidy(shown["definition"])
-            document["name"] = f"Copy of {document['name']}"
-            opened = service.open_draft(session, user_id, document, channel=shown["channel"])
+            scorecard = scorecards.get(session, start)
+            document = draft_form.tidy(scorecard["definition"])
+            base: dict[str, Any] = {}
+            if request.form.get("nextVersion") != "true":
+                document["name"] = f"Copy of {document['name']}"
+            elif scorecard["is_default"]:
+                raise Conflict("Default scorecards cannot be changed; copy this one instead.")
+            else:
+                base = {"scorecard_id": start, "base_version": scorecard["version"]}
+            opened = service.open_draft(
+                session, user_id, document, channel=scorecard["channel"], **base
+            )
         return redirect(url_for(".show", draft_id=opened.id), 303)
 
 

@@ -54,11 +54,11 @@ def estimate(statistic: Mapping[str, Any] | None, places: int = 2) -> str:
 
 
 def _row(question: Mapping[str, Any]) -> AgreementRow:
-    same = question["percent_agreement"]
+    agreement = question["percent_agreement"]
     return AgreementRow(
         title=question["title"],
         pairs=question["pairs"],
-        same_answers=formatting.percent(None if same is None else same["value"] / 100),
+        same_answers=formatting.percent(None if agreement is None else agreement["value"] / 100),
         kappa=estimate(question["kappa"]),
         people_kappa=estimate(question["human_human"]["kappa"]),
         reason=_reason(question),

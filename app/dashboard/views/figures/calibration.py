@@ -40,39 +40,48 @@ class ShownDifference:
 
 
 def rows_of(
-    shown: Mapping[str, Any], evaluations: Mapping[str, Mapping[str, Any]], left: Sequence[str]
+    calibration_round: Mapping[str, Any],
+    evaluations: Mapping[str, Mapping[str, Any]],
+    unrated: Sequence[str],
 ) -> list[RoundRow]:
-    """Return a row for each conversation; while any is left to rate, no score is in them."""
-    ratings = {(rating["evaluation_id"], rating["reviewer"]): rating for rating in shown["ratings"]}
+    """Return a row for each conversation; while any is unrated, no score is in them."""
+    ratings = {
+        (rating["evaluation_id"], rating["reviewer"]): rating
+        for rating in calibration_round["ratings"]
+    }
     rows = []
-    for evaluation_id in shown["evaluation_ids"]:
-        cells = [ratings.get((evaluation_id, reviewer)) for reviewer in shown["reviewers"]]
+    for evaluation_id in calibration_round["evaluation_ids"]:
+        cells = [
+            ratings.get((evaluation_id, reviewer)) for reviewer in calibration_round["reviewers"]
+        ]
         scores = [rating["score"] for rating in cells if rating and rating["score"] is not None]
         judge = next((rating["judge_score"] for rating in cells if rating), None)
         rows.append(
             RoundRow(
                 evaluation_id=evaluation_id,
                 evaluation=evaluations.get(evaluation_id),
-                cells=[_cell(rating, is_blind=bool(left)) for rating in cells],
-                judge=MISSING if left or judge is None else f"{judge:g}",
-                spread=MISSING if left or len(scores) < 2 else f"{max(scores) - min(scores):g}",
-                is_to_rate=evaluation_id in left,
+                cells=[_cell(rating, is_blind=bool(unrated)) for rating in cells],
+                judge=MISSING if unrated or judge is None else f"{judge:g}",
+                spread=MISSING if unrated or len(scores) < 2 else f"{max(scores) - min(scores):g}",
+                is_to_rate=evaluation_id in unrated,
             )
         )
     return rows
 
 
-def differences_of(shown: Mapping[str, Any]) -> list[ShownDifference]:
+def differences_of(calibration_round: Mapping[str, Any]) -> list[ShownDifference]:
     """Return the answers that differ, a text for each person of the round."""
     differences = []
-    for difference in shown["differences"]:
+    for difference in calibration_round["differences"]:
         answers = {answer["reviewer"]: _answer(answer) for answer in difference["answers"]}
         differences.append(
             ShownDifference(
                 evaluation_id=difference["evaluation_id"],
                 title=difference["title"],
                 judge=_answer(difference["judge"]),
-                cells=[answers.get(reviewer, MISSING) for reviewer in shown["reviewers"]],
+                cells=[
+                    answers.get(reviewer, MISSING) for reviewer in calibration_round["reviewers"]
+                ],
             )
         )
     return differences

@@ -120,10 +120,10 @@ def moved_mean(mean: MeasuredMean | None, change: Mapping[str, Any] | None) -> C
 
     The period before is taken to have as many evaluations, spread as widely.
     """
-    moved = change["mean_score"] if change else None
-    if mean is None or moved is None:
+    difference = change["mean_score"] if change else None
+    if mean is None or difference is None:
         return None
-    return change_of(mean, replace(mean, mean=mean.mean - moved))
+    return change_of(mean, replace(mean, mean=mean.mean - difference))
 
 
 def _section_keys(members: Sequence[Mapping[str, Any]]) -> list[str]:

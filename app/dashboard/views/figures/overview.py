@@ -131,16 +131,16 @@ def _mean_figure(summary: Mapping[str, Any], list_url: ListUrl) -> Figure:
 
 def _rate_figure(label: str, name: str, summary: Mapping[str, Any], href: str) -> Figure:
     share = summary["score"][name]
-    moved = (summary["change"] or {}).get(name)
+    difference = (summary["change"] or {}).get(name)
     now, before = mean_scores(summary)
     change = None
-    if share is not None and moved is not None and now is not None and before is not None:
-        change = change_of(rate(share, now.count), rate(share - moved, before.count))
+    if share is not None and difference is not None and now is not None and before is not None:
+        change = change_of(rate(share, now.count), rate(share - difference, before.count))
     return Figure(label, formatting.percent(share, 1), change, _change_text(change), href)
 
 
-def _plain_figure(label: str, text: str, moved: float | None, *, places: int = 1) -> Figure:
-    change = None if moved is None else Change(moved)
+def _plain_figure(label: str, text: str, difference: float | None, *, places: int = 1) -> Figure:
+    change = None if difference is None else Change(difference)
     return Figure(label, text, change, _change_text(change, places))
 
 

@@ -81,10 +81,10 @@ def slope_text(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
     slope, steps = series["slope_per_period"], len(series["points"])
     if slope is None:
         return "too few points"
-    moved = metric_text(trend["metric"], abs(slope) * (steps - 1))
-    if metric_text(trend["metric"], 0).lstrip("+") == moved.lstrip("+"):
+    text = metric_text(trend["metric"], abs(slope) * (steps - 1))
+    if metric_text(trend["metric"], 0).lstrip("+") == text.lstrip("+"):
         return "steady"
-    return f"{'up' if slope > 0 else 'down'} by {moved.lstrip('+')} over the period"
+    return f"{'up' if slope > 0 else 'down'} by {text.lstrip('+')} over the period"
 
 
 def series_name(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
@@ -123,10 +123,10 @@ def _line(
 
 def _list_filters(trend: Mapping[str, Any], series: Mapping[str, Any]) -> dict[str, str] | None:
     """Return the filters that leave what a point counts; None where the list has no such filter."""
-    counted = _COUNTED.get(str(trend["metric"]))
+    filters = _COUNTED.get(str(trend["metric"]))
     group = str(trend["group_by"])
-    if counted is None or group == "section":
+    if filters is None or group == "section":
         return None
     if group == "none":
-        return dict(counted)
-    return {**counted, _GROUP_FILTERS[group]: str(series["key"])}
+        return dict(filters)
+    return {**filters, _GROUP_FILTERS[group]: str(series["key"])}

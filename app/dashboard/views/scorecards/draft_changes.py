@@ -152,8 +152,8 @@ def _move_criterion(document: Document, place: str, by: int) -> str:
     criteria = document["criteria"]
     index = _index(criteria, place)
     section = criteria[index].get("section")
-    same = [n for n, item in enumerate(criteria) if item.get("section") == section]
-    other = same[max(0, min(len(same) - 1, same.index(index) + by))]
+    places = [n for n, item in enumerate(criteria) if item.get("section") == section]
+    other = places[max(0, min(len(places) - 1, places.index(index) + by))]
     criteria[index], criteria[other] = criteria[other], criteria[index]
     return f"criterion-{other}"
 

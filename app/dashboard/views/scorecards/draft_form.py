@@ -159,8 +159,10 @@ def _criterion(criterion: dict[str, Any], shipped: Mapping[str, Any]) -> dict[st
 
 def _shipped_parameters(rule: str, shipped: Mapping[str, Any]) -> dict[str, Any]:
     judges = (criterion["judge"] for criterion in shipped["criteria"])
-    same = (judge.get("parameters", {}) for judge in judges if rule and judge.get("rule") == rule)
-    return dict(next(same, {}))
+    parameters = (
+        judge.get("parameters", {}) for judge in judges if rule and judge.get("rule") == rule
+    )
+    return dict(next(parameters, {}))
 
 
 def _require_shape(path: str, name: str, value: Any) -> None:
