@@ -16,7 +16,7 @@ from app.audio_files import totals
 from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob
 from app.audio_files.playback import objects
-from app.audio_files.processing import failures, leases, requests, stages, steps
+from app.audio_files.processing import failures, requests, stages, steps
 from app.audio_files.processing.steps import ProcessingTask
 from app.audio_files.uploads import lifecycle
 from app.audio_files.uploads.audio_objects import AudioObjects
@@ -52,10 +52,10 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
         if not transcription.acquire():
             return None
         job_type = JobType(
-            claim=leases.claim,
+            claim=steps.claim,
             handle=partial(_process_recording, engines=engines, transcription=transcription),
             fail=lambda session, lease, error: steps.fail(session, lease, failures.of(error)),
-            release=leases.release,
+            release=steps.release,
             is_final=lambda error: not failures.of(error).retryable,
         )
         try:

@@ -201,7 +201,7 @@ class _Worker(Worker):
         self._pid = os.getpid()
 
     def handle_warm_shutdown_request(self) -> None:
-        # RQ would wait for the whole job; told of the stop, a long one releases its row.
+        # RQ would wait for the whole job; a long one that is asked to stop releases its row.
         if self.horse_pid:
             self.kill_horse(signal.SIGTERM)
 

@@ -21,7 +21,7 @@ from app.wiring import build_runtime
 
 
 class FirstAccess(TypedDict):
-    """What was created at this start, or the file that it was written to; empty where nothing was.
+    """Access that was created at this start, or the file that it was written to; else empty.
 
     `password` is the one-time password of the dashboard's first admin.
     """

@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 from app.ai.transcript import Role, Segment, Transcript
 from app.audio_files import jobs
 from app.audio_files.models import ProcessingJob
-from app.audio_files.processing import leases, steps
+from app.audio_files.processing import steps
 from app.core.clock import utc_now
 from app.core.jobs import leases as core_leases
 from app.core.jobs.leases import Lease, LeaseLost
@@ -69,7 +69,7 @@ def put(client: Caller, kind: str, name: str) -> str:
 
 def claim(runtime: Runtime, job_id: str) -> Lease[ProcessingJob]:
     with runtime.db.writing() as session:
-        taken = leases.claim(session, job_id)
+        taken = steps.claim(session, job_id)
         assert taken is not None
         steps.start(session, taken, max_duration_s=60)
         return taken
@@ -371,11 +371,11 @@ def test_insufficient_content_fails_after_the_transcript_is_stored(
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
     with runtime.db.writing() as session:
-        taken = leases.claim(session, job_id)
+        taken = steps.claim(session, job_id)
         assert taken is not None
         steps.start(session, taken, max_duration_s=60)
         steps.store_transcript(session, taken, SAID, None)
-        leases.release(session, taken, utc_now(), counts=True)
+        steps.release(session, taken, utc_now(), counts=True)
     jobs.process_audio(running_runtime(), job_id)
     audio = show(client, audio_file_id)
     assert (audio["status"], audio["error"]["code"]) == ("failed", "INSUFFICIENT_CONTENT")
@@ -424,7 +424,7 @@ def test_a_worker_without_its_lease_writes_nothing(client: Caller, runtime: Runt
     current = claim(runtime, job_id)
     for write in (
         lambda session: steps.store_transcript(session, late, SAID, None),
-        lambda session: leases.release(session, late, utc_now(), counts=False),
+        lambda session: steps.release(session, late, utc_now(), counts=False),
     ):
         with pytest.raises(LeaseLost), runtime.db.writing() as session:
             write(session)

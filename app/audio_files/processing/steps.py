@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -40,6 +41,27 @@ class ProcessingTask:
     options: TranscriptionOptions
     scorecard_id: str
     scorecard_version: int
+
+
+def claim(session: Session, job_id: str) -> Lease[ProcessingJob] | None:
+    """Claim the job, or another that is due (see `core.jobs.leases.claim`)."""
+    lease = leases.claim(session, ProcessingJob, job_id)
+    if lease is not None:
+        job = leases.held(session, lease)
+        job.stages = stages.reset_running(job.stages)
+    return lease
+
+
+def release(session: Session, lease: Lease[ProcessingJob], due_at: datetime, counts: bool) -> None:
+    """Return the job to its queue (see `core.jobs.leases.release`)."""
+    job = leases.release(session, lease, due_at, counts)
+    job.progress = 0 if job.transcribe else stages.START_PERCENT[Stage.EVALUATE]
+    job.stages = stages.reset_running(job.stages)
+    audio = session.get_one(AudioFile, job.audio_file_id)
+    audio.status = AudioStatus.QUEUED
+    # If the evaluation was canceled or deleted meanwhile, the next attempt finds out.
+    with suppress(Conflict, NotFound):
+        evaluations.set_status(session, job.evaluation_id, Status.QUEUED)
 
 
 def start(

@@ -50,7 +50,7 @@ _OPEN_V6 = IPv6Network("2000::/3")
 _CLOSED_V6 = tuple(
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 )
-# Networks of IPv6 whose last 32 bits are the IPv4 address that is reached in truth.
+# Networks of IPv6 whose last 32 bits are the IPv4 address that is really reached.
 _WRAPPED = tuple(IPv6Network(text) for text in ("::ffff:0:0/96", "64:ff9b::/96"))
 
 
@@ -85,7 +85,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """What may be reached: public addresses on the usual ports, and the networks that are listed."""
+    """Allowed targets: public addresses on the usual ports, and the networks that are listed."""
 
     allowed: tuple[Network, ...] = ()
     allow_http: bool = False
@@ -104,7 +104,7 @@ class AddressPolicy:
         return target, addresses
 
     def parse(self, url: str) -> Target:
-        """Take the URL apart; what two parsers could read in two ways is refused."""
+        """Parse the URL; refuse what two parsers could read in two ways."""
         if len(url) > MAX_URL_LENGTH:
             raise UrlRefused(f"A URL has at most {MAX_URL_LENGTH:,} characters.")
         if not _PRINTABLE.fullmatch(url) or "\\" in url:
@@ -140,7 +140,7 @@ NOT_REACHABLE = (
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether the address is one of the open internet, whatever form it is written in."""
+    """Whether the address belongs to the public internet, in whatever form it is written."""
     inner = unwrapped(address)
     if isinstance(inner, IPv4Address):
         return not any(inner in network for network in _CLOSED_V4)

@@ -23,7 +23,7 @@ class AnswerTooLarge(Exception):
 
 
 class Deadline:
-    """A moment after which nothing is waited for."""
+    """The moment at which a request times out."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -90,7 +90,7 @@ class TimedSocket:
         self._raw.close()
 
     def is_quiet(self) -> bool:
-        """Whether an idle connection is still open; bytes or an end that wait spoil it."""
+        """Whether an idle connection is usable: open, and without unread bytes."""
         poll = select.poll()
         poll.register(self._raw.fileno(), select.POLLIN)
         return not poll.poll(0)
@@ -144,7 +144,7 @@ class OutgoingConnection(http.client.HTTPConnection):
 
 
 class ConnectionPool:
-    """Opens connections, keeps those that may be used again for five seconds, lends each to one."""
+    """Opens connections and reuses idle ones for five seconds; each serves one request at a time."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Reply to an outgoing request: the answer, or the reason why there was none; and who sends it."""
+"""Reply to an outgoing request: the answer, or the reason why there was none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The Retry-After header, which another machine sends and which may say anything."""
+"""Parser of the Retry-After header, which may contain anything."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime

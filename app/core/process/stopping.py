@@ -1,4 +1,4 @@
-"""Stop requests: a signal, or the end of the parent, tells a process to end."""
+"""Stop requests: a signal, or the end of the parent, asks a process to end."""
 
 import ctypes
 import os

@@ -94,7 +94,7 @@ class Traces:
 
     @contextmanager
     def delivery(self, delivery_id: str, parent: str | None) -> Iterator[Mapping[str, str]]:
-        """Trace an attempt of a delivery; return the headers by which the receiver continues."""
+        """Trace an attempt of a delivery; return headers with which the receiver continues it."""
         with self._span("webhook attempt", {"cqe.delivery_id": delivery_id}, [parent]):
             current = traceparent()
             yield {"traceparent": current} if current else {}

@@ -26,7 +26,7 @@ class SignedUrlRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a URL allows: `permission` c (create once) or r (read) on one object until `expires_at`.
+    """Permission of a URL: `c` (create once) or `r` (read), for one object until `expires_at`.
 
     `size_bytes` is the most that may be uploaded; `sha256` is empty or what the bytes must hash to.
     """
@@ -65,7 +65,7 @@ class UrlSigner:
         """Check the signature and the expiry, in this order, and read the grant.
 
         Raises:
-            SignedUrlRefused: the signature does not hold, or the time is over.
+            SignedUrlRefused: the signature is invalid, or the URL has expired.
         """
         values = {name: query.get(name, "") for name in _FIELDS}
         if not self._keyring.has(values["kid"]) or not hmac.compare_digest(

@@ -1,4 +1,4 @@
-"""Manifest of a backup: what it holds, with digests, and the check that all of it is there."""
+"""Manifest of a backup: its contents with their digests, and the check that they are complete."""
 
 import hashlib
 import re
