@@ -5,7 +5,8 @@ from importlib.resources import files
 from playwright.sync_api import Page
 
 _AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
-_RUN = """options => axe.run(document, options).then(
+# Describing what passes would take longer than finding what does not.
+_RUN = """options => axe.run(document, {...options, resultTypes: ["violations"]}).then(
     results => results.violations.flatMap(
         violation => violation.nodes.map(node => `${violation.id}: ${node.html}`)))"""
 _ALL = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
