@@ -37,6 +37,8 @@ GUNICORN = (
     "5",
     "--no-control-socket",
 )
+# As in an installation, except that no process is replaced after so many requests.
+SERVICE_OPTIONS = ("-c", "python:app.operations.gunicorn_config", "--max-requests", "0")
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,7 @@ def main() -> None:
         environment["CQE_REDIS_URL"] = redis_url or "none"
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
         hello = stack.enter_context(serving("bench.hello:app", os.environ.copy(), "-k", "gthread"))
-        service = stack.enter_context(
-            serving("wsgi:app", environment, "-c", "python:bench.web_options")
-        )
+        service = stack.enter_context(serving("wsgi:app", environment, *SERVICE_OPTIONS))
         target = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
         key, secret = environment["BENCH_KEY"], environment["BENCH_SECRET"]
         signed = Signer(key, secret)

@@ -28,7 +28,7 @@ from app.api_keys import service as api_keys
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.wiring import build_runtime
-from bench.api import Signer, serving
+from bench.api import SERVICE_OPTIONS, Signer, serving
 from bench.load import Load, run
 
 LIST = "/api/v1/evaluations"
@@ -118,7 +118,7 @@ def latency(runtime: Runtime, folder: Path, seconds: float) -> None:
         "CQE_RATE_LIMIT_DEFAULT": "100000000/60",
         "CQE_LOG_LEVEL": "WARNING",
     }
-    with serving("wsgi:app", environment, "-c", "python:bench.web_options") as (port, group):
+    with serving("wsgi:app", environment, *SERVICE_OPTIONS) as (port, group):
 
         def measure() -> Load:
             build = lambda: signed("GET", LIST)  # noqa: E731

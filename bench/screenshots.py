@@ -1,4 +1,4 @@
-"""Screenshots of the README, from a fresh demo: `python -m bench.screenshots [FOLDER]`.
+"""Screenshots of the README and the docs, from a fresh demo: `python -m bench.screenshots [FOLDER]`.
 
 FOLDER is `docs/images` by default. It needs the test tools and Debian's package chromium.
 """

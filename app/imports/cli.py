@@ -232,7 +232,8 @@ def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
 def _print(counts: ImportCounts, options: ImportOptions) -> None:
     outcomes = ", ".join(f"{number} {outcome}" for outcome, number in counts.by_outcome.items())
     note = " (dry run: nothing was written)" if options.dry_run else ""
-    click.echo(f"{counts.received} records: {outcomes}{note}")
+    noun = "record" if counts.received == 1 else "records"
+    click.echo(f"{counts.received} {noun}: {outcomes}{note}")
     if counts.evaluations_queued:
         click.echo(f"{counts.evaluations_queued} evaluations queued")
     for error in counts.errors:
