@@ -197,7 +197,7 @@ def _request_many(
 
 
 def _wait(show: Callable[[Session], dict[str, Any]]) -> dict[str, Any]:
-    """Show the progress to its end; after Ctrl-C, return the judgements of this process first."""
+    """Show the progress to its end; Ctrl-C releases the judgements of this process first."""
     runtime, judging = current_runtime(), threading.Thread()
     errors: list[Exception] = []
     with stopping.on_interrupt():
