@@ -1,7 +1,7 @@
 """The seam of the judgement: what a judge is asked, and the judgement it answers with."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from app.ai.context import Context
@@ -9,6 +9,7 @@ from app.ai.facts.sentiment import SegmentSentiment
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.score import Problem
 from app.ai.transcript import Transcript
+from app.core.names import camel_case
 from app.core.process.stopping import never_stop
 
 
@@ -66,21 +67,7 @@ class ModelUse:
     embedded_score: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "returnedModel": self.returned_model,
-            "requestId": self.request_id,
-            "promptTokens": self.prompt_tokens,
-            "answerTokens": self.answer_tokens,
-            "latencyMs": self.latency_ms,
-            "repairs": self.repairs,
-            "answerForm": self.answer_form,
-            "cached": self.cached,
-            "messagesOmitted": self.messages_omitted,
-            "messagesShortened": self.messages_shortened,
-            "maskedCount": self.masked_count,
-            "modelScore": self.model_score,
-            "embeddedScore": self.embedded_score,
-        }
+        return {camel_case(item.name): getattr(self, item.name) for item in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,9 @@ def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -
         language=languages.main,
         language_confidence=languages.confidence,
         attributed=attributed,
-        lines=lines if attributed else tuple(_unknown(line) for line in lines),
+        lines=lines
+        if attributed
+        else tuple(replace(line, side=Side.UNKNOWN, by_human=False) for line in lines),
     )
 
 
@@ -206,7 +208,3 @@ def _side(role: Role, service: frozenset[Role]) -> Side:
     if role is Role.CUSTOMER:
         return Side.CUSTOMER
     return Side.UNKNOWN if role is Role.UNKNOWN else Side.OTHER
-
-
-def _unknown(line: Line) -> Line:
-    return replace(line, side=Side.UNKNOWN, by_human=False)

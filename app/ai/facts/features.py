@@ -139,7 +139,9 @@ def features_of(
         "repeatedAnswers": math.sqrt(len(exchanges.repeated_answers)),
         "openQuestions": math.sqrt(len(exchanges.open_questions)),
         "answerOverlap": exchanges.overlap or 0.0,
-        "customerSpeaksLast": float(bool(dialogue.lines) and _last_is_customer(dialogue)),
+        "customerSpeaksLast": float(
+            bool(dialogue.lines) and dialogue.lines[-1].side is Side.CUSTOMER
+        ),
         "endsOpen": float(friction.ends_open),
         "friction": math.log1p(friction.amount),
         "concessions": math.sqrt(len(friction.concessions)),
@@ -212,7 +214,3 @@ def _mean_words(lines: tuple[Line, ...]) -> float:
 
 def _share_with(lines: tuple[Line, ...], sign: str) -> float:
     return sum(sign in line.text for line in lines) / max(1, len(lines))
-
-
-def _last_is_customer(dialogue: Dialogue) -> bool:
-    return dialogue.lines[-1].side is Side.CUSTOMER

@@ -119,7 +119,10 @@ def _pleased(readings: Readings, line: CustomerLine, *, helped: bool) -> MoodAtE
 def asks_nothing(facts: Facts) -> bool:
     """Tell whether the customer only thanks or praises: there is no request and no problem."""
     readings = facts.readings
-    if readings is None or not readings.customer or not _praises(facts, readings.customer[0]):
+    if readings is None or not readings.customer:
+        return False
+    first = readings.customer[0]
+    if first.positive < SHOWN and not facts.heard("thanks", "praise", lines=[first.line]):
         return False
     opening = facts.said("greeting", "purpose")
     if not first_request(facts.dialogue, opening):
@@ -132,7 +135,3 @@ def asks_nothing(facts: Facts) -> bool:
             max(line.shows("done"), line.shows("verification")) >= SHOWN for line in readings.agent
         )
     )
-
-
-def _praises(facts: Facts, line: CustomerLine) -> bool:
-    return bool(facts.heard("thanks", "praise", lines=[line.line])) or line.positive >= SHOWN

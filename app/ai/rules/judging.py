@@ -1,7 +1,7 @@
 """The embedded engine's judgement of a criterion: applicability first, then its rule."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 
@@ -111,7 +111,7 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
         by="metric",
         evidence=examined(missed)
         if not fulfilled
-        else examined(_asking(facts.dialogue.service), SUPPORTS),
+        else examined((line for line in facts.dialogue.service if "?" in line.text), SUPPORTS),
     )
 
 
@@ -125,10 +125,6 @@ def _repetition_told(facts: Facts, fallbacks: int, repeats: int) -> str:
         fallbacks=part(understood, times=times(fallbacks)),
         repeats=part(asked, times=times(repeats)),
     )
-
-
-def _asking(lines: Iterable[Line]) -> list[Line]:
-    return [line for line in lines if "?" in line.text]
 
 
 def _repeated_questions(facts: Facts) -> list[Line]:

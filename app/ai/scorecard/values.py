@@ -1,10 +1,11 @@
 """Values of a scorecard version: criteria, weights and thresholds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from app.ai.scorecard.problems import problems_of
+from app.core.names import camel_case
 
 Parameters: TypeAlias = Mapping[str, Any]
 # The value of versions that are older than the setting.
@@ -175,22 +176,10 @@ def _minimum(document: Mapping[str, Any]) -> Minimum:
 
 
 def _metric_settings(document: Mapping[str, Any]) -> MetricSettings:
-    return MetricSettings(
-        non_talk_gap_ms=document["nonTalkGapMs"],
-        dead_air_ms=document["deadAirMs"],
-        long_hold_ms=document["longHoldMs"],
-        hold_lookback_segments=document["holdLookbackSegments"],
-        interruption_overlap_ms=document["interruptionOverlapMs"],
-        interruption_words=document["interruptionWords"],
-        back_channels=frozenset(document["backChannels"]),
-        fillers=frozenset(document["fillers"]),
-        pace_words=document["paceWords"],
-        monologue_gap_ms=document["monologueGapMs"],
-        sentiment_neutral=document["sentimentNeutral"],
-        trend_flat=document["trendFlat"],
-        trend_clear=document["trendClear"],
-        trend_segments=document["trendSegments"],
-    )
+    values = {item.name: document[camel_case(item.name)] for item in fields(MetricSettings)}
+    values["back_channels"] = frozenset(values["back_channels"])
+    values["fillers"] = frozenset(values["fillers"])
+    return MetricSettings(**values)
 
 
 def _criterion(document: Mapping[str, Any]) -> Criterion:

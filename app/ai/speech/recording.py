@@ -1,7 +1,6 @@
 """Decoded recording: sound of any length in an unnamed temporary file."""
 
 import os
-from types import TracebackType
 from typing import IO, Self, TypeAlias
 
 import numpy as np
@@ -40,12 +39,7 @@ class Recording:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._spool.close()
         if self.play_copy is not None:
             self.play_copy.close()

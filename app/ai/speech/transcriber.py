@@ -10,10 +10,6 @@ from app.ai.transcript import AudioInfo, Role, Transcript
 from app.core.process.stopping import never_stop
 
 
-def _default_roles() -> dict[int, Role]:
-    return {0: Role.AGENT, 1: Role.CUSTOMER}
-
-
 @dataclass(frozen=True, slots=True)
 class TranscriptionOptions:
     """Properties of a recording that the caller knows.
@@ -24,7 +20,9 @@ class TranscriptionOptions:
     """
 
     language: str | None = None
-    channel_roles: Mapping[int, Role] = field(default_factory=_default_roles)
+    channel_roles: Mapping[int, Role] = field(
+        default_factory=lambda: {0: Role.AGENT, 1: Role.CUSTOMER}
+    )
     content_type: str | None = None
     max_duration_s: float = DEFAULT_MAX_DURATION_S
 

@@ -60,13 +60,8 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
         return
     text = conversation.turns[turn].text
     for match in _DATE.finditer(text):
-        if conversation.cue_at(turn, match.start()) is NumberCue.BIRTH or _is_called_so_after(
-            text, match.end()
-        ):
+        is_announced = conversation.cue_at(turn, match.start()) is NumberCue.BIRTH
+        if is_announced or _CALLED_SO_AFTER.match(text, match.end()):
             yield EntitySpan(match.start(), match.end(), Entity.DATE_OF_BIRTH)
     for match in _BIRTH_YEAR.finditer(text):
         yield EntitySpan(match.start(1), match.end(1), Entity.DATE_OF_BIRTH)
-
-
-def _is_called_so_after(text: str, end: int) -> bool:
-    return _CALLED_SO_AFTER.match(text, end) is not None
