@@ -3,9 +3,13 @@
 import hashlib
 import hmac
 import json
+import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPResponse
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 
@@ -92,3 +96,21 @@ def findings(response: requests.Response) -> dict[str, str]:
     """Return the code of each finding of a 422 by its field."""
     assert error_code(response) == "VALIDATION_ERROR"
     return {each["field"]: each["code"] for each in response.json()["error"]["details"]}
+
+
+def send_chunked(method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, str]:
+    """Send a request without a length; return the status and the code of the error.
+
+    Head and body are sent at once: a service that refuses the head closes the connection, and what
+    is sent later may fail before the answer is read.
+    """
+    parts = urlsplit(url)
+    fields = {**headers, "Host": parts.netloc, "Transfer-Encoding": "chunked"}
+    target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {fields[name]}" for name in fields), "", ""]
+    with socket.create_connection((parts.hostname or "", parts.port or 80), timeout=30) as raw:
+        chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        raw.sendall("\r\n".join(lines).encode() + chunks)
+        answer = HTTPResponse(raw)
+        answer.begin()
+        return answer.status, str(json.loads(answer.read())["error"]["code"])

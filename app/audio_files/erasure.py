@@ -12,6 +12,7 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile, WaveformJob
 from app.audio_files.processing import requests
 from app.core.clock import utc_now
+from app.core.database.filters import searchable
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
 from app.evaluations import service as evaluations
@@ -49,7 +50,7 @@ def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
         if row.erased_at is None:
             row.erased_at = utc_now()
         row.file_name, row.labels = "", {}
-        row.search_text = (row.external_id or "").casefold()
+        row.search_text = searchable(row.external_id)
         if row.status in _WAITED:
             row.status = AudioStatus.EXPIRED
         _fail_open_job(session, row)

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.conversations.models import Conversation, ConversationSearchText, Message
 from app.core.clock import utc_now
+from app.core.database.filters import searchable
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
@@ -36,4 +37,4 @@ def erase(session: Session, conversation_ids: Sequence[str]) -> None:
         row.erased_at = row.updated_at = utc_now()
         search_text = session.get(ConversationSearchText, row.id)
         if search_text is not None:
-            search_text.text = (row.external_id or "").casefold()
+            search_text.text = searchable(row.external_id)

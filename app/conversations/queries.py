@@ -18,6 +18,7 @@ from app.core.database.filters import (
     is_set,
     language,
     one_of,
+    searchable,
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import columns_without, find_mapping
@@ -78,6 +79,5 @@ def get(session: Reader, conversation_id: str) -> RowMapping:
 
 
 def search_text(values: Mapping[str, Any], external_id: str) -> str:
-    """Return the text that `q` searches; each part is on its own line, so that no match spans two."""
-    parts = (external_id, values.get("subject"), values.get("customer_ref"))
-    return "\n".join(part.casefold() for part in parts if part)
+    """Return the text that `q` searches."""
+    return searchable(external_id, values.get("subject"), values.get("customer_ref"))

@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.filters import searchable
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
 # Label that identifies the customer of records without a field `customerRef`.
@@ -47,5 +48,5 @@ def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
             spoken.digest = ""
         search_text = session.get(VoiceCallSearchText, row.id)
         if search_text is not None:
-            search_text.text = (row.external_id or "").casefold()
+            search_text.text = searchable(row.external_id)
     return recordings

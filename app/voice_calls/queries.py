@@ -18,6 +18,7 @@ from app.core.database.filters import (
     equal,
     is_set,
     one_of,
+    searchable,
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import columns_without, find_mapping
@@ -90,9 +91,8 @@ def get(session: Reader, voice_call_id: str) -> dict[str, Any]:
 
 
 def search_text(values: Mapping[str, Any], external_id: str) -> str:
-    """Return the text that `q` searches, one part on each line; phone numbers are not searched."""
-    parts = (external_id, values["bot_name"], values["bot_id"], values["end_reason"])
-    return "\n".join(part.casefold() for part in parts if part)
+    """Return the text that `q` searches; phone numbers are not searched."""
+    return searchable(external_id, values["bot_name"], values["bot_id"], values["end_reason"])
 
 
 def mask_number(number: str | None) -> str | None:

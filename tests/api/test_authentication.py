@@ -17,7 +17,7 @@ from sqlalchemy import text
 from app.core.hosts.heartbeats import WORKER, Heartbeat
 from app.core.runtime import Runtime
 from app.core.settings import RateLimit
-from tests.caller import SCHEME, Caller, error_code
+from tests.caller import SCHEME, Caller, error_code, send_chunked
 
 
 def test_health_needs_no_key(client: Caller) -> None:
@@ -401,14 +401,11 @@ def test_changing_keys_has_a_tighter_limit(
 
 
 def test_a_body_without_length_is_411(client: Caller) -> None:
-    def chunks() -> "list[bytes]":
-        return [b'{"name":"A",', b'"type":"qa"}']
-
     signed = client.post("/engagements", {"name": "A", "type": "qa"}).request
     headers = {name: value for name, value in signed.headers.items() if name != "Content-Length"}
-    answer = client.plain("POST", "/api/v1/engagements", data=iter(chunks()), headers=headers)
-    assert answer.status_code == 411
-    assert error_code(answer) == "LENGTH_REQUIRED"
+    url = f"{client.base}/api/v1/engagements"
+    answer = send_chunked("POST", url, headers, b'{"name":"A","type":"qa"}')
+    assert answer == (411, "LENGTH_REQUIRED")
 
 
 def test_a_body_over_one_mebibyte_is_413(client: Caller) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import delete
 
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.core.runtime import Runtime
-from tests.caller import Caller, error_code
+from tests.caller import Caller, error_code, send_chunked
 from tests.recordings import progress, reserve, send, show, upload
 from tests.waiting import wait_until
 
@@ -119,10 +119,8 @@ def test_an_upload_that_differs_from_its_reservation_is_refused(
 
 def test_a_body_without_a_length_is_refused(client: Caller) -> None:
     reserved = reserve(client, len(BODY))
-    answer = requests.put(
-        reserved["uploadUrl"], data=iter([BODY]), headers=reserved["headers"], timeout=30
-    )
-    assert (answer.status_code, error_code(answer)) == (411, "LENGTH_REQUIRED")
+    answer = send_chunked("PUT", reserved["uploadUrl"], reserved["headers"], BODY)
+    assert answer == (411, "LENGTH_REQUIRED")
 
 
 def test_an_upload_with_another_hash_is_deleted(client: Caller, runtime: Runtime) -> None:

@@ -19,6 +19,7 @@ from app.audio_files.uploads.links import RecordingLinks
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
+from app.core.database.filters import searchable
 from app.core.errors import AppError, Conflict, NotFound
 from app.core.ids import new_id
 from app.core.storage.objects import StoredObject
@@ -63,7 +64,6 @@ def create(
     limits.check(session, fields["size_bytes"])
     references.require(session, fields)
     now = utc_now()
-    external_id = fields.get("external_id")
     audio = AudioFile(
         **fields,
         id=new_id("aud"),
@@ -71,7 +71,7 @@ def create(
         created_at=now,
         updated_at=now,
         expires_at=expires_at,
-        search_text=f"{fields['file_name']}\n{external_id or ''}".casefold(),
+        search_text=searchable(fields["file_name"], fields.get("external_id")),
     )
     _add(session, audio)
     totals.add_recordings(session, 1)

@@ -52,6 +52,11 @@ def language(*columns: _Column) -> Condition:
     )
 
 
+def searchable(*parts: str | None) -> str:
+    """Return the text that `contains` searches: a part on each line, so that no match spans two."""
+    return "\n".join(part.casefold() for part in parts if part)
+
+
 def contains(column: _Column) -> Condition:
     """Match a part of a case-folded text."""
     return lambda words: column.contains(words.casefold(), autoescape=True)
