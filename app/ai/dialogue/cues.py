@@ -117,11 +117,11 @@ def _of_the_course(dialogue: Dialogue, cues: Sequence[Cue]) -> Iterable[Cue]:
 
 
 def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
-    written = plain_of(line.text)
+    plain_cased = plain_of(line.text)
     # Lower-casing may lengthen a text that is not ASCII, and offsets must hold.
-    plain = written.lower()
-    if len(plain) != len(written):
-        plain = "".join(char.lower() if len(char.lower()) == 1 else char for char in written)
+    plain = plain_cased.lower()
+    if len(plain) != len(plain_cased):
+        plain = "".join(char.lower() if len(char.lower()) == 1 else char for char in plain_cased)
     sounds = sounds_of(plain) if lexicon.sounded else None
     words = stems_in(plain)
     if sounds:
@@ -137,7 +137,7 @@ def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
             for cue in _matches(phrase, sounds.text, line):
                 yield replace(cue, start=sounds.starts[cue.start], end=sounds.starts[cue.end])
         else:
-            yield from _matches(phrase, written if phrase.cased else plain, line)
+            yield from _matches(phrase, plain_cased if phrase.cased else plain, line)
 
 
 def _without_overlaps(cues: Iterable[Cue]) -> Iterable[Cue]:

@@ -66,8 +66,11 @@ def _repeats(
             continue
         for earlier in reversed(lines[max(0, index - _RECENT) : index]):
             before = content[earlier.position]
-            fewer, more = sorted((len(words), len(before)))
-            if fewer >= _SAME_SHARE * more and len(words & before) >= _SAME_SHARE * more:
+            least_words, most_words = sorted((len(words), len(before)))
+            if (
+                least_words >= _SAME_SHARE * most_words
+                and len(words & before) >= _SAME_SHARE * most_words
+            ):
                 pairs.append((line, earlier))
                 break
     return tuple(pairs)

@@ -54,10 +54,10 @@ def opening_span(text: str) -> tuple[int, int]:
     """Return the first sentences of a text, as many as stay within 30 words, or its first 30 words."""
     sentences = sentence_spans(text) or ((0, len(text)),)
     start, end = sentences[0]
-    for _, further in sentences[1:]:
-        if _words(text, start, further) > MOST_WORDS:
+    for _, sentence_end in sentences[1:]:
+        if _words(text, start, sentence_end) > MOST_WORDS:
             break
-        end = further
+        end = sentence_end
     return _within_words(text, (start, end), start)
 
 

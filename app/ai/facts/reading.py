@@ -57,10 +57,10 @@ def _end(dialogue: Dialogue, cues: Cues) -> set[int]:
     polite = cues.positions(*_COURTESIES) - cues.positions(*_OF_THE_MATTER)
     end: set[int] = set()
     for lines in (dialogue.service, dialogue.customer):
-        left = _AT_END
+        lines_left = _AT_END
         for line in reversed(lines):
             end.add(line.position)
-            left -= line.position not in polite
-            if not left:
+            lines_left -= line.position not in polite
+            if not lines_left:
                 break
     return end

@@ -137,11 +137,11 @@ def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
     starts = [line.segment.start_ms for line in dialogue.lines]
     sent = [line.segment.sent_at for line in dialogue.lines]
     if None in starts:
-        known = [time for time in sent if time is not None]
-        if len(known) != len(sent):
+        times = [time for time in sent if time is not None]
+        if len(times) != len(sent):
             return [(line, None) for line in dialogue.lines]
-        first = min(known, default=None)
-        starts = [round((time - first).total_seconds() * 1000) for time in known if first]
+        first = min(times, default=None)
+        starts = [round((time - first).total_seconds() * 1000) for time in times if first]
     return list(zip(dialogue.lines, starts, strict=True))
 
 
@@ -169,8 +169,8 @@ def _of_english(text: str) -> Polarity:
         # Without emoji only a word of the lexicon feels like anything, and looking for one is cheap.
         words = text.lower().split()
         bare = [word.strip(punctuation) for word in words]
-        known = analyzer.lexicon.keys()
-        if known.isdisjoint(words) and known.isdisjoint(bare):
+        emotional_words = analyzer.lexicon.keys()
+        if emotional_words.isdisjoint(words) and emotional_words.isdisjoint(bare):
             return Polarity(0.0, mixed=False)
     scores = analyzer.polarity_scores(text)
     mixed = scores["pos"] >= _MIXED_SHARE and scores["neg"] >= _MIXED_SHARE
@@ -198,14 +198,14 @@ def _side(
     if not scores:
         return SideSentiment()
     means = _by_time(scores, spans) if spans else _by_line(scores)
-    known = [mean for mean in means if mean is not None]
-    shift = known[-1] - known[0] if min(len(known), len(scores)) > 1 else None
+    known_means = [mean for mean in means if mean is not None]
+    shift = known_means[-1] - known_means[0] if min(len(known_means), len(scores)) > 1 else None
     enough = len(scores) >= settings.trend_segments
     return SideSentiment(
         overall=_round(_overall(scores)),
         by_quarter=tuple(None if mean is None else _round(mean) for mean in means),
-        begin=_round(known[0]),
-        end=_round(known[-1]),
+        begin=_round(known_means[0]),
+        end=_round(known_means[-1]),
         shift=None if shift is None else _round(shift),
         trend="not_calculated" if shift is None or not enough else _trend(shift, settings),
     )

@@ -63,11 +63,11 @@ def window_of(facts: Facts, by: str, within: Mapping[str, int] | None = None) ->
     Where speakers are unknown, the whole conversation is one turn.
     """
     side = _SIDES[by] if by != ANYONE and facts.dialogue.attributed else None
-    spoken = facts.phrases.of(side)
-    count, within = len(spoken.turns), within or {}
+    indexed = facts.phrases.of(side)
+    count, within = len(indexed.turns), within or {}
     if "firstTurns" in within:
-        return Window(spoken, 0, min(count, within["firstTurns"]))
-    return Window(spoken, max(0, count - within.get("lastTurns", count)), count)
+        return Window(indexed, 0, min(count, within["firstTurns"]))
+    return Window(indexed, max(0, count - within.get("lastTurns", count)), count)
 
 
 def is_known_to_be(facts: Facts, by: str) -> bool:

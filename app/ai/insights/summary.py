@@ -133,7 +133,9 @@ def _worth(facts: Facts, line: Line, text: str, wrong: set[str]) -> float:
 
 def _negative(facts: Facts, line: Line) -> float:
     lines = () if facts.readings is None else facts.readings.customer
-    return next((read.negative for read in lines if read.line is line), 0.0)
+    return next(
+        (customer_line.negative for customer_line in lines if customer_line.line is line), 0.0
+    )
 
 
 def _content(line: Line, text: str) -> int:

@@ -30,8 +30,8 @@ class Tasks:
         """
         if not sums[0]:
             return 0.0
-        known, squares, *cosines = sums
-        length = math.sqrt(squares / SCALE**2 + (words - known) * self.unknown**2)
+        known_words, squares, *cosines = sums
+        length = math.sqrt(squares / SCALE**2 + (words - known_words) * self.unknown**2)
         return max(cosines) / SCALE / length
 
 

@@ -184,8 +184,8 @@ class Asking:
         for name in (*self.memory.without, *self._without):
             request.pop(name, None)
         if form == "json_schema":
-            named = {"name": "judgement", "strict": True, "schema": schema}
-            request["response_format"] = {"type": form, "json_schema": named}
+            json_schema = {"name": "judgement", "strict": True, "schema": schema}
+            request["response_format"] = {"type": form, "json_schema": json_schema}
         elif form == "json_object":
             request["response_format"] = {"type": form}
         return request

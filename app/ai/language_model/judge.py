@@ -127,7 +127,7 @@ class LanguageModelJudge:
     ) -> _Verdict:
         access = self._access
         key = prompt_request.key(access.endpoint, access.limits.output_tokens)
-        shown = ModelUse(
+        excerpt_use = ModelUse(
             messages_omitted=prompt_request.excerpt.omitted,
             messages_shortened=prompt_request.excerpt.shortened,
             masked_count=prompt_request.masked_count,
@@ -135,7 +135,10 @@ class LanguageModelJudge:
         stored = access.store.find(key)
         if stored is not None:
             use = replace(
-                shown, returned_model=stored["model"], request_id=stored["requestId"], cached=True
+                excerpt_use,
+                returned_model=stored["model"],
+                request_id=stored["requestId"],
+                cached=True,
             )
             return _Verdict(stored["document"], use, asking.usage)
         reply = asking.ask(prompt_request.messages(), prompt_request.questions)
@@ -149,7 +152,7 @@ class LanguageModelJudge:
         if not problems_of(document, prompt_request.questions):
             stored = {"document": document, "model": reply.model, "requestId": reply.request_id}
             access.store.keep(key, stored, evaluation_id=evaluation_id)
-        use = replace(shown, returned_model=reply.model, request_id=reply.request_id)
+        use = replace(excerpt_use, returned_model=reply.model, request_id=reply.request_id)
         return _Verdict(document, use, asking.usage)
 
     def _judged(

@@ -63,12 +63,12 @@ def prompt_request_of(
     questions = questions_of(criteria)
     system = system_text(questions)
     texts = masked_texts(dialogue.transcript, mask=mask)
-    shown = [
+    messages = [
         PromptMessage(line.segment.index + 1, line.segment.role.value, texts[line.segment.id].text)
         for line in dialogue.lines
     ]
     budget = input_tokens - tokens_of(system) - _WRAPPING_TOKENS
-    excerpt = excerpt_of(shown, budget) if budget >= _LEAST_TOKENS else None
+    excerpt = excerpt_of(messages, budget) if budget >= _LEAST_TOKENS else None
     if excerpt is None:
         message = "The questions leave no room for the conversation: raise CQE_JUDGE_INPUT_TOKENS."
         raise ModelError(Reason.INPUT_TOO_LONG, message)

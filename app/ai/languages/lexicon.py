@@ -78,7 +78,7 @@ def lexicon_of(language: str) -> Lexicon | None:
         sounded=sounded,
         builds_on=base["language"] or None,
         phrases=tuple(phrases),
-        of_trigger={word: tuple(found) for word, found in of_trigger.items()},
+        of_trigger={word: tuple(indexes) for word, indexes in of_trigger.items()},
         feelings=_feelings(document.get("feelings")),
         back_channels=frozenset(_words(document.get("backChannels", ""))),
     )

@@ -116,15 +116,15 @@ def _content_key(content: list[Cue]) -> str:
 def _content(facts: Facts) -> list[Cue]:
     # The last completed action and the customer's reply to it.
     done = _last(facts.said("done", "success"))
-    grounded = {cue.line.position for cue in _refusals(facts)}
+    reasoned = {cue.line.position for cue in _refusals(facts)}
     failed = facts.said("failure", "no_result")
     failed += [cue for cue in facts.said("bad_news") if done and cue.place > done.place]
-    if any(cue.line.position not in grounded for cue in failed):
+    if any(cue.line.position not in reasoned for cue in failed):
         return []
     lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
-    said = facts.heard("thanks", "praise", "nothing_more", lines=None if done else lines)
-    said += _declined_offers(facts) if done else ()
-    after = [cue for cue in said if done is None or cue.place > done.place]
+    replies = facts.heard("thanks", "praise", "nothing_more", lines=None if done else lines)
+    replies += _declined_offers(facts) if done else ()
+    after = [cue for cue in replies if done is None or cue.place > done.place]
     if not after:
         return []
     thanks = [cue for cue in after if cue.kind != "nothing_more" and not _declines(cue)]

@@ -94,7 +94,11 @@ def standing_refusal(facts: Facts) -> Cue | None:
 
 
 def _answers_a_question(facts: Facts, line: Line) -> bool:
-    before = [asked for asked in facts.dialogue.customer if asked.position < line.position]
+    before = [
+        line_before
+        for line_before in facts.dialogue.customer
+        if line_before.position < line.position
+    ]
     return bool(before) and asks_fact(before[-1])
 
 

@@ -118,12 +118,12 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
 def _repetition_told(facts: Facts, fallbacks: int, repeats: int) -> str:
     if not fallbacks and not repeats:
         return facts.sentence("no_repetition.clean")
-    understood = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"
-    asked = "no_repetition.repeats" if repeats else "no_repetition.no_repeats"
+    fallbacks_told = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"
+    repeats_told = "no_repetition.repeats" if repeats else "no_repetition.no_repeats"
     return facts.sentence(
         "no_repetition.found",
-        fallbacks=part(understood, times=times(fallbacks)),
-        repeats=part(asked, times=times(repeats)),
+        fallbacks=part(fallbacks_told, times=times(fallbacks)),
+        repeats=part(repeats_told, times=times(repeats)),
     )
 
 

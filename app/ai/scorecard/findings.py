@@ -103,13 +103,13 @@ def one_of(where: str, value: Any, kind: str) -> list[Finding]:
 
 def repeated(where: str, items: Iterable[Mapping[str, Any]], name: str = "key") -> list[Finding]:
     """Find keys that occur twice in a list of objects."""
-    seen: set[Any] = set()
+    keys: set[Any] = set()
     findings = []
     for index, item in enumerate(items):
-        if item[name] in seen:
+        if item[name] in keys:
             message = f"{item[name]} is there twice."
             findings.append(Finding(f"{where}[{index}].{name}", "FORMAT", message))
-        seen.add(item[name])
+        keys.add(item[name])
     return findings
 
 

@@ -37,10 +37,10 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> di
     weak = [item for item in judged if (item.answer.score or 0) < _FULL]
     ranked = [(item, _entry(item, _improvement(item))) for item in _first(weak, _loss)]
     fatal = [entry for item, entry in ranked if _loss(item)[0] == _URGENCY["evaluation"]]
-    other = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
+    ordinary = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
     return {
         "strengths": [_entry(item, _strength(item)) for item in _first(strong, _merit)],
-        "improvements": [*fatal, *incidents, *other][:_MOST],
+        "improvements": [*fatal, *incidents, *ordinary][:_MOST],
     }
 
 

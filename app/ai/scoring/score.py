@@ -165,8 +165,8 @@ def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[J
 
 def _as_shown(answer: Answer) -> Answer:
     # Rounded as in the results, so that the score can be recomputed from them.
-    shown = None if answer.score is None else round(answer.score, 4)
-    return answer if shown == answer.score else replace(answer, score=shown)
+    rounded = None if answer.score is None else round(answer.score, 4)
+    return answer if rounded == answer.score else replace(answer, score=rounded)
 
 
 def _share(item: Judged, failed_sections: set[str]) -> float | None:
@@ -218,8 +218,8 @@ def _no_verdict(scorecard: Scorecard, judged: tuple[Judged, ...]) -> str | None:
 
 def _coverage(judged: tuple[Judged, ...]) -> float:
     expected = _expected_weight(judged)
-    answered = _weight(item for item in judged if item.answer.applicable)
-    return answered / expected if expected else 0.0
+    judged_weight = _weight(item for item in judged if item.answer.applicable)
+    return judged_weight / expected if expected else 0.0
 
 
 def _expected_weight(judged: tuple[Judged, ...]) -> float:

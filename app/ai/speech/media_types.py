@@ -79,8 +79,8 @@ def wav_length_s(head: bytes) -> float:
         if name == b"fmt ":
             byte_rate = int.from_bytes(head[at + 16 : at + 20], "little")
         if name == b"data":
-            known = byte_rate and size < _STREAMED_SIZE and head[:4] == b"RIFF"
-            return size / byte_rate if known else 0.0
+            has_length = byte_rate and size < _STREAMED_SIZE and head[:4] == b"RIFF"
+            return size / byte_rate if has_length else 0.0
         at += _CHUNK_HEADER_BYTES + size + size % 2
     return 0.0
 

@@ -140,9 +140,9 @@ def find_known(text: str, spellings: frozenset[str]) -> Iterator[EntitySpan]:
             yield EntitySpan(match.start(), match.start() + len(name), Entity.NAME)
 
 
-def spellings_of(known: Iterable[str]) -> frozenset[str]:
+def spellings_of(names: Iterable[str]) -> frozenset[str]:
     """Return the spellings of known names: capitalised, in capitals, and given names in lower case."""
-    return frozenset(spelling for name in known for spelling in _spellings(name))
+    return frozenset(spelling for name in names for spelling in _spellings(name))
 
 
 def _spellings(name: str) -> Iterator[str]:
