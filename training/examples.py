@@ -9,7 +9,7 @@ from typing import Any
 
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.reading import reading_of
+from app.ai.facts.reading import model_input_of
 from app.ai.transcript import Role, Segment, Transcript
 
 
@@ -41,7 +41,7 @@ def examples_of(records: list[dict[str, Any]], label: str) -> list[Example]:
         if label not in record["labels"]:
             continue
         dialogue = dialogue_of(transcript_of(record["messages"]), channel="chat", language="en")
-        reading = reading_of(dialogue, find_cues(dialogue))
+        reading = model_input_of(dialogue, find_cues(dialogue))
         examples.append(
             Example(
                 id=record["id"],

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.ai.facts.gathering import Facts
+from app.ai.facts.conversation_facts import Facts
 from app.ai.facts.moments import moments_of
 from app.ai.insights.dimensions import dimensions_of
 from app.ai.insights.incidents import incidents_of

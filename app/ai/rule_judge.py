@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from app.ai.context import Context
 from app.ai.cpu_limit import CpuLimit
 from app.ai.dialogue.evidence import verified
-from app.ai.facts.gathering import Facts, facts_of
+from app.ai.facts.conversation_facts import Facts, facts_of
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.languages.detection import name_of
 from app.ai.results import judgement_of
@@ -117,5 +117,5 @@ def _of_language(problem: Problem, facts: Facts) -> Problem:
         return problem
     return Problem(
         ErrorCode.UNSUPPORTED_LANGUAGE,
-        sentence("no_score.unread", reason=facts.dialogue.unread),
+        sentence("no_score.unread", reason=facts.dialogue.unread_reason),
     )

@@ -5,7 +5,7 @@ from app.ai.dialogue.exchanges import Exchanges, exchanges_of
 from app.ai.dialogue.friction import Friction, friction_of
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.features import FEATURES
-from app.ai.facts.reading import reading_of
+from app.ai.facts.reading import model_input_of
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CHAT, chat
 
@@ -92,7 +92,7 @@ def test_an_unanswered_last_question_is_open() -> None:
 def test_every_feature_is_a_finite_number() -> None:
     for lines in (GOOD_CHAT, written(), written(("c", "Hm."))):
         dialogue = dialogue_of(lines, channel="chat", language="en")
-        values = reading_of(dialogue, find_cues(dialogue)).features
+        values = model_input_of(dialogue, find_cues(dialogue)).features
         assert tuple(values) == FEATURES
         assert all(abs(value) < 1e6 for value in values.values())
 
@@ -133,7 +133,7 @@ def test_the_last_word_is_open_unless_it_answers_a_farewell(told, reply, is_open
 def test_abuse_is_an_obstacle_and_nothing_else_moves() -> None:
     lines = [ASKS, ("a", "I could not book it."), ("c", "Oh."), ("a", "It failed."), BYE]
     plain, insulted = (
-        reading_of(dialogue, find_cues(dialogue))
+        model_input_of(dialogue, find_cues(dialogue))
         for given in (lines, [*lines, ("a", "You idiot.")])
         for dialogue in [dialogue_of(written(*given), channel="chat", language="en")]
     )

@@ -8,7 +8,7 @@ from app.ai.conduct.readings import readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.gathering import facts_of
+from app.ai.facts.conversation_facts import facts_of
 from app.ai.facts.sentiment import sentiment_of
 from app.ai.insights.summary import issue_of
 from app.ai.insights.topics import topics_of
@@ -98,7 +98,7 @@ def test_every_lexicon_can_answer_every_rule(language) -> None:
     english = lexicon_of("en").kinds
     lexicon = lexicon_of(language)
     assert english <= lexicon.kinds
-    assert lexicon.first == (language != "en")
+    assert lexicon.unmeasured == (language != "en")
     assert all(phrase.triggers for phrase in lexicon.phrases)
 
 
@@ -124,7 +124,7 @@ def test_each_line_of_a_mixed_conversation_is_read_in_its_own_language() -> None
     assert facts.said("apology")[0].line.segment.id == "seg_0002"
     assert facts.said("next_step")[0].quote == "कल शाम तक पहुँच जाएगा"
     assert [cue.quote for cue in facts.heard("thanks")] == ["dhanyavaad"]
-    assert facts.reading is None
+    assert facts.model_input is None
 
 
 def test_an_english_line_of_a_hindi_conversation_may_hold_hindi() -> None:
@@ -152,8 +152,8 @@ def test_short_english_of_names_and_jargon_is_english(lines, code) -> None:
 
 def test_what_is_not_recognised_says_which_words_were_read() -> None:
     talk = chat(("c", 0, "Zorp blik tankel"), ("a", 9, "Wuff blik"), language=None)
-    unread = dialogue_of(talk, channel="chat", language=None).unread
-    assert unread == (
+    reason = dialogue_of(talk, channel="chat", language=None).unread_reason
+    assert reason == (
         "Not judged: the language was not recognised from words such as "
         "\u201cZorp blik tankel Wuff\u201d."
     )

@@ -5,7 +5,7 @@ import pytest
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.ngrams import grams_of, tokens_of
-from app.ai.facts.reading import reading_of
+from app.ai.facts.reading import model_input_of
 from app.ai.insights.linear import ConversationModels
 from app.ai.insights.tasks import tasks_from, words_of
 from app.ai.packed_rows import PackedRows
@@ -39,7 +39,7 @@ def test_courtesies_put_nothing_further_from_the_end() -> None:
     lines = ["The offer ended.", "It failed.", "Anything else?", "It failed again.", "Goodbye."]
     transcript = chat(("c", None, "Where?"), *(("a", None, line) for line in lines))
     dialogue = dialogue_of(transcript, channel="chat", language="en")
-    found = reading_of(dialogue, find_cues(dialogue)).grams
+    found = model_input_of(dialogue, find_cues(dialogue)).grams
     assert {"A:it failed", "A:it failed again", "A:^ goodbye $"} <= found
     assert "A:the offer" not in found
 

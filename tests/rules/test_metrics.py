@@ -1,7 +1,7 @@
 import pytest
 
 from app.ai.context import Context
-from app.ai.facts.gathering import Facts, facts_of
+from app.ai.facts.conversation_facts import Facts, facts_of
 from app.ai.transcript import Transcript
 from tests.talks import call, scorecard, words
 

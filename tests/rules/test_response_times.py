@@ -1,5 +1,5 @@
 from app.ai.context import Context
-from app.ai.facts.gathering import facts_of
+from app.ai.facts.conversation_facts import facts_of
 from app.ai.transcript import Transcript
 from tests.talks import START, chat, scorecard
 

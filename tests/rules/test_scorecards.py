@@ -1,7 +1,7 @@
 import pytest
 
 from app.ai.context import Context
-from app.ai.facts.gathering import facts_of
+from app.ai.facts.conversation_facts import facts_of
 from app.ai.rules.judging import RULES
 from app.ai.scorecard.metric_names import METRICS_OF
 from app.ai.scorecard.problems import problems_of

@@ -4,7 +4,7 @@ from unicodedata import normalize
 import pytest
 
 from app.ai.context import Context
-from app.ai.facts.gathering import facts_of, quoted
+from app.ai.facts.conversation_facts import facts_of, quoted
 from app.ai.insights.summary import issue_of
 from app.ai.insights.topics import topics_of
 from app.ai.rule_judge import RuleJudge

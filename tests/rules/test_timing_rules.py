@@ -1,7 +1,7 @@
 import pytest
 
 from app.ai.context import Context
-from app.ai.facts.gathering import facts_of
+from app.ai.facts.conversation_facts import facts_of
 from app.ai.rules.judging import answer
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.answers import Answer

@@ -1,7 +1,7 @@
 """Logistic regression over the n-grams of a sentence: how likely each label is.
 
 The features of a sentence are its words, the pieces of four and five letters of its longer words,
-its pairs and triples of words and its marks. Each known one adds its weight over the square root of
+its pairs and triples of words and its punctuation. Each known one adds its weight over the square root of
 how many are known.
 """
 
@@ -43,7 +43,7 @@ class Classifier:
     def logits(self, sentence: Sentence) -> list[float]:
         """Return the logit of each label, in the order of the labels."""
         of_words = sum(map(self.of_word, set(sentence.words)))
-        total = of_words + self.weights.total(_phrases(sentence))
+        total = of_words + self.weights.total(_sentence_features(sentence))
         ((known, *sums),) = self.weights.columns(total)
         scale = SCALE * math.sqrt(known or 1)
         return [bias + total / scale for bias, total in zip(self.biases, sums, strict=True)]
@@ -57,7 +57,7 @@ def features_of(sentence: Sentence) -> Iterator[str]:
     """Yield the features of a sentence as texts; a piece of two words comes twice."""
     for word in dict.fromkeys(sentence.words):
         yield from word_features(word)
-    yield from map(" ".join, _phrases(sentence))
+    yield from map(" ".join, _sentence_features(sentence))
 
 
 def word_features(word: str) -> Iterator[str]:
@@ -73,7 +73,7 @@ def word_features(word: str) -> Iterator[str]:
         yield from dict.fromkeys(pieces)
 
 
-def _phrases(sentence: Sentence) -> set[tuple[str, ...]]:
+def _sentence_features(sentence: Sentence) -> set[tuple[str, ...]]:
     framed = (_START, *sentence.words, _END)
     triples = zip(framed, framed[1:], framed[2:], strict=False)
     features: set[tuple[str, ...]] = {*pairwise(framed), *triples}

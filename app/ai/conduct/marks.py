@@ -15,7 +15,8 @@ from app.ai.languages.detection import ENGLISH
 _MOST_CHARS = 1_000
 # Labels less likely than 1 in 20 are left out.
 _LEAST_LOGIT = -3.0
-# Labels that a phrase of a lexicon shows, in languages without a classifier.
+# Labels that a phrase of a lexicon shows, in languages without a classifier; those of the trained
+# models: neg(ative), disapp(ointment), sat(isfaction), conf(usion), nores(ult).
 _BY_CUE: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
     Side.CUSTOMER: {
         "profanity": {"anger": 0.9, "neg": 0.9},

@@ -82,11 +82,11 @@ def verified(
     the quote is exactly its text between the offsets.
     """
     claimed = tuple(evidence)
-    valid = tuple(item for item in claimed if _holds(item, segments.get(item.segment_id)))
+    valid = tuple(item for item in claimed if _is_verbatim(item, segments.get(item.segment_id)))
     return valid, len(claimed) - len(valid)
 
 
-def _holds(item: Evidence, segment: Segment | None) -> bool:
+def _is_verbatim(item: Evidence, segment: Segment | None) -> bool:
     return (
         segment is not None
         and 0 <= item.char_start < item.char_end <= len(segment.text)

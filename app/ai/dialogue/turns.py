@@ -60,7 +60,7 @@ class Turn:
 class Dialogue:
     """The lines that carry words, without those of the system.
 
-    `attributed` says whether it is known which lines are whose. In a call of a voice bot the
+    `attributed` says whether the side of each line is known. In a call of a voice bot the
     service side is the bot alone, and a person who takes over is `other`. `language` is the
     declared tag or what the words tell, `und` where they don't; `language_confidence` is 0 to 1.
     """
@@ -95,7 +95,7 @@ class Dialogue:
         return tuple(turn for turn in self.turns if turn.side is Side.SERVICE)
 
     @cached_property
-    def shares(self) -> dict[str, float]:
+    def language_shares(self) -> dict[str, float]:
         """Map each language to its share of the words, the largest first."""
         if not self.lines:
             return {self.language: 1.0}
@@ -107,23 +107,23 @@ class Dialogue:
     @cached_property
     def english(self) -> bool:
         """Tell whether nearly all of it is in English, which the trained models need."""
-        return self.shares.get(ENGLISH, 0.0) >= _READABLE_SHARE
+        return self.language_shares.get(ENGLISH, 0.0) >= _READABLE_SHARE
 
     @cached_property
     def readable(self) -> bool:
         """Tell whether nearly all of it is in languages whose phrases are known."""
-        return sum(self.shares.get(code, 0.0) for code in LANGUAGES) >= _READABLE_SHARE
+        return sum(self.language_shares.get(code, 0.0) for code in LANGUAGES) >= _READABLE_SHARE
 
     @cached_property
-    def first_lexicons(self) -> tuple[Lexicon, ...]:
-        """List the first lexicons that it is read with, that of the largest share first."""
-        lexicons = (lexicon_of(code) for code in self.shares)
-        return tuple(lexicon for lexicon in lexicons if lexicon is not None and lexicon.first)
+    def unmeasured_lexicons(self) -> tuple[Lexicon, ...]:
+        """List the dialogue's lexicons that were not measured on real conversations, largest share first."""
+        lexicons = (lexicon_of(code) for code in self.language_shares)
+        return tuple(lexicon for lexicon in lexicons if lexicon is not None and lexicon.unmeasured)
 
     @property
-    def unread(self) -> str:
-        """Say why the words are not read; of no use where they are."""
-        foreign = [code for code in self.shares if code not in LANGUAGES]
+    def unread_reason(self) -> str:
+        """Explain why the words cannot be judged; meaningful only if not `readable`."""
+        foreign = [code for code in self.language_shares if code not in LANGUAGES]
         if foreign and foreign[0] != UNKNOWN:
             return sentence("not_judged.language", language=name_of(foreign[0]))
         words = dict.fromkeys(word for line in self.lines for word in line.text.split())
@@ -135,7 +135,7 @@ class Dialogue:
 
     @cached_property
     def unspaced(self) -> bool:
-        """Tell whether its script has no spaces, so that nobody can count its words here."""
+        """Tell whether its script has no spaces, so that its words cannot be counted by splitting."""
         return is_unspaced("".join(line.text for line in self.lines))
 
     @property

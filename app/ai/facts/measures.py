@@ -18,11 +18,11 @@ class Measures:
     values: dict[str, float | int | None] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
-    def give(self, metric: str, value: float | None) -> None:
+    def set(self, metric: str, value: float | None) -> None:
         """Set a metric, fractions rounded to four places."""
         self.values[metric] = round(value, 4) if isinstance(value, float) else value
 
-    def lack(self, reason: str, *metrics: str) -> None:
+    def set_missing(self, reason: str, *metrics: str) -> None:
         """Record that metrics can't be measured, and why."""
         for metric in metrics:
             self.values[metric] = None

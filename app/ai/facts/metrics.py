@@ -26,15 +26,15 @@ def measure(
     Lengths are whole ms or seconds as the name says, ratios 0 to 1, percents 0 to 100.
     """
     measures = Measures()
-    measures.give("durationSeconds", _duration_s(dialogue, timing))
+    measures.set("durationSeconds", _duration_s(dialogue, timing))
     if measures.get("durationSeconds") is None:
-        measures.lack(NO_TIMES, "durationSeconds")
-    measures.give("wordCount", dialogue.word_count)
+        measures.set_missing(NO_TIMES, "durationSeconds")
+    measures.set("wordCount", dialogue.word_count)
     if dialogue.attributed:
-        measures.give("turnCount", len(dialogue.turns))
-        measures.give("questionsAsked", sum(_questions(line.text) for line in dialogue.service))
+        measures.set("turnCount", len(dialogue.turns))
+        measures.set("questionsAsked", sum(_questions(line.text) for line in dialogue.service))
     else:
-        measures.lack(NO_ROLES, "turnCount", "questionsAsked")
+        measures.set_missing(NO_ROLES, "turnCount", "questionsAsked")
     measure_speech(measures, dialogue, timing, settings)
     measure_responses(measures, dialogue, context)
     if dialogue.channel == "voice_bot":
@@ -44,18 +44,18 @@ def measure(
 
 
 def measure_feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentiment) -> None:
-    """Add how the customer feels over the whole, and how far that moves, both as numbers of -1 to 1."""
+    """Add the customer's overall sentiment, -1 to 1, and its shift over the conversation, -2 to 2."""
     customer = sentiment.customer
     if customer.overall is None:
         reason = NO_CUSTOMER if dialogue.attributed else NO_ROLES
-        reason = reason if dialogue.readable else dialogue.unread
-        measures.lack(reason, "sentiment.overall", "sentiment.shift")
+        reason = reason if dialogue.readable else dialogue.unread_reason
+        measures.set_missing(reason, "sentiment.overall", "sentiment.shift")
         return
-    measures.give("sentiment.overall", customer.overall)
+    measures.set("sentiment.overall", customer.overall)
     if customer.shift is None:
-        measures.lack(sentence("not_measured.one_quarter"), "sentiment.shift")
+        measures.set_missing(sentence("not_measured.one_quarter"), "sentiment.shift")
     else:
-        measures.give("sentiment.shift", customer.shift)
+        measures.set("sentiment.shift", customer.shift)
 
 
 def _duration_s(dialogue: Dialogue, timing: Timing) -> int | None:
@@ -79,29 +79,29 @@ def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -
     if fallbacks is None and dialogue.readable:
         fallbacks = len(cues.positions("fallback", side=Side.SERVICE))
     if not turns:
-        measures.lack(NO_SERVICE if dialogue.attributed else NO_ROLES, "fallbackRate")
+        measures.set_missing(NO_SERVICE if dialogue.attributed else NO_ROLES, "fallbackRate")
     elif fallbacks is None:
-        measures.lack(dialogue.unread, "fallbackRate")
+        measures.set_missing(dialogue.unread_reason, "fallbackRate")
     else:
-        measures.give("fallbackRate", min(1.0, fallbacks / turns))
+        measures.set("fallbackRate", min(1.0, fallbacks / turns))
     if context.completed is None or context.transferred is None:
-        measures.lack(sentence("not_measured.end_unknown"), "containment")
+        measures.set_missing(sentence("not_measured.end_unknown"), "containment")
     elif not context.completed:
-        measures.lack(sentence("not_measured.not_completed"), "containment")
+        measures.set_missing(sentence("not_measured.not_completed"), "containment")
     else:
-        measures.give("containment", int(not context.transferred))
+        measures.set("containment", int(not context.transferred))
 
 
 def _handling(measures: Measures, dialogue: Dialogue, context: Context) -> None:
     resolved_at_once = context.first_contact_resolution
     if resolved_at_once is None:
-        measures.lack(sentence("not_measured.first_contact"), "firstContactResolution")
+        measures.set_missing(sentence("not_measured.first_contact"), "firstContactResolution")
     else:
-        measures.give("firstContactResolution", int(resolved_at_once))
+        measures.set("firstContactResolution", int(resolved_at_once))
     duration = measures.get("durationSeconds")
     if dialogue.channel == "chat":
         return
     if duration is None:
-        measures.lack(NO_TIMES, "handleSeconds")
+        measures.set_missing(NO_TIMES, "handleSeconds")
     else:
-        measures.give("handleSeconds", duration + (context.after_call_seconds or 0))
+        measures.set("handleSeconds", duration + (context.after_call_seconds or 0))

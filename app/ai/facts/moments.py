@@ -7,7 +7,7 @@ from typing import Any
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Line, Side
-from app.ai.facts.gathering import Facts
+from app.ai.facts.conversation_facts import Facts
 from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.facts.timing import Gap
 from app.ai.scorecard.values import Scorecard
@@ -21,7 +21,7 @@ _CUES = (
     ("commitment", Side.SERVICE, "info"),
 )
 # A next step with its time is promised too.
-_MEANT = {"commitment": ("commitment", "next_step")}
+_CUE_KINDS = {"commitment": ("commitment", "next_step")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class KeyMoment:
 def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
     """List the moments in the order in which they begin, in the shape of the results.
 
-    Messages have no times in media, so that theirs are null.
+    Chat messages have no position in a recording; their times are null.
     """
     moments = [
-        *_of_words(facts),
+        *_from_cues(facts),
         *_statements(facts, scorecard),
         *_instructions(facts),
         *_silences(facts),
@@ -72,23 +72,25 @@ def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
 
 def event_types(facts: Facts) -> frozenset[str]:
     """Return the types of all moments except required statements."""
-    moments = (*_of_words(facts), *_silences(facts), *_overlaps(facts))
+    moments = (*_from_cues(facts), *_silences(facts), *_overlaps(facts))
     return frozenset(moment.kind for moment in moments)
 
 
-def _of_words(facts: Facts) -> Iterable[KeyMoment]:
+def _from_cues(facts: Facts) -> Iterable[KeyMoment]:
     for kind, side, severity in _CUES:
         cues_of = facts.said if side is Side.SERVICE else facts.heard
-        for cue in _one_a_line(cue for name in _MEANT.get(kind, (kind,)) for cue in cues_of(name)):
+        for cue in _first_of_each_line(
+            cue for name in _CUE_KINDS.get(kind, (kind,)) for cue in cues_of(name)
+        ):
             yield _moment(facts, kind, cue.line, severity)
-    abusive = list(_one_a_line(facts.cues.of("profanity")))
+    abusive = list(_first_of_each_line(facts.cues.of("profanity")))
     for cue in abusive:
         severity = "critical" if cue.line.side is Side.SERVICE else "warn"
         yield _moment(facts, "profanity", cue.line, severity)
     abusive_positions = {cue.line.position for cue in abusive}
-    for line in () if facts.readings is None else facts.readings.agent:
-        if line.is_rude and line.line.position not in abusive_positions:
-            yield _moment(facts, "rudeness", line.line, "warn")
+    for reply in () if facts.readings is None else facts.readings.agent:
+        if reply.is_rude and reply.line.position not in abusive_positions:
+            yield _moment(facts, "rudeness", reply.line, "warn")
 
 
 def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[KeyMoment]:
@@ -128,14 +130,14 @@ def _overlaps(facts: Facts) -> Iterable[KeyMoment]:
             yield _moment(facts, "overlap", item.line, "info", between=(item.start, item.end))
 
 
-def _one_a_line(cues: Iterable[Cue]) -> Iterable[Cue]:
+def _first_of_each_line(cues: Iterable[Cue]) -> Iterable[Cue]:
     return {cue.line.position: cue for cue in reversed(list(cues))}.values()
 
 
 def _silence(facts: Facts, kind: str, gap: Gap) -> KeyMoment:
     seconds = round(gap.length / 1000)
     moment = _moment(facts, kind, gap.before, "warn", between=(gap.start, gap.end), seconds=seconds)
-    # Nobody is silent more than the other.
+    # A silence has no speaker.
     return replace(moment, role=None)
 
 

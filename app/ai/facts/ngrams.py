@@ -11,10 +11,10 @@ from collections.abc import Collection, KeysView
 from app.ai.dialogue.turns import Dialogue
 
 NAME, NUMBER = "@", "0"
-_MARKS = "?!"
-_TOKEN = re.compile(rf"\[[A-Z_]{{2,20}}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[{_MARKS}]")
+_PUNCTUATION = "?!"
+_TOKEN = re.compile(rf"\[[A-Z_]{{2,20}}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[{_PUNCTUATION}]")
 _MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
-_STARTS = re.compile(r"(?:^|[.!?:\n]\s{0,3})$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s{0,3})$")
 _MOST_CHARS = 1_000
 
 
@@ -40,7 +40,7 @@ def tokens_of(text: str) -> list[str]:
     tokens = []
     end = 0
     for word in _TOKEN.findall(plain):
-        if word.islower() or word in _MARKS:
+        if word.islower() or word in _PUNCTUATION:
             tokens.append(word)
         elif word[0].isdigit():
             tokens.append(NUMBER)
@@ -58,7 +58,7 @@ def _masked(text: str, start: int, word: str) -> str:
     shouted = len(word) > 1 and word.isupper()
     if not start or not word[0].isupper() or shouted or word.split("'")[0] == "I":
         return word.lower()
-    return word.lower() if _STARTS.search(text, max(0, start - 4), start) else NAME
+    return word.lower() if _SENTENCE_START.search(text, max(0, start - 4), start) else NAME
 
 
 def _grams(prefix: str, words: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A dialogue as the linear models and the outcome read it: exchanges, friction, features, grams."""
+"""Input of the linear models: exchanges, friction, features and n-grams of a dialogue."""
 
 from collections.abc import KeysView
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ from app.ai.facts.sentiment import customer_scores
 
 _AT_END = 2
 _COURTESIES = ("offer_help", "closing", "thanks")
-_OF_THE_MATTER = ("failure", "no_result", "bad_news", "refusal", "apology", "done", "success")
+_SUBSTANTIVE = ("failure", "no_result", "bad_news", "refusal", "apology", "done", "success")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ModelInput:
     """`features` are those of `app.ai.facts.features`, `grams` those of `app.ai.facts.ngrams`."""
 
     exchanges: Exchanges
@@ -26,14 +26,14 @@ class Reading:
     grams: KeysView[str]
 
 
-def reading_of(dialogue: Dialogue, cues: Cues) -> Reading:
-    """Read an attributed English dialogue."""
+def model_input_of(dialogue: Dialogue, cues: Cues) -> ModelInput:
+    """Compute the model input of an attributed English dialogue."""
     feelings = customer_scores(dialogue)
-    dialogue = _to_the_matter(dialogue, cues)
+    dialogue = _without_abuse(dialogue, cues)
     exchanges = exchanges_of(dialogue)
     friction = friction_of(dialogue, cues)
     end = _end(dialogue, cues)
-    return Reading(
+    return ModelInput(
         exchanges=exchanges,
         friction=friction,
         features=features_of(dialogue, cues, exchanges, friction, feelings, end),
@@ -41,10 +41,10 @@ def reading_of(dialogue: Dialogue, cues: Cues) -> Reading:
     )
 
 
-def _to_the_matter(dialogue: Dialogue, cues: Cues) -> Dialogue:
-    # A line of abuse alone doesn't put the lines around it further from the end, or from each other.
+def _without_abuse(dialogue: Dialogue, cues: Cues) -> Dialogue:
+    # Lines of nothing but abuse do not count towards the end or the distance between lines.
     abusive = cues.positions("profanity", side=Side.SERVICE)
-    abusive -= cues.positions(*_OF_THE_MATTER)
+    abusive -= cues.positions(*_SUBSTANTIVE)
     if not abusive:
         return dialogue
     return replace(
@@ -54,13 +54,14 @@ def _to_the_matter(dialogue: Dialogue, cues: Cues) -> Dialogue:
 
 def _end(dialogue: Dialogue, cues: Cues) -> set[int]:
     # The last lines of each side that are more than courtesy, and the courtesies among them.
-    polite = cues.positions(*_COURTESIES) - cues.positions(*_OF_THE_MATTER)
+    polite = cues.positions(*_COURTESIES) - cues.positions(*_SUBSTANTIVE)
     end: set[int] = set()
     for lines in (dialogue.service, dialogue.customer):
         lines_left = _AT_END
         for line in reversed(lines):
             end.add(line.position)
-            lines_left -= line.position not in polite
+            if line.position not in polite:
+                lines_left -= 1
             if not lines_left:
                 break
     return end

@@ -21,11 +21,11 @@ def measure_responses(measures: Measures, dialogue: Dialogue, context: Context) 
         return
     sent = sent_times(dialogue)
     if sent is None:
-        measures.lack(NO_TIMES, _FIRST, *_RESPONSES, _RESOLUTION)
+        measures.set_missing(NO_TIMES, _FIRST, *_RESPONSES, _RESOLUTION)
     elif not dialogue.attributed:
-        measures.lack(NO_ROLES, _FIRST, *_RESPONSES, _RESOLUTION)
+        measures.set_missing(NO_ROLES, _FIRST, *_RESPONSES, _RESOLUTION)
     elif not dialogue.customer:
-        measures.lack(NO_CUSTOMER, _FIRST, *_RESPONSES, _RESOLUTION)
+        measures.set_missing(NO_CUSTOMER, _FIRST, *_RESPONSES, _RESOLUTION)
     else:
         _measure(measures, dialogue, sent, context)
 
@@ -45,20 +45,20 @@ def _measure(
         if line.by_human and sent[line.position] >= start
     ]
     if answers:
-        measures.give(_FIRST, _seconds(start, min(answers)))
+        measures.set(_FIRST, _seconds(start, min(answers)))
     else:
-        measures.lack(sentence("not_measured.no_person"), _FIRST)
+        measures.set_missing(sentence("not_measured.no_person"), _FIRST)
     waits = [seconds for _, seconds in answer_times(dialogue.lines, sent)]
     if waits:
-        measures.give("responseSecondsAvg", sum(waits) / len(waits))
-        measures.give("responseSecondsP50", percentile(waits, 50))
-        measures.give("responseSecondsP90", percentile(waits, 90))
+        measures.set("responseSecondsAvg", sum(waits) / len(waits))
+        measures.set("responseSecondsP50", percentile(waits, 50))
+        measures.set("responseSecondsP90", percentile(waits, 90))
     else:
-        measures.lack(sentence("not_measured.no_person"), *_RESPONSES)
+        measures.set_missing(sentence("not_measured.no_person"), *_RESPONSES)
     if context.closed_at is None:
-        measures.lack(sentence("not_measured.close_unknown"), _RESOLUTION)
+        measures.set_missing(sentence("not_measured.close_unknown"), _RESOLUTION)
     else:
-        measures.give(_RESOLUTION, max(0.0, _seconds(first_asked_at, context.closed_at)))
+        measures.set(_RESOLUTION, max(0.0, _seconds(first_asked_at, context.closed_at)))
 
 
 def answer_times(lines: Sequence[Line], sent: Sequence[datetime]) -> list[tuple[Line, float]]:

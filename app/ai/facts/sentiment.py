@@ -99,8 +99,8 @@ def sentiment_of(
 ) -> Sentiment:
     """Score every line whose language is read; only the first 1,000 characters of it.
 
-    The quarters of a call are those of its time. In a chat, whose pauses say nothing, and where a
-    time is missing every line of a side takes as long as any other of it.
+    The quarters of a call are quarters of its time. In a chat, and where a line has no time, every
+    line of a side counts as equally long.
     """
     if not dialogue.readable:
         return Sentiment(SideSentiment(), SideSentiment(), ())
@@ -231,8 +231,8 @@ def _by_time(scores: Sequence[float], spans: Sequence[tuple[int, int]]) -> list[
 
 
 def _by_line(scores: Sequence[float]) -> list[float | None]:
-    # A line that is cut counts on both sides by its parts: of four quarters of n lines each takes
-    # up n parts of four in a line. Their mean is that of the lines.
+    # Each line becomes four equal parts, so that n lines divide into four quarters of n parts.
+    # A line on a border counts in both quarters, with its share of parts.
     count = len(scores)
     parts = [score for score in scores for _ in range(4)]
     return [sum(parts[quarter : quarter + count]) / count for quarter in range(0, 4 * count, count)]

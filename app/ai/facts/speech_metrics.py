@@ -11,7 +11,7 @@ from app.ai.facts.measures import (
     NO_TIMES,
     Measures,
 )
-from app.ai.facts.timing import Spoken, Timing, is_back_channel, words_of
+from app.ai.facts.timing import TimedLine, Timing, is_back_channel, words_of
 from app.ai.scorecard.values import MetricSettings
 from app.ai.wording.sentences import sentence
 
@@ -37,16 +37,16 @@ def measure_speech(
     )
     of_roles = _TALK + _OVERTALK + _INTERRUPTIONS + _PACE + _FLOW + answer_gaps
     if not timing.spoken:
-        measures.lack(NO_TIMES, *of_roles, *_SILENCE, *_HOLD)
+        measures.set_missing(NO_TIMES, *of_roles, *_SILENCE, *_HOLD)
         return
     _silence(measures, dialogue, timing, settings)
     if not dialogue.attributed:
-        measures.lack(NO_ROLES, *of_roles)
+        measures.set_missing(NO_ROLES, *of_roles)
         return
     _talk(measures, timing)
     _interruptions(measures, timing)
     _pace(measures, dialogue, timing, settings)
-    measures.give("longestMonologueMs", _longest_monologue(timing.spoken, settings))
+    measures.set("longestMonologueMs", _longest_monologue(timing.spoken, settings))
     _answer_gaps(measures, dialogue.channel, timing)
 
 
@@ -54,42 +54,42 @@ def _silence(
     measures: Measures, dialogue: Dialogue, timing: Timing, settings: MetricSettings
 ) -> None:
     silent = timing.duration - length(timing.speech)
-    measures.give("silenceMs", silent)
+    measures.set("silenceMs", silent)
     _give_percent(measures, "silencePercent", silent, timing.duration)
     # A hold is heard as a gap, so that adding holds and gaps would count it twice.
-    measures.give(
+    measures.set(
         "nonTalkMs", sum(gap.length for gap in timing.gaps if gap.length > settings.non_talk_gap_ms)
     )
-    measures.give("longestSilenceMs", max((gap.length for gap in timing.gaps), default=0))
+    measures.set("longestSilenceMs", max((gap.length for gap in timing.gaps), default=0))
     long_silences = timing.long_silences(settings)
     if long_silences and not dialogue.readable:
-        measures.lack(dialogue.unread, *_HOLD)
+        measures.set_missing(dialogue.unread_reason, *_HOLD)
         return
     dead = [gap.length for gap in long_silences if not gap.announced]
-    measures.give("holdMs", sum(gap.length for gap in timing.holds(settings)))
-    measures.give("deadAirCount", len(dead))
-    measures.give("deadAirMs", sum(dead))
+    measures.set("holdMs", sum(gap.length for gap in timing.holds(settings)))
+    measures.set("deadAirCount", len(dead))
+    measures.set("deadAirMs", sum(dead))
 
 
 def _talk(measures: Measures, timing: Timing) -> None:
     agent, customer = length(timing.of(Side.SERVICE)), length(timing.of(Side.CUSTOMER))
     overtalk = length(timing.overlaps)
-    measures.give("agentTalkMs", agent)
-    measures.give("customerTalkMs", customer)
+    measures.set("agentTalkMs", agent)
+    measures.set("customerTalkMs", customer)
     _give_percent(measures, "agentTalkPercent", agent, timing.duration)
     if agent + customer:
-        measures.give("talkRatio", agent / (agent + customer))
+        measures.set("talkRatio", agent / (agent + customer))
     else:
-        measures.lack(sentence("not_measured.no_speech"), "talkRatio")
-    measures.give("overtalkMs", overtalk)
+        measures.set_missing(sentence("not_measured.no_speech"), "talkRatio")
+    measures.set("overtalkMs", overtalk)
     _give_percent(measures, "overtalkPercent", overtalk, timing.duration)
-    measures.give("overtalkCount", len(timing.overlaps))
+    measures.set("overtalkCount", len(timing.overlaps))
 
 
 def _interruptions(measures: Measures, timing: Timing) -> None:
     sides = [item.line.side for item in timing.interruptions]
-    measures.give("interruptionsByAgent", sides.count(Side.SERVICE))
-    measures.give("interruptionsByCustomer", sides.count(Side.CUSTOMER))
+    measures.set("interruptionsByAgent", sides.count(Side.SERVICE))
+    measures.set("interruptionsByCustomer", sides.count(Side.CUSTOMER))
 
 
 def _pace(measures: Measures, dialogue: Dialogue, timing: Timing, settings: MetricSettings) -> None:
@@ -100,20 +100,22 @@ def _pace(measures: Measures, dialogue: Dialogue, timing: Timing, settings: Metr
         words = sum(len(line.text.split()) for line in lines)
         talk = length(timing.of(side))
         if words < settings.pace_words or not talk:
-            measures.lack(sentence("not_measured.few_words", least=settings.pace_words), metric)
+            measures.set_missing(
+                sentence("not_measured.few_words", least=settings.pace_words), metric
+            )
         else:
-            measures.give(metric, 60_000 * words / talk)
+            measures.set(metric, 60_000 * words / talk)
     talk = length(timing.of(Side.SERVICE))
     if not talk:
-        measures.lack(NO_SERVICE, "fillerPerMinute")
+        measures.set_missing(NO_SERVICE, "fillerPerMinute")
         return
     fillers = sum(
         word in settings.fillers for line in dialogue.service for word in words_of(line.text)
     )
-    measures.give("fillerPerMinute", 60_000 * fillers / talk)
+    measures.set("fillerPerMinute", 60_000 * fillers / talk)
 
 
-def _longest_monologue(spoken: Iterable[Spoken], settings: MetricSettings) -> int:
+def _longest_monologue(spoken: Iterable[TimedLine], settings: MetricSettings) -> int:
     longest = start = end = 0
     side: Side | None = None
     for item in spoken:
@@ -127,38 +129,38 @@ def _longest_monologue(spoken: Iterable[Spoken], settings: MetricSettings) -> in
 
 
 def _answer_gaps(measures: Measures, channel: str, timing: Timing) -> None:
-    waits = answer_waits(timing)
-    measures.give("responseOverlapCount", sum(wait < 0 for wait in waits))
-    waits = [wait for wait in waits if wait >= 0]
+    gaps_ms = _answer_gaps_ms(timing)
+    measures.set("responseOverlapCount", sum(gap_ms < 0 for gap_ms in gaps_ms))
+    gaps_ms = [gap_ms for gap_ms in gaps_ms if gap_ms >= 0]
     percents = {"responseGapMsP50": 50, "responseGapMsP90": 90}
     if channel == "voice_bot":
-        measures.give("latencyMsCount", len(waits))
+        measures.set("latencyMsCount", len(gaps_ms))
         percents = {"latencyMsP50": 50, "latencyMsP90": 90, "latencyMsP95": 95, "latencyMsMax": 100}
-    if not waits:
+    if not gaps_ms:
         reason = NO_SERVICE if not timing.of(Side.SERVICE) else NO_CUSTOMER
         both = timing.of(Side.SERVICE) and timing.of(Side.CUSTOMER)
-        measures.lack(sentence("not_measured.no_answer") if both else reason, *percents)
+        measures.set_missing(sentence("not_measured.no_answer") if both else reason, *percents)
         return
     for name, percent in percents.items():
-        measures.give(name, percentile(waits, percent))
+        measures.set(name, percentile(gaps_ms, percent))
 
 
-def answer_waits(timing: Timing) -> list[int]:
+def _answer_gaps_ms(timing: Timing) -> list[int]:
     """List the ms from the end of a customer's turn to the service's next; overlaps are negative."""
-    waits = []
+    gaps_ms = []
     customer_end: int | None = None
     for item in timing.spoken:
         if item.line.side is Side.CUSTOMER:
             customer_end = item.end if customer_end is None else max(customer_end, item.end)
         else:
             if item.line.side is Side.SERVICE and customer_end is not None:
-                waits.append(item.start - customer_end)
+                gaps_ms.append(item.start - customer_end)
             customer_end = None
-    return waits
+    return gaps_ms
 
 
 def _give_percent(measures: Measures, metric: str, part: int, whole: int) -> None:
     if whole:
-        measures.give(metric, 100 * part / whole)
+        measures.set(metric, 100 * part / whole)
     else:
-        measures.lack(sentence("not_measured.no_length"), metric)
+        measures.set_missing(sentence("not_measured.no_length"), metric)

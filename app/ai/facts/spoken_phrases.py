@@ -9,7 +9,7 @@ from typing import Any
 
 from app.ai.dialogue.evidence import SUPPORTS, Evidence, sentence_around
 from app.ai.dialogue.turns import Line, Side, Turn
-from app.ai.facts.gathering import Facts
+from app.ai.facts.conversation_facts import Facts
 from app.ai.facts.phrase_index import IndexedTurns
 
 ANYONE = "anyone"

@@ -15,10 +15,11 @@ from app.ai.scorecard.values import MetricSettings
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})++(?:'(?:{LETTER})++)?")
+_OPPOSITE = {Side.SERVICE: Side.CUSTOMER, Side.CUSTOMER: Side.SERVICE}
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TimedLine:
     """A line with its times, in ms from the start of the recording."""
 
     line: Line
@@ -59,7 +60,7 @@ class Timing:
     """
 
     duration: int
-    spoken: tuple[Spoken, ...]
+    spoken: tuple[TimedLine, ...]
     speech: tuple[Interval, ...]
     gaps: tuple[Gap, ...]
     overlaps: tuple[Interval, ...]
@@ -67,7 +68,7 @@ class Timing:
     interruptions: tuple[Interruption, ...]
 
     def of(self, side: Side) -> list[Interval]:
-        return union((item.start, item.end) for item in self.spoken if item.line.side is side)
+        return _speech_of(self.spoken, side)
 
     def holds(self, settings: MetricSettings) -> list[Gap]:
         """List the silences that were announced and are longer than a pause."""
@@ -83,17 +84,15 @@ def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timin
     spoken = _spoken(dialogue)
     speech = tuple(union((item.start, item.end) for item in spoken))
     last = max((item.end for item in spoken), default=0)
-    by_side = {
-        side: union((item.start, item.end) for item in spoken if item.line.side is side)
-        for side in (Side.SERVICE, Side.CUSTOMER)
-    }
     barge_ins = _barge_ins(spoken)
     return Timing(
         duration=max(dialogue.transcript.duration_ms or 0, last),
         spoken=spoken,
         speech=speech,
         gaps=_gaps(dialogue, spoken, speech, cues, settings),
-        overlaps=tuple(intersection(by_side[Side.SERVICE], by_side[Side.CUSTOMER])),
+        overlaps=tuple(
+            intersection(_speech_of(spoken, Side.SERVICE), _speech_of(spoken, Side.CUSTOMER))
+        ),
         barge_ins=barge_ins,
         interruptions=tuple(item for item in barge_ins if _interrupts(item, settings)),
     )
@@ -114,7 +113,7 @@ def is_back_channel(line: Line, settings: MetricSettings) -> bool:
     )
 
 
-def _spoken(dialogue: Dialogue) -> tuple[Spoken, ...]:
+def _spoken(dialogue: Dialogue) -> tuple[TimedLine, ...]:
     if dialogue.channel == "chat":
         return ()
     spoken = []
@@ -122,13 +121,13 @@ def _spoken(dialogue: Dialogue) -> tuple[Spoken, ...]:
         start, end = line.segment.start_ms, line.segment.end_ms
         if start is None or end is None or end < start:
             return ()
-        spoken.append(Spoken(line, start, end))
+        spoken.append(TimedLine(line, start, end))
     return tuple(sorted(spoken, key=lambda item: (item.start, item.end)))
 
 
 def _gaps(
     dialogue: Dialogue,
-    spoken: Sequence[Spoken],
+    spoken: Sequence[TimedLine],
     speech: Sequence[Interval],
     cues: Cues,
     settings: MetricSettings,
@@ -149,9 +148,9 @@ def _gaps(
     return tuple(silences)
 
 
-def _barge_ins(spoken: Sequence[Spoken]) -> tuple[Interruption, ...]:
+def _barge_ins(spoken: Sequence[TimedLine]) -> tuple[Interruption, ...]:
     # Only the line of each side that ends last can overlap the next one.
-    longest: dict[Side, Spoken] = {}
+    longest: dict[Side, TimedLine] = {}
     barge_ins = []
     for item in spoken:
         other = longest.get(_OPPOSITE.get(item.line.side, Side.OTHER))
@@ -173,4 +172,5 @@ def _interrupts(item: Interruption, settings: MetricSettings) -> bool:
     return long_enough and not is_back_channel(item.line, settings)
 
 
-_OPPOSITE = {Side.SERVICE: Side.CUSTOMER, Side.CUSTOMER: Side.SERVICE}
+def _speech_of(spoken: Sequence[TimedLine], side: Side) -> list[Interval]:
+    return union((item.start, item.end) for item in spoken if item.line.side is side)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence, sentence_around
-from app.ai.facts.gathering import Facts, distinct, quoted
+from app.ai.facts.conversation_facts import Facts, distinct, quoted
 from app.ai.scoring.coaching import with_quote
 from app.ai.wording.sentences import sentence
 from app.ai.wording.words import times
@@ -12,7 +12,7 @@ _COUNTED = 3
 
 
 def incidents_of(facts: Facts) -> list[dict[str, Any]]:
-    """List them as entries of the coaching, the danger first."""
+    """List the incidents as entries of the coaching, the danger first."""
     return [*_ignored_danger(facts), *_rudeness(facts)]
 
 
@@ -28,15 +28,18 @@ def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
 
 
 def _rudeness(facts: Facts) -> list[dict[str, Any]]:
-    rude = [] if facts.readings is None else [r for r in facts.readings.agent if r.is_rude]
+    rude = (
+        [] if facts.readings is None else [reply for reply in facts.readings.agent if reply.is_rude]
+    )
     abusive = {cue.line.position for cue in facts.said("profanity")}
-    rude = [line for line in rude if line.line.position not in abusive]
+    rude = [reply for reply in rude if reply.line.position not in abusive]
     if not rude:
         return []
-    worst = sorted(rude, key=lambda line: -line.rude)[:_COUNTED]
+    worst = sorted(rude, key=lambda reply: -reply.rude)[:_COUNTED]
     evidence = distinct(
-        sentence_around(line.line.segment, *line.marks["dismissive"][1:], CONTRADICTS)
-        for line in sorted(worst, key=lambda line: line.line.position)
+        sentence_around(reply.line.segment, mark.start, mark.end, CONTRADICTS)
+        for reply in sorted(worst, key=lambda reply: reply.line.position)
+        for mark in (reply.marks["dismissive"],)
     )
     key = "incident.rude_often" if len(rude) > _COUNTED else "incident.rude"
     happened = facts.sentence(key, times=times(len(evidence)))

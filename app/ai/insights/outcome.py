@@ -8,8 +8,8 @@ from typing import Any
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Line
-from app.ai.facts.gathering import Facts, examined, quoted
-from app.ai.facts.reading import Reading
+from app.ai.facts.conversation_facts import Facts, examined, quoted
+from app.ai.facts.reading import ModelInput
 from app.ai.insights.linear import shipped
 from app.ai.rules.closing import is_transferred
 from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
@@ -64,8 +64,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
-    """`stated` says that somebody's words decide it, whatever the course made likely."""
+class _Resolution:
+    """`stated`: a participant's words decide the status, not the model's probability."""
 
     status: str
     explanation: str
@@ -75,75 +75,77 @@ class _Verdict:
 
 def outcome_of(facts: Facts, score: Score) -> Outcome:
     """Judge the outcome: explicit statements decide the status, otherwise the probability does."""
-    reading = facts.reading
+    reading = facts.model_input
     probability = annoyed = satisfaction = None
     if reading is not None and facts.dialogue.customer and _enough(facts):
         chances = shipped().probabilities(reading.features, reading.grams)
         probability, annoyed = round(chances["resolved"], 6), round(chances["annoyed"], 4)
-    verdict = _verdict(facts, score, probability)
+    resolution = _resolution(facts, score, probability)
     if reading is not None and probability is not None:
-        satisfaction = _satisfaction(facts, reading, probability, verdict.status)
+        satisfaction = _satisfaction(facts, reading, probability, resolution.status)
     transferred = is_transferred(facts)
     readable = facts.dialogue.readable
     promised = bool(facts.said("commitment") or facts.said("next_step"))
     is_known = readable or facts.context.transferred is not None
     return Outcome(
-        status=verdict.status,
-        probability=_chance(probability, verdict),
+        status=resolution.status,
+        probability=_shown_probability(probability, resolution),
         annoyed=annoyed,
         satisfaction=satisfaction,
-        explanation=verdict.explanation,
-        evidence=verdict.evidence,
+        explanation=resolution.explanation,
+        evidence=resolution.evidence,
         escalated=transferred if is_known else None,
         follow_up_promised=promised if readable else None,
     )
 
 
-def _chance(course: float | None, verdict: _Verdict) -> float | None:
-    """Return the probability of a resolution that goes with a verdict; None where none is claimed."""
-    if verdict.status not in _RANGES or not (verdict.stated or course is None):
-        return course
-    low, high = _RANGES[verdict.status]
-    return round(low + (high - low) * (0.5 if course is None else course), 6)
+def _shown_probability(predicted: float | None, resolution: _Resolution) -> float | None:
+    """Fit the predicted probability into the range of the status, where words decided it."""
+    if resolution.status not in _RANGES or not (resolution.stated or predicted is None):
+        return predicted
+    low, high = _RANGES[resolution.status]
+    return round(low + (high - low) * (0.5 if predicted is None else predicted), 6)
 
 
 def _enough(facts: Facts) -> bool:
     return bool(facts.dialogue.service) and len(facts.dialogue.lines) >= _LEAST_LINES
 
 
-def _verdict(facts: Facts, score: Score, probability: float | None) -> _Verdict:
+def _resolution(facts: Facts, score: Score, probability: float | None) -> _Resolution:
     if is_transferred(facts):
         evidence = quoted(facts.said("transfer")[:2])
-        return _Verdict("escalated", facts.sentence("no_occasion.transferred"), evidence)
+        return _Resolution("escalated", facts.sentence("no_occasion.transferred"), evidence)
     if asks_nothing(facts):
         evidence = examined(facts.dialogue.customer[:1], SUPPORTS)
-        return _Verdict("resolved", facts.sentence("no_occasion.praise"), evidence, stated=True)
+        return _Resolution("resolved", facts.sentence("no_occasion.praise"), evidence, stated=True)
     return _ending(facts, _course(facts, score, probability))
 
 
-def _course(facts: Facts, score: Score, probability: float | None) -> _Verdict:
+def _course(facts: Facts, score: Score, probability: float | None) -> _Resolution:
     for item in score.judged:
         if item.criterion.rule == "resolution_confirmed" and item.answer.answer == "yes":
             if probability is not None and probability < _UNRESOLVED:
                 break
-            return _Verdict("resolved", item.answer.explanation, item.answer.evidence)
-    if (remains := _remains(facts)) is not None:
+            return _Resolution("resolved", item.answer.explanation, item.answer.evidence)
+    if (remains := _unresolved_at_end(facts)) is not None:
         return remains
     if (refusal := standing_refusal(facts)) is not None:
         evidence = quoted([refusal], CONTRADICTS)
-        return _Verdict("unresolved", facts.sentence("resolution.refused"), evidence, stated=True)
+        return _Resolution(
+            "unresolved", facts.sentence("resolution.refused"), evidence, stated=True
+        )
     if probability is None:
-        return _Verdict("unknown", _why_unknown(facts), ())
+        return _Resolution("unknown", _why_unknown(facts), ())
     arranged = _arranged(facts)
     if arranged is not None and probability < _RESOLVED:
         evidence = quoted([arranged])
         explanation = facts.sentence("resolution.arranged", quote=quote_at_end(evidence[0].quote))
-        return _Verdict("resolved", explanation, evidence, stated=True)
+        return _Resolution("resolved", explanation, evidence, stated=True)
     return _likely(facts, probability)
 
 
-def _ending(facts: Facts, course: _Verdict) -> _Verdict:
-    """Correct a verdict by the mood at the end, which says more than the course did."""
+def _ending(facts: Facts, course: _Resolution) -> _Resolution:
+    """Correct a resolution by the mood at the end, which says more than the course did."""
     end = mood_at_end(facts)
     if end is None or (not end.is_bad and course.status not in ("unknown", "unresolved")):
         return course
@@ -151,16 +153,18 @@ def _ending(facts: Facts, course: _Verdict) -> _Verdict:
     if not end.is_bad and course.status == "unresolved" and facts.said("failure"):
         status = "partially_resolved"
     explanation = facts.sentence(f"resolution.ends_{end.mood}")
-    return _Verdict(status, explanation, (end.evidence,), stated=True)
+    return _Resolution(status, explanation, (end.evidence,), stated=True)
 
 
 def _why_unknown(facts: Facts) -> str:
     if not facts.dialogue.readable:
-        return facts.dialogue.unread
-    return sentence("not_judged.too_short" if facts.reading is not None else "not_judged.not_read")
+        return facts.dialogue.unread_reason
+    return sentence(
+        "not_judged.too_short" if facts.model_input is not None else "not_judged.not_read"
+    )
 
 
-def _remains(facts: Facts) -> _Verdict | None:
+def _unresolved_at_end(facts: Facts) -> _Resolution | None:
     # Only the customer's last word counts: after every action, or without later thanks.
     done = facts.said("success", "done")
     pleased = facts.heard("thanks", "praise", "solved")
@@ -169,7 +173,9 @@ def _remains(facts: Facts) -> _Verdict | None:
         cues = [cue for cue in facts.heard(kind) if cue.line.position >= last_answer]
         if cues:
             status = "partially_resolved" if done and kind == "still_broken" else "unresolved"
-            return _Verdict(status, facts.sentence(f"resolution.{kind}"), quoted(cues, CONTRADICTS))
+            return _Resolution(
+                status, facts.sentence(f"resolution.{kind}"), quoted(cues, CONTRADICTS)
+            )
     return None
 
 
@@ -197,28 +203,32 @@ def _position(cue: Cue) -> int:
     return cue.line.position
 
 
-def _likely(facts: Facts, probability: float) -> _Verdict:
+def _likely(facts: Facts, probability: float) -> _Resolution:
     done = facts.said("success") or facts.said("done")
     failed = sorted(facts.said("failure", "no_result"), key=attrgetter("place"))
     chance = percent(probability)
     if probability >= _RESOLVED:
         evidence = quoted(done[-1:]) or _last_words(facts)
         key = "resolution.probably" if done else "resolution.probably_unsaid"
-        return _Verdict("resolved", _told(facts, key, chance, evidence), evidence)
+        return _Resolution("resolved", _explanation(facts, key, chance, evidence), evidence)
     if probability < _UNRESOLVED:
         evidence = quoted(failed[-1:], CONTRADICTS) or _last_words(facts, CONTRADICTS)
         key = "resolution.hardly" if failed else "resolution.hardly_unsaid"
-        return _Verdict("unresolved", _told(facts, key, chance, evidence), evidence)
+        return _Resolution("unresolved", _explanation(facts, key, chance, evidence), evidence)
     if done and failed:
         evidence = quoted(done[-1:]) + quoted(failed[-1:], CONTRADICTS)
-        return _Verdict(
-            "partially_resolved", _told(facts, "resolution.partly", chance, evidence), evidence
+        return _Resolution(
+            "partially_resolved",
+            _explanation(facts, "resolution.partly", chance, evidence),
+            evidence,
         )
     evidence = _last_words(facts)
-    return _Verdict("unknown", _told(facts, "resolution.open", chance, evidence), evidence)
+    return _Resolution(
+        "unknown", _explanation(facts, "resolution.open", chance, evidence), evidence
+    )
 
 
-def _told(facts: Facts, key: str, chance: str, evidence: tuple[Evidence, ...]) -> str:
+def _explanation(facts: Facts, key: str, chance: str, evidence: tuple[Evidence, ...]) -> str:
     quotes = [quote_at_end(item.quote) for item in evidence]
     return facts.sentence(key, chance=chance, quote=quotes[0], failed=quotes[-1])
 
@@ -227,14 +237,14 @@ def _last_words(facts: Facts, polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
     return examined(facts.dialogue.customer[-1:], polarity)
 
 
-def pleasantness(facts: Facts, reading: Reading) -> float:
+def pleasantness(facts: Facts, reading: ModelInput) -> float:
     """Return how pleasant the customer's words are, -1 to 1; those of an upset customer are sarcasm."""
     words = reading.features["sentimentMean"]
     upset = (facts.sentiment.customer.overall or 0.0) <= _UPSET
     return min(words, 0.0) if upset else words
 
 
-def _satisfaction(facts: Facts, reading: Reading, probability: float, status: str) -> float:
+def _satisfaction(facts: Facts, reading: ModelInput, probability: float, status: str) -> float:
     # Weights set by hand: feeling first, then what is said of it, then how it ended.
     values = reading.features
     points = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.ai.facts.gathering import Facts
+from app.ai.facts.conversation_facts import Facts
 from app.ai.insights.outcome import Outcome
 from app.ai.scoring.score import Score
 
@@ -18,13 +18,13 @@ def signals_of(
     What was not judged is left out. Empty where the words are not read: then there is nothing that
     a calibration could go by.
     """
-    if facts.reading is None:
+    if facts.model_input is None:
         return {}
     signals = {
         SCORE: score.raw_score,
         **{f"dimension.{name}": value for name, value in dimensions.items()},
         "resolutionProbability": outcome.probability,
         "predictedSatisfaction": outcome.satisfaction,
-        **facts.reading.features,
+        **facts.model_input.features,
     }
     return {name: round(value, 4) for name, value in signals.items() if value is not None}

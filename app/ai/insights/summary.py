@@ -12,7 +12,7 @@ from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.exchanges import content_of
 from app.ai.dialogue.sentences import opening_span, quotable_span, sentence_spans
 from app.ai.dialogue.turns import Line, Side
-from app.ai.facts.gathering import Facts
+from app.ai.facts.conversation_facts import Facts
 from app.ai.insights.outcome import Outcome
 from app.ai.languages.detection import ENGLISH
 from app.ai.languages.words import words_in
@@ -62,7 +62,7 @@ _OUTCOMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "unknown": {**_DONE, **_REFUSED},
 }
 _ACTIONS: Mapping[str, tuple[str, ...]] = {"next": ("commitment", "next_step")}
-_NOTHING: Mapping[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
+_EMPTY: Mapping[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
 def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
@@ -71,11 +71,11 @@ def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, A
     Where nobody says how it ended, the outcome is told in a sentence of our own.
     """
     if not facts.dialogue.readable or not facts.dialogue.attributed or not facts.dialogue.lines:
-        return dict(_NOTHING)
+        return dict(_EMPTY)
     ended = _ended(facts, outcome)
-    done = _but_recaps(_said(facts, _DONE))
-    actions = [text for text in _but_recaps(_said(facts, _ACTIONS)) if text not in done]
-    said_last = _but_recaps(_said(facts, _OUTCOMES[outcome.status]))[-1:]
+    done = _without_recaps(_said(facts, _DONE))
+    actions = [text for text in _without_recaps(_said(facts, _ACTIONS)) if text not in done]
+    said_last = _without_recaps(_said(facts, _OUTCOMES[outcome.status]))[-1:]
     return {
         "overview": _overview(facts, issue, done, ended, actions),
         "issue": issue,
@@ -93,7 +93,7 @@ def _ended(facts: Facts, outcome: Outcome) -> str:
 def issue_of(facts: Facts) -> str | None:
     """Quote what the conversation is about: why the service calls, or what the customer wants.
 
-    That is the sentence of the customer's first lines that says most of a problem or a wish.
+    It is the sentence of the customer's first lines that best states a problem or a request.
     """
     if facts.dialogue.lines[:1] and facts.dialogue.lines[0].side is Side.SERVICE:
         for cue in facts.said(_CALLS_ABOUT, lines=facts.opening(1)):
@@ -171,13 +171,13 @@ def _said(facts: Facts, kinds_of_label: Mapping[str, tuple[str, ...]]) -> list[s
         )
         likely = best is not None and best.probability >= max(SHOWN, line.courteous)
         if best and likely and line.line.position not in quoted_positions:
-            text, (start, end) = line.line.text, best[1:]
+            text, start, end = line.line.text, best.start, best.end
             begin, stop = quotable_span(text, start, end)
             texts[line.line.position, start] = text[begin:stop]
     return [texts[place] for place in sorted(texts)]
 
 
-def _but_recaps(texts: Iterable[str]) -> list[str]:
+def _without_recaps(texts: Iterable[str]) -> list[str]:
     # A recap repeats earlier statements; it is quoted only where there are none.
     all_texts = list(texts)
     return [text for text in all_texts if not _RECAPS.search(text)] or all_texts

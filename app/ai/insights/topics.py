@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from app.ai.facts.gathering import Facts
+from app.ai.facts.conversation_facts import Facts
 from app.ai.facts.phrase_index import PhraseIndex
 from app.ai.languages.phrases import folded
 from app.ai.languages.words import holds_unspaced, phrase_pattern, words_in
@@ -13,8 +13,7 @@ from app.ai.scorecard.values import Topic
 
 _MOST = 5
 _MOST_BETWEEN = 3
-# Of a topic of ours two lines must speak, or what the conversation is about: one word in passing
-# is no topic.
+# A default topic needs two lines that mention it; the issue counts as one more line.
 _LEAST_LINES = 2
 
 # Each in English, and then in Hindi where Hindi has words of its own for it.
@@ -55,8 +54,8 @@ def topics_of(facts: Facts, own: Iterable[Topic], issue: str | None) -> tuple[st
     if facts.dialogue.readable:
         # The issue is a line already, and says the same as one more.
         texts = [folded(line) for line in (*lines, issue or "")]
-        holding = _holding(texts, _first_words())
-        line_counts = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
+        texts_by_word = _texts_by_word(texts, _first_words())
+        line_counts = [(topic.name, _lines_with(topic, texts, texts_by_word)) for topic in DEFAULTS]
         ranked = sorted(line_counts, key=lambda pair: -pair[1])
         names += [name for name, count in ranked if count >= _LEAST_LINES]
     return tuple(dict.fromkeys(names))[:_MOST]
@@ -70,8 +69,7 @@ def _named_in(lines: Sequence[str], own: Sequence[Topic]) -> Iterator[str]:
             yield topic.name
 
 
-def _holding(texts: Sequence[str], words: frozenset[str]) -> dict[str, list[int]]:
-    # The texts that contain each word.
+def _texts_by_word(texts: Sequence[str], words: frozenset[str]) -> dict[str, list[int]]:
     indexes = defaultdict(list)
     for index, text in enumerate(texts):
         for word in words.intersection(words_in(text)):
@@ -85,12 +83,12 @@ def _first_words() -> frozenset[str]:
     return frozenset[str]().union(*filter(None, begins))
 
 
-def _lines_with(topic: Topic, texts: Sequence[str], holding: Mapping[str, list[int]]) -> int:
+def _lines_with(topic: Topic, texts: Sequence[str], texts_by_word: Mapping[str, list[int]]) -> int:
     # Most lines are not about most topics, and hold no word that one begins with.
     begins, in_ascii, in_any = _patterns(topic.any_of)
     near: Iterable[int] = range(len(texts))
     if begins is not None:
-        near = {index for word in begins for index in holding.get(word, ())}
+        near = {index for word in begins for index in texts_by_word.get(word, ())}
     return sum(
         bool((in_ascii if texts[index].isascii() else in_any).search(texts[index]))
         for index in near

@@ -9,13 +9,13 @@ import orjson
 from app.ai.model_server.endpoint import Endpoint, ModelError, Reason, RequestBody
 from app.core.outgoing_http.reply import BodyLimit, HttpClient, Reply
 
-# A few thousand tokens and their wrapping; more is no answer to a question of ours.
+# A few thousand tokens and their wrapping; a larger body cannot be a valid answer.
 ANSWER_BODY = BodyLimit(2 * 1024 * 1024, within_s=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Text of a model; the counts are None if the server does not report them."""
+    """Answer of a model; the counts are None if the server does not report them."""
 
     content: str
     model: str | None

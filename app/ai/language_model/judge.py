@@ -7,13 +7,13 @@ from typing import Any
 from app.ai import rule_judge
 from app.ai.context import Context
 from app.ai.cpu_limit import CpuLimit
-from app.ai.facts.gathering import Facts, facts_of
+from app.ai.facts.conversation_facts import Facts, facts_of
 from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
+from app.ai.language_model.answer_store import AnswerStore
 from app.ai.language_model.answers import BY, answers_of, summary_of
 from app.ai.language_model.asking import Asking, Limits, ModelUsage
 from app.ai.language_model.cost import quality_of
 from app.ai.language_model.fusion import answer_of_both
-from app.ai.language_model.kept_answers import AnswerStore
 from app.ai.language_model.prompt import shipped_prompt
 from app.ai.language_model.prompt_request import PromptRequest, prompt_request_of
 from app.ai.language_model.reading import problems_of

@@ -30,14 +30,14 @@ class Feelings:
 class Lexicon:
     """The phrases of one language; those of the language that it builds on come after its own.
 
-    `first` marks a lexicon that has not been measured on conversations of others. `feelings` is
+    `unmeasured` marks a lexicon that has not been measured on conversations of others. `feelings` is
     None where the sentiment is scored in another way. `back_channels` say no more than "go on".
     The phrases of a `sounded` lexicon are known by their sound, those that it builds on are not.
     """
 
     language: str
     name: str
-    first: bool
+    unmeasured: bool
     sounded: bool
     builds_on: str | None
     phrases: tuple[Phrase, ...]
@@ -74,7 +74,7 @@ def lexicon_of(language: str) -> Lexicon | None:
     return Lexicon(
         language=language,
         name=document["name"],
-        first=document["first"],
+        unmeasured=document["first"],
         sounded=sounded,
         builds_on=base["language"] or None,
         phrases=tuple(phrases),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from app.ai.facts.gathering import Facts
+from app.ai.facts.conversation_facts import Facts
 from app.ai.facts.moments import event_types
 from app.ai.facts.spoken_phrases import ANYONE, is_known_to_be, window_of
 from app.ai.languages.detection import UNKNOWN, name_of, primary_language
@@ -41,7 +41,7 @@ def speaks(facts: Facts, languages: Iterable[str]) -> bool | None:
 def _languages(facts: Facts, languages: list[str]) -> Answer | None:
     is_spoken = speaks(facts, languages)
     if is_spoken is None:
-        return unjudged(facts.dialogue.unread)
+        return unjudged(facts.dialogue.unread_reason)
     return (
         None
         if is_spoken
@@ -81,7 +81,9 @@ def _events(facts: Facts, events: list[str]) -> Answer | None:
     if not event_types(facts).isdisjoint(events):
         return None
     if not facts.dialogue.readable and not set(WRITTEN_EVENTS).isdisjoint(events):
-        return unjudged(sentence("not_judged.condition_unread", reason=facts.dialogue.unread))
+        return unjudged(
+            sentence("not_judged.condition_unread", reason=facts.dialogue.unread_reason)
+        )
     return _only("events", events=listed([part(f"event.{event}") for event in events], "or"))
 
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line, Side
-from app.ai.facts.gathering import Facts, examined, quoted
+from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
@@ -59,7 +59,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
         return yes_or_no(
             False,
             facts.sentence(f"confirmed.{_denial(denied)}"),
-            confidence=facts.sure(0.75),
+            confidence=facts.confidence(0.75),
             evidence=quoted(denied, CONTRADICTS),
             advice=sentence("advice.confirmed"),
         )
@@ -73,7 +73,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     ):
         if cues:
             return yes_or_no(
-                True, facts.sentence(key), confidence=facts.sure(0.85), evidence=quoted(cues)
+                True, facts.sentence(key), confidence=facts.confidence(0.85), evidence=quoted(cues)
             )
     if refused:
         return not_applicable(sentence("confirmed.refused"))
@@ -88,7 +88,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     return yes_or_no(
         False,
         sentence("confirmed.missing"),
-        confidence=facts.sure(0.6),
+        confidence=facts.confidence(0.6),
         evidence=examined(ending[-_QUOTED_LINES:]),
     )
 
@@ -146,7 +146,7 @@ def _declines(cue: Cue) -> bool:
 
 
 def _refusals(facts: Facts) -> tuple[Cue, ...]:
-    return () if facts.reading is None else facts.reading.friction.refusals
+    return () if facts.model_input is None else facts.model_input.friction.refusals
 
 
 def recap(facts: Facts, criterion: Criterion) -> Answer:
@@ -174,7 +174,7 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
             given=listed([_GIVEN[kind] for kind in present]),
             missing=listed([_MISSING[kind] for kind in _MISSING if kind not in present]),
         ),
-        confidence=facts.sure(0.75 if present else 0.65),
+        confidence=facts.confidence(0.75 if present else 0.65),
         evidence=quoted(cues_of_kind[kind][0] for kind in present)
         or examined(_said_last(facts, ending)),
         advice=_recap_advice(present),

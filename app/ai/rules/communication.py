@@ -14,7 +14,7 @@ from app.ai.conduct.readings import (
 )
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
-from app.ai.facts.gathering import Facts, distinct, examined, quoted, shown
+from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, shown
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled, unjudged
 from app.ai.wording.sentences import capital, sentence

@@ -5,7 +5,7 @@ from operator import attrgetter
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of, fulfilment
-from app.ai.facts.gathering import Facts, distinct, examined, quoted
+from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted
 from app.ai.rules.course import MoodAtEnd, asks_nothing, mood_at_end
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
@@ -20,7 +20,7 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the requests were fulfilled: obstacles lower the score by their weights."""
     if asks_nothing(facts):
         return not_applicable(facts.sentence("no_occasion.praise"))
-    if facts.reading is None:
+    if facts.model_input is None:
         return unjudged(sentence("not_judged.not_read"))
     if len(facts.dialogue.lines) < _LEAST_LINES:
         return unjudged(sentence("not_judged.too_short"))

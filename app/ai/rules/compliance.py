@@ -4,7 +4,7 @@ from operator import attrgetter
 
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.ai.dialogue.turns import Line
-from app.ai.facts.gathering import Facts, distinct, examined, quoted
+from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted
 from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
@@ -26,7 +26,7 @@ def disclosure(facts: Facts, criterion: Criterion) -> Answer:
             "disclosure.missing" if missing else "disclosure.complete",
             titles=listed([in_quotes(title) for title in missing]),
         ),
-        confidence=facts.sure(0.7 if missing else 0.95),
+        confidence=facts.confidence(0.7 if missing else 0.95),
         evidence=distinct(evidence) or examined(facts.opening(2)),
     )
 
@@ -41,7 +41,7 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
         return yes_or_no(
             False,
             facts.sentence("data_handling.asked"),
-            confidence=facts.sure(0.85),
+            confidence=facts.confidence(0.85),
             evidence=quoted(requests, CONTRADICTS),
         )
     # In a very short conversation, a missing request proves little.
@@ -54,7 +54,7 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
         facts.sentence(
             "data_handling.clean" if facts.dialogue.attributed else "data_handling.nobody_asked"
         ),
-        confidence=facts.sure(0.8),
+        confidence=facts.confidence(0.8),
         evidence=quoted(facts.said("identity_check")) or examined(_questions(lines), SUPPORTS),
     )
 

@@ -9,7 +9,7 @@ from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.dialogue.refusals import BARE, asks_fact
 from app.ai.dialogue.turns import Line
-from app.ai.facts.gathering import Facts, shown
+from app.ai.facts.conversation_facts import Facts, shown
 
 # How much of the feeling in the line before the last still counts at the end, and how much of it
 # where the last line is a friendly farewell.
@@ -78,9 +78,9 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
 
 def standing_refusal(facts: Facts) -> Cue | None:
     """Return the last refusal of a request that nothing was done about and no praise followed."""
-    if facts.reading is None:
+    if facts.model_input is None:
         return None
-    friction = facts.reading.friction
+    friction = facts.model_input.friction
     refusals = [cue for cue in friction.refusals if cue.kind != "bad_news"]
     refusals += [cue for cue in friction.obstacles if cue.kind == BARE]
     settling = facts.said("done", "success") + facts.heard("praise", "solved")

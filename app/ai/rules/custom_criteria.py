@@ -6,7 +6,7 @@ from typing import Any
 
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.ai.dialogue.turns import Line, Turn
-from app.ai.facts.gathering import Facts, distinct, examined
+from app.ai.facts.conversation_facts import Facts, distinct, examined
 from app.ai.facts.measures import NO_CUSTOMER
 from app.ai.facts.spoken_phrases import Window, is_known_to_be, window_of
 from app.ai.scorecard.values import Criterion
@@ -45,7 +45,7 @@ def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
     return yes_or_no(
         not missing,
         " ".join(problems) or sentence("required_phrases.complete"),
-        confidence=facts.sure(0.7 if missing else 0.95),
+        confidence=facts.confidence(0.7 if missing else 0.95),
         evidence=distinct(evidence) or examined(_first_lines(window.turns)),
     )
 
@@ -61,7 +61,7 @@ def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
         return yes_or_no(
             True,
             sentence("forbidden_phrases.none"),
-            confidence=facts.sure(0.9),
+            confidence=facts.confidence(0.9),
             evidence=examined(_first_lines(window.turns), SUPPORTS),
         )
     if not is_known_to_be(facts, _by(parameters)):

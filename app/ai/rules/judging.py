@@ -7,7 +7,7 @@ from enum import Flag, auto
 
 from app.ai.dialogue.evidence import SUPPORTS
 from app.ai.dialogue.turns import Line
-from app.ai.facts.gathering import Facts, examined
+from app.ai.facts.conversation_facts import Facts, examined
 from app.ai.facts.measures import NO_SERVICE, NO_TIMES
 from app.ai.facts.timing import words_of
 from app.ai.rules import (
@@ -64,7 +64,7 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
     if facts.dialogue.attributed and not facts.dialogue.service:
         return not_applicable(NO_SERVICE, by=by)
     if Needs.WORDS in rule.needs and not facts.dialogue.readable:
-        return unjudged(facts.dialogue.unread, by=by)
+        return unjudged(facts.dialogue.unread_reason, by=by)
     if Needs.TIMES in rule.needs and not facts.timing.spoken:
         return not_applicable(NO_TIMES, by=by)
     answer = rule.judge(facts, criterion)
@@ -76,10 +76,10 @@ def _hedged(facts: Facts, answer: Answer) -> Answer:
     dialogue, confidence, notes = facts.dialogue, answer.confidence, []
     if confidence is None:
         return answer
-    lexicons = dialogue.first_lexicons
+    lexicons = dialogue.unmeasured_lexicons
     if lexicons:
         confidence *= 1 - _FIRST_LEXICON_DOUBT * sum(
-            dialogue.shares[lexicon.language] for lexicon in lexicons
+            dialogue.language_shares[lexicon.language] for lexicon in lexicons
         )
         names = listed([lexicon.name for lexicon in lexicons])
         notes.append(sentence("not_judged.first_word_list", languages=names))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Side
-from app.ai.facts.gathering import Facts, examined, quoted
+from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.facts.timing import Gap, Interruption
 from app.ai.scorecard.values import Criterion, Parameters
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
@@ -145,7 +145,7 @@ def _wait(facts: Facts, criterion: Criterion, metric: str, key: str) -> Answer:
 
 def _dead_air(facts: Facts, criterion: Criterion, silences: list[Gap]) -> Answer:
     if any(gap.announced is None for gap in silences):
-        reason = sentence("not_judged.silence_unread", reason=facts.dialogue.unread)
+        reason = sentence("not_judged.silence_unread", reason=facts.dialogue.unread_reason)
         return unjudged(reason, by="metric")
     dead = [gap for gap in silences if not gap.announced]
     fulfilled = len(dead) <= criterion.parameters["maxDeadAirCount"]
@@ -153,7 +153,7 @@ def _dead_air(facts: Facts, criterion: Criterion, silences: list[Gap]) -> Answer
         len(dead),
         float(fulfilled),
         _silence_told(facts, dead, silences),
-        confidence=facts.sure(0.9),
+        confidence=facts.confidence(0.9),
         by="metric",
         evidence=_around(facts, dead),
     )

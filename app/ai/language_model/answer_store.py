@@ -1,4 +1,4 @@
-"""Interface of the store of a model's answers: the same question is asked only once."""
+"""Interface of the store of model answers, so that no question is asked twice."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

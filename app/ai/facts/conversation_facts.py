@@ -1,4 +1,4 @@
-"""Everything about a conversation that is worked out before any criterion is judged."""
+"""Facts of a conversation: everything that is computed before any criterion is judged."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from app.ai.dialogue.turns import Dialogue, Line, Side, dialogue_of
 from app.ai.facts.measures import Measures
 from app.ai.facts.metrics import measure, measure_feelings
 from app.ai.facts.phrase_index import SpokenPhrases
-from app.ai.facts.reading import Reading, reading_of
+from app.ai.facts.reading import ModelInput, model_input_of
 from app.ai.facts.sentiment import Sentiment, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
 from app.ai.scorecard.values import MetricSettings, Scorecard
@@ -40,7 +40,7 @@ class Facts:
     measures: Measures
     sentiment: Sentiment
     readings: Readings | None
-    reading: Reading | None
+    model_input: ModelInput | None
     exchanges: Exchanges
     context: Context
     settings: MetricSettings
@@ -66,9 +66,9 @@ class Facts:
             return self.dialogue.lines[-turns:]
         return tuple(line for turn in self.dialogue.turns[-turns:] for line in turn.lines)
 
-    def sure(self, confidence: float) -> float:
+    def confidence(self, if_attributed: float) -> float:
         """Lower a confidence where it is not known who speaks."""
-        return confidence * (1 if self.dialogue.attributed else _UNATTRIBUTED_CONFIDENCE)
+        return if_attributed * (1 if self.dialogue.attributed else _UNATTRIBUTED_CONFIDENCE)
 
     @property
     def agent(self) -> str:
@@ -103,7 +103,7 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
     measures = measure(dialogue, timing, cues, context, scorecard.metrics)
     measure_feelings(measures, dialogue, sentiment)
     is_read = dialogue.english and dialogue.attributed
-    reading = reading_of(dialogue, cues) if is_read else None
+    reading = model_input_of(dialogue, cues) if is_read else None
     return Facts(
         dialogue=dialogue,
         cues=cues,
@@ -111,7 +111,7 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
         measures=measures,
         sentiment=sentiment,
         readings=readings,
-        reading=reading,
+        model_input=reading,
         exchanges=exchanges_of(dialogue) if reading is None else reading.exchanges,
         context=context,
         settings=scorecard.metrics,
