@@ -183,7 +183,7 @@ PACKAGES: tuple[Package, ...] = (
         commands={
             "agreement": Command(
                 "cli:agreement",
-                "Show how well the engine agrees with people's reviews, and people with each other.",
+                "Show how well the judge agrees with people's reviews, and people with each other.",
             ),
             "analytics": Command(
                 "cli:analytics",

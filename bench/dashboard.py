@@ -1,4 +1,4 @@
-"""How long pages of the dashboard take, beside the time that each may take.
+"""Dashboard benchmark: the time of each page next to its limit.
 
 `python -m bench.dashboard [evaluations] [folder]`; the data set is that of `bench.analytics`, kept in
 the folder, if one is named, and used again. Requests are whole ones in this process; their times

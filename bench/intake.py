@@ -1,4 +1,4 @@
-"""How many conversations a second and core go from a file to stored, announced evaluations.
+"""Intake benchmark: conversations per second and core, from file to announced evaluation.
 
 `python -m bench.intake [conversations]`: a file of conversations of 10 messages is imported, judged by
 the rules, stored and announced to one webhook, in this process, in a new data folder. All times are CPU

@@ -1,4 +1,4 @@
-"""How well the masker finds, by kind, on labelled sentences, and what it costs.
+"""Masker benchmark: recall and precision by kind on labelled sentences, and its cost.
 
     python -m bench.redaction [--misses] [FILE.jsonl ...]
 

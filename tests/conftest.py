@@ -1,4 +1,4 @@
-"""What every test may use: a service of its own, on a real socket, with a real database file."""
+"""Fixtures of all tests: a service on a real socket with its own database file."""
 
 import atexit
 import gc

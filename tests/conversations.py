@@ -12,7 +12,7 @@ from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
 from app.evaluations import service
 from app.evaluations.models import Evaluation
-from app.evaluations.service import EvaluationCompletion, Opening
+from app.evaluations.service import EvaluationCompletion, NewEvaluation
 from app.evaluations.transcripts import store as transcripts
 from app.evaluations.transcripts.store import NewTranscript
 from app.scorecards.service import current_default
@@ -104,7 +104,7 @@ def opened(session: Session, **values: Any) -> Evaluation:
         "scorecard_name": scorecard.name,
         **values,
     }
-    return service.open_evaluation(session, Opening(**given))
+    return service.open_evaluation(session, NewEvaluation(**given))
 
 
 def completed(

@@ -31,10 +31,11 @@ def estimates(
 ) -> dict[str, Estimate | None]:
     """Return statistics of units, each with its percentile interval (Efron 1979).
 
-    The number of draws of each unit follows Poisson's law around its count (Hanley and MacGibbon
-    2006), so that the cost of a draw grows with the number of different units only. Equal units and
-    seeds give equal intervals. Dependent values, such as all ratings of one conversation, must be
-    one unit. A statistic without a value is None; without a value in most draws it has no bounds.
+    The number of draws of each unit has a Poisson distribution whose mean is its count (Hanley and
+    MacGibbon 2006), so that the cost of a draw grows with the number of different units only. Equal
+    units and seeds give equal intervals. Dependent values, such as all ratings of one conversation,
+    must be one unit. A statistic without a value is None; without a value in most draws it has no
+    bounds.
 
     Args:
         units: the number of times that each unit occurred.
@@ -66,7 +67,7 @@ def _estimate(value: float | None, drawn: list[float], draws: int) -> Estimate |
 
 
 def _times(generator: random.Random, mean: int) -> int:
-    """Draw from Poisson's law."""
+    """Draw from a Poisson distribution."""
     if mean >= _MANY:
         return max(0, round(generator.gauss(mean, math.sqrt(mean))))
     times, left = 0, generator.random()

@@ -117,9 +117,9 @@ def agreement(
     *,
     as_json: bool,
 ) -> None:
-    """Show how well the engine agrees with people's reviews, and people with each other.
+    """Show how well the judge agrees with people's reviews, and people with each other.
 
-    The engine's original answers are compared, before any override. Statistics of fewer than 20
+    The judge's original answers are compared, before any override. Statistics of fewer than 20
     pairs are not shown; a kappa of 0.6 or more is marked as good.
     """
     with current_runtime().db.reading() as session:

@@ -106,7 +106,7 @@ def get_analytics_trends(query: dict[str, Any]) -> Any:
 @blp.arguments(AgreementQuery, location="query")
 @blp.response(200, AnalyticsAgreementSchema)
 def get_analytics_agreement(query: dict[str, Any]) -> Any:
-    """Show how well the engine agrees with people's reviews, and people with each other."""
+    """Show how well the judge agrees with people's reviews, and people with each other."""
     selection = _selection(query)
     with current_runtime().db.reading() as session:
         return agreement.show(session, selection)

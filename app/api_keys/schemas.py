@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.api_keys.scopes import SCOPES
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Flag, Items, Moment, Network, Text, Whole
+from app.web.schemas.fields import Choice, Flag, Items, Network, Text, Timestamp, Whole
 from app.web.schemas.pagination import PageQuery, sort_field
 
 _POLICIES = ("default", "required", "optional")
@@ -20,7 +20,7 @@ class KeyChange(CamelSchema):
     ip_allowlist = Items(Network(), high=50, allow_none=True)
     signature_policy = Choice(_POLICIES)
     require_nonce = Flag()
-    expires_at = Moment(allow_none=True)
+    expires_at = Timestamp(allow_none=True)
 
 
 class KeyCreate(KeyChange):
@@ -54,12 +54,12 @@ class KeySchema(CamelSchema):
     signature_policy = fields.String(required=True)
     require_nonce = fields.Boolean(required=True)
     status = Choice(("active", "revoked", "expired"), required=True)
-    expires_at = Moment(required=True, allow_none=True)
-    last_used_at = Moment(required=True, allow_none=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
-    rotated_at = Moment(required=True, allow_none=True)
-    previous_credential_expires_at = Moment(required=True, allow_none=True)
+    expires_at = Timestamp(required=True, allow_none=True)
+    last_used_at = Timestamp(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
+    rotated_at = Timestamp(required=True, allow_none=True)
+    previous_credential_expires_at = Timestamp(required=True, allow_none=True)
 
 
 class IssuedKeySchema(KeySchema):

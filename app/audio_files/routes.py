@@ -68,7 +68,7 @@ def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any
     check_raw(audio_file_id, redacted=query["redacted"])
     with current_runtime().db.reading() as session:
         queries.find(session, audio_file_id)
-        return shown_transcripts.get_transcript(
+        return shown_transcripts.of_source(
             session,
             current_runtime().keyring,
             source_type=SourceType.AUDIO_FILE,

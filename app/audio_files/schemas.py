@@ -12,11 +12,11 @@ from app.web.schemas.fields import (
     Flag,
     Labels,
     LanguageTag,
-    Moment,
     Nested,
     Pattern,
     Reference,
     Text,
+    Timestamp,
     Whole,
 )
 from app.web.schemas.messages import FORMAT, RANGE, CodedMessage
@@ -62,7 +62,7 @@ class UploadCreate(CamelSchema):
     executive_id = Reference("exec", allow_none=True)
     language = LanguageTag(allow_none=True)
     channel_map = Nested(ChannelMapSchema, allow_none=True)
-    recorded_at = Moment(allow_none=True)
+    recorded_at = Timestamp(allow_none=True)
     direction = Choice(DIRECTIONS, load_default="unknown")
     external_id = Text(255, low=1, allow_none=True)
     auto_process = Flag(load_default=False)
@@ -76,7 +76,7 @@ class UploadSchema(CamelSchema):
     upload_url = fields.String(required=True, metadata={"format": "uri"})
     method = Choice(("PUT",), required=True)
     headers = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    expires_at = Moment(required=True)
+    expires_at = Timestamp(required=True)
     max_size_bytes = fields.Integer(required=True)
     status = Choice(list(AudioStatus), required=True)
 
@@ -86,7 +86,7 @@ class DownloadSchema(CamelSchema):
 
     audio_file_id = fields.String(required=True)
     download_url = fields.String(required=True, metadata={"format": "uri"})
-    expires_at = Moment(required=True)
+    expires_at = Timestamp(required=True)
     content_type = fields.String(required=True)
     size_bytes = fields.Integer(required=True)
     file_name = fields.String(required=True)
@@ -111,7 +111,7 @@ class ProcessingJobSchema(CamelSchema):
     audio_file_id = fields.String(required=True)
     job_id = fields.String(required=True)
     status = Choice(list(AudioStatus), required=True)
-    queued_at = Moment(required=True)
+    queued_at = Timestamp(required=True)
     status_url = fields.String(required=True, metadata={"format": "uri"})
 
 
@@ -125,6 +125,7 @@ class AudioFailureSchema(CamelSchema):
 class ProcessingStageSchema(CamelSchema):
     """One stage of processing."""
 
+    # Stages are stored as JSON, with these names and with times as texts.
     name = Choice(list(Stage), required=True)
     status = Choice(list(StageStatus), required=True)
     started_at = fields.String(
@@ -156,9 +157,9 @@ class ProcessingStatusSchema(CamelSchema):
     stages = fields.List(fields.Nested(ProcessingStageSchema), required=True)
     attempts = fields.Integer(required=True)
     evaluation_id = fields.String(required=True, allow_none=True)
-    queued_at = Moment(required=True, allow_none=True)
-    started_at = Moment(required=True, allow_none=True)
-    completed_at = Moment(required=True, allow_none=True)
+    queued_at = Timestamp(required=True, allow_none=True)
+    started_at = Timestamp(required=True, allow_none=True)
+    completed_at = Timestamp(required=True, allow_none=True)
     error = Nested(AudioFailureSchema, required=True, allow_none=True)
 
 
@@ -179,7 +180,8 @@ class AudioFileQuery(PeriodQuery):
 
     @validates_schema
     def _check_durations(self, data: dict[str, Any], **_: Any) -> None:
-        if data.get("min_duration", 0) > data.get("max_duration", data.get("min_duration", 0)):
+        low, high = data.get("min_duration"), data.get("max_duration")
+        if low is not None and high is not None and low > high:
             raise reject(
                 "maxDuration", "maxDuration must not be less than minDuration.", code=RANGE
             )
@@ -212,12 +214,12 @@ class AudioFileSchema(CamelSchema):
     has_transcript = fields.Boolean(required=True)
     evaluation_id = fields.String(required=True, allow_none=True)
     score = fields.Integer(required=True, allow_none=True)
-    recorded_at = Moment(required=True, allow_none=True)
-    uploaded_at = Moment(required=True, allow_none=True)
-    processed_at = Moment(required=True, allow_none=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
-    expires_at = Moment(required=True, allow_none=True)
+    recorded_at = Timestamp(required=True, allow_none=True)
+    uploaded_at = Timestamp(required=True, allow_none=True)
+    processed_at = Timestamp(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
+    expires_at = Timestamp(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     error = Nested(AudioFailureSchema, required=True, allow_none=True)
 
@@ -229,7 +231,10 @@ class WaveformSchema(CamelSchema):
     status = Choice(
         ("ready", "drawing"),
         required=True,
-        metadata={"description": "drawing: it is made at this moment; ask again in a few seconds."},
+        metadata={
+            "description": "drawing: the waveform is being computed; "
+            "repeat the request in a few seconds."
+        },
     )
     peaks_per_second = fields.Integer(
         required=True,

@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment, Nested, Reference
+from app.web.schemas.fields import Choice, Nested, Reference, Timestamp
 from app.web.schemas.pagination import PageQuery, sort_field
 
 
@@ -67,4 +67,4 @@ class CalibrationProfileSchema(CamelSchema):
     label_source = Choice(("reviews", "file"), required=True)
     label_count = fields.Integer(required=True)
     figures = Nested(CalibrationGainSchema, required=True)
-    created_at = Moment(required=True)
+    created_at = Timestamp(required=True)

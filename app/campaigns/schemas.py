@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment, Nested, Reference, Text
+from app.web.schemas.fields import Choice, Nested, Reference, Text, Timestamp
 from app.web.schemas.pagination import PeriodQuery, sort_field
 from app.web.schemas.query_fields import Choices
 
@@ -50,8 +50,8 @@ class CampaignSchema(CamelSchema):
     call_center_ids = fields.List(fields.String(), required=True)
     scorecard_id = fields.String(required=True, allow_none=True)
     language = fields.String(required=True, allow_none=True)
-    starts_at = Moment(required=True, allow_none=True)
-    ends_at = Moment(required=True, allow_none=True)
+    starts_at = Timestamp(required=True, allow_none=True)
+    ends_at = Timestamp(required=True, allow_none=True)
     targets = Nested(CampaignTargetsSchema, required=True)
     counts = Nested(CampaignCountsSchema, required=True)
     mean_score = fields.Float(
@@ -60,5 +60,5 @@ class CampaignSchema(CamelSchema):
         metadata={"description": "Of current evaluations with a verdict; null without any."},
     )
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)

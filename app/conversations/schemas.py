@@ -5,7 +5,7 @@ from marshmallow import fields
 from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.evaluations.schemas.transcripts import RedactionSchema
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, LanguageTag, Moment, Nested, Reference, Text
+from app.web.schemas.fields import Choice, LanguageTag, Nested, Reference, Text, Timestamp
 from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
 from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
 
@@ -69,12 +69,12 @@ class ConversationSchema(CamelSchema):
     )
     customer_ref = fields.String(required=True, allow_none=True)
     language = fields.String(required=True, allow_none=True)
-    started_at = Moment(
+    started_at = Timestamp(
         required=True,
         allow_none=True,
         metadata={"description": "Time of the first message, unless the source gives another."},
     )
-    ended_at = Moment(required=True, allow_none=True)
+    ended_at = Timestamp(required=True, allow_none=True)
     duration_seconds = fields.Integer(required=True, allow_none=True)
     message_count = fields.Integer(
         required=True, metadata={"description": "All messages, including internal notes."}
@@ -96,8 +96,8 @@ class ConversationSchema(CamelSchema):
     evaluation_id = fields.String(required=True, allow_none=True)
     score = fields.Integer(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
 
 
 class AttachmentSchema(CamelSchema):
@@ -121,7 +121,7 @@ class MessageSchema(CamelSchema):
     executive_id = fields.String(required=True, allow_none=True)
     text = fields.String(required=True)
     language = fields.String(required=True, allow_none=True)
-    sent_at = Moment(required=True, allow_none=True)
+    sent_at = Timestamp(required=True, allow_none=True)
     internal = fields.Boolean(
         required=True, metadata={"description": "A note that the customer does not see."}
     )

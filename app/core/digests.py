@@ -7,5 +7,5 @@ import orjson
 
 
 def digest_of(value: Any) -> str:
-    """Hash a value of JSON types and moments, independent of the order of its keys."""
+    """Hash a value of JSON types and timestamps, independent of the order of its keys."""
     return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()

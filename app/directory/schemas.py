@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.directory.enums import ExecutiveKind
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment
+from app.web.schemas.fields import Choice, Timestamp
 
 
 class CallCenterSchema(CamelSchema):
@@ -14,8 +14,8 @@ class CallCenterSchema(CamelSchema):
     external_id = fields.String(required=True, allow_none=True)
     name = fields.String(required=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
 
 
 class ExecutiveSchema(CamelSchema):
@@ -28,5 +28,5 @@ class ExecutiveSchema(CamelSchema):
     call_center_id = fields.String(required=True, allow_none=True)
     email = fields.String(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)

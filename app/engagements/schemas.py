@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.engagements.enums import EngagementStatus
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment, Pattern, Text
+from app.web.schemas.fields import Choice, Pattern, Text, Timestamp
 from app.web.schemas.pagination import PageQuery, sort_field
 
 
@@ -43,5 +43,5 @@ class EngagementSchema(CamelSchema):
     type = fields.String(required=True, metadata={"example": "quality_audit"})
     status = Choice(list(EngagementStatus), required=True)
     evaluation_count = fields.Integer(required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)

@@ -56,8 +56,8 @@ def amend(
 ) -> None:
     """Replace the results, and the columns that lists and analytics read.
 
-    The first change keeps the engine's own document. No event is published:
-    `evaluation.completed` is published once, when the engine has finished.
+    The first change keeps the judge's own document. No event is published:
+    `evaluation.completed` is published once, when the judge has finished.
     """
     if result.as_judged is None:
         result.as_judged = result.document

@@ -157,7 +157,9 @@ def count(
         campaigns.count(session, campaign_id, CampaignCount.EVALUATIONS, by=number)
 
 
-def scores_moved(session: Session, moves: Iterable[tuple[Evaluation | None, Evaluation]]) -> None:
+def update_campaign_means(
+    session: Session, moves: Iterable[tuple[Evaluation | None, Evaluation]]
+) -> None:
     """Update the mean scores of campaigns: those of current evaluations with a verdict.
 
     Args:

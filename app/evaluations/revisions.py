@@ -40,7 +40,7 @@ def of_sources(
     return revisions
 
 
-def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
+def choose_current(revisions: Sequence[Evaluation]) -> Evaluation:
     """Make the newest completed revision current, or the newest one where none is completed.
 
     So a re-evaluation replaces the old revision in lists only when it has a result.

@@ -35,7 +35,7 @@ class EvaluationCompletion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class NewEvaluation:
     """The columns of a new evaluation.
 
     Args:
@@ -69,46 +69,47 @@ class Opening:
     re_evaluation_id: str | None = None
 
 
-def open_evaluation(session: Session, opening: Opening) -> Evaluation:
+def open_evaluation(session: Session, new: NewEvaluation) -> Evaluation:
     """Open the next revision of a source's evaluation, queued.
 
     A completed revision stays current until this one is completed too; any other is replaced at
     once.
     """
-    former = revisions.of_source(
-        session, source_type=opening.source_type, source_id=opening.source_id
-    )
-    return _open(session, [(opening, former)])[0]
+    former = revisions.of_source(session, source_type=new.source_type, source_id=new.source_id)
+    return _open(session, [(new, former)])[0]
 
 
-def open_first(session: Session, openings: Sequence[Opening]) -> list[Evaluation]:
+def open_first(session: Session, new: Sequence[NewEvaluation]) -> list[Evaluation]:
     """Open the first evaluations of their sources, queued."""
-    return _open(session, [(opening, []) for opening in openings])
+    return _open(session, [(evaluation, []) for evaluation in new])
 
 
 def _open(
-    session: Session, openings: Sequence[tuple[Opening, Sequence[Evaluation]]]
+    session: Session, new_and_former: Sequence[tuple[NewEvaluation, Sequence[Evaluation]]]
 ) -> list[Evaluation]:
-    opened = [_queued(opening, former) for opening, former in openings]
+    opened = [_queued(new, former) for new, former in new_and_former]
     session.add_all(opened)
-    _settle(
+    _choose_current(
         session,
-        [[*former, evaluation] for (_, former), evaluation in zip(openings, opened, strict=True)],
+        [
+            [*former, evaluation]
+            for (_, former), evaluation in zip(new_and_former, opened, strict=True)
+        ],
     )
     session.add_all(
         SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation))
         for evaluation in opened
     )
     revisions.count_opened(
-        session, len(opened), first_of_source=sum(not former for _, former in openings)
+        session, len(opened), first_of_source=sum(not former for _, former in new_and_former)
     )
     return opened
 
 
-def _queued(opening: Opening, former: Sequence[Evaluation]) -> Evaluation:
+def _queued(new: NewEvaluation, former: Sequence[Evaluation]) -> Evaluation:
     now = utc_now()
-    columns = {column.name: getattr(opening, column.name) for column in fields(opening)}
-    columns |= {"labels": dict(opening.labels), "created_at": opening.created_at or now}
+    columns = {column.name: getattr(new, column.name) for column in fields(new)}
+    columns |= {"labels": dict(new.labels), "created_at": new.created_at or now}
     return Evaluation(
         **columns,
         id=new_id("eval"),
@@ -190,13 +191,13 @@ def _complete(session: Session, judged: Sequence[JudgedEvaluation]) -> None:
     for evaluation in completed:
         evaluation.status = Status.COMPLETED
         evaluation.completed_at = evaluation.updated_at = now
-    settled = _settle(session, of_sources.values())
+    chosen = _choose_current(session, of_sources.values())
     ended = {evaluation.id for evaluation in completed}
-    outcome.scores_moved(
+    outcome.update_campaign_means(
         session,
         (
             (None if before is current else before, current)
-            for before, current in settled
+            for before, current in chosen
             if current.id in ended
         ),
     )
@@ -262,7 +263,7 @@ def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
     evaluation.status = status
     evaluation.updated_at = utc_now()
     session.flush()
-    _settle(session, _of_sources(session, [evaluation]).values())
+    _choose_current(session, _of_sources(session, [evaluation]).values())
 
 
 def _of_sources(
@@ -273,7 +274,7 @@ def _of_sources(
     )
 
 
-def _settle(
+def _choose_current(
     session: Session, of_sources: Iterable[Sequence[Evaluation]]
 ) -> list[tuple[Evaluation | None, Evaluation]]:
     """Choose the current revision of each source and notify.
@@ -281,10 +282,10 @@ def _settle(
     Returns:
         The revision that was current, if any, and the one that is current now.
     """
-    settled = []
+    chosen = []
     for of_source in of_sources:
         before = next((evaluation for evaluation in of_source if evaluation.is_current), None)
-        settled.append((before, revisions.settle_current(of_source)))
+        chosen.append((before, revisions.choose_current(of_source)))
     session.flush()
-    revisions.notify_changed(session, *(current for _, current in settled))
-    return settled
+    revisions.notify_changed(session, *(current for _, current in chosen))
+    return chosen

@@ -9,7 +9,7 @@ class Keywords(dict[str, object]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
-Moment = Annotated[str, Keywords({"format": "date-time"})]
+Timestamp = Annotated[str, Keywords({"format": "date-time"})]
 Count = Annotated[int, Keywords({"minimum": 0})]
 Score = Annotated[int, Keywords({"minimum": 0, "maximum": 100})]
 Share = Annotated[float, Keywords({"minimum": 0, "maximum": 1})]
@@ -73,8 +73,8 @@ class VoiceCallCompleted(TypedDict):
     end_reason: str | None
     direction: Literal["inbound", "outbound", "unknown"]
     duration_seconds: Count | None
-    started_at: Moment | None
-    ended_at: Moment | None
+    started_at: Timestamp | None
+    ended_at: Timestamp | None
     transferred: bool
     test: NotRequired[TestMark]
 
@@ -87,7 +87,7 @@ class ExportReady(TypedDict):
     format: Literal["csv", "json", "jsonl", "xlsx", "parquet"]
     row_count: Count
     file_size_bytes: Count
-    expires_at: Moment
+    expires_at: Timestamp
     test: NotRequired[TestMark]
 
 
@@ -108,8 +108,8 @@ class ApiKeyRotated(TypedDict):
 
     key_id: str
     name: str
-    rotated_at: Moment
-    previous_credential_expires_at: Moment | None
+    rotated_at: Timestamp
+    previous_credential_expires_at: Timestamp | None
     test: NotRequired[TestMark]
 
 

@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment, Nested, Text
+from app.web.schemas.fields import Choice, Nested, Text, Timestamp
 
 
 class EraseRequest(CamelSchema):
@@ -38,6 +38,6 @@ class ErasureSchema(CamelSchema):
     status = Choice(("queued", "running", "completed", "failed"), required=True)
     counts = Nested(ErasedCountsSchema, required=True)
     requested_by = fields.String(required=True)
-    created_at = Moment(required=True)
-    completed_at = Moment(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    completed_at = Timestamp(required=True, allow_none=True)
     error = Nested(ErasureFailureSchema, required=True, allow_none=True)

@@ -16,7 +16,7 @@ _NOT_GIVEN = (None, None, None)
 
 @dataclass(slots=True)
 class LatestRatings:
-    """Ratings of one evaluation by one reviewer, with the engine's values in `judged`.
+    """Ratings of one evaluation by one reviewer, with the judge's values in `judged`.
 
     `ratings` is that of `models.Review`. The three other values are None if none was given.
     """

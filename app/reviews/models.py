@@ -17,8 +17,8 @@ class Review(Table):
 
     `rater` identifies the reviewer: the reference if one was given, else the name. `criteria` is
     what was given, as the API shows it. `ratings` maps the key of each criterion that the reviewer
-    rated to the engine's value and the reviewer's. `rated_score` is the score that the reviewer
-    gave or that follows from these ratings; `judged` holds the engine's score, resolution and
+    rated to the judge's value and the reviewer's. `rated_score` is the score that the reviewer
+    gave or that follows from these ratings; `judged` holds the judge's score, resolution and
     satisfaction.
     """
 

@@ -1,4 +1,4 @@
-"""Rating pairs: what the engine and a reviewer answered to the same criterion."""
+"""Rating pairs: what the judge and a reviewer answered to the same criterion."""
 
 from collections.abc import Mapping
 from typing import Any

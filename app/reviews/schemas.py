@@ -113,7 +113,7 @@ class ReviewCreate(CamelSchema):
     resolution = Choice(
         RESOLUTIONS,
         metadata={
-            "description": "With override and accept_dispute it replaces the engine's resolution."
+            "description": "With override and accept_dispute it replaces the judge's resolution."
         },
     )
     satisfaction = Number(low=1, high=5)

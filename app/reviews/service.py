@@ -37,7 +37,7 @@ def add(
     """Add a review to the current revision of an evaluation and apply it.
 
     An override or an accepted dispute replaces answers, and the score is computed again. The
-    engine's answers stay readable, no event is published, and a later override replaces this one.
+    judge's answers stay readable, no event is published, and a later override replaces this one.
 
     Args:
         body: the fields of `schemas.ReviewCreate`.

@@ -37,9 +37,9 @@ def list_(channel: str | None, *, as_json: bool) -> None:
         print_json(schemas.ScorecardSchema(many=True).dump(listed))
         return
     for scorecard in listed:
-        kind = "ships" if scorecard["is_default"] else "own"
+        kind = "default" if scorecard["is_default"] else "custom"
         click.echo(
-            f"{scorecard['id']}  {scorecard['channel']:9}  {kind:5}  version {scorecard['version']:<3}  "
+            f"{scorecard['id']}  {scorecard['channel']:9}  {kind:7}  version {scorecard['version']:<3}  "
             f"{scorecard['criteria_count']:3} criteria  {scorecard['name']}"
         )
 
@@ -47,7 +47,9 @@ def list_(channel: str | None, *, as_json: bool) -> None:
 @scorecards.command("show")
 @click.argument("scorecard_id")
 @click.option("--version", type=click.IntRange(min=1), help="By default the current one.")
-@click.option("--json", "as_json", is_flag=True, help="Print the record around the definition too.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the whole record, not only the definition."
+)
 @errors_as_messages()
 def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
     """Print the definition of a scorecard: a file to edit and add."""
@@ -63,7 +65,7 @@ def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
 @_JSON
 def lint(file: Path, *, as_json: bool) -> None:
     """Check FILE for errors and warnings; the exit status is 1 on errors."""
-    with _messages_of(file):
+    with _errors_in(file):
         draft = _read(file, schemas.ScorecardCreate())
     checked = authoring.check(draft, channel=draft["channel"])
     if as_json:
@@ -87,7 +89,7 @@ def lint(file: Path, *, as_json: bool) -> None:
 @_JSON
 def create(file: Path, *, as_json: bool) -> None:
     """Add FILE as a scorecard."""
-    with _messages_of(file):
+    with _errors_in(file):
         draft = _read(file, schemas.ScorecardCreate())
         with current_runtime().db.writing() as session:
             stored = authoring.create(session, draft)
@@ -100,7 +102,7 @@ def create(file: Path, *, as_json: bool) -> None:
 @_JSON
 def add_version(scorecard_id: str, file: Path, *, as_json: bool) -> None:
     """Add FILE as the next version of a scorecard; new evaluations use it from now on."""
-    with _messages_of(file):
+    with _errors_in(file):
         draft = _read(file, schemas.ScorecardVersionCreate())
         with current_runtime().db.writing() as session:
             stored = authoring.add_version(session, scorecard_id, draft)
@@ -112,7 +114,7 @@ def _read(file: Path, schema: schemas.ScorecardVersionCreate) -> dict[str, Any]:
 
 
 @contextmanager
-def _messages_of(file: Path) -> Iterator[None]:
+def _errors_in(file: Path) -> Iterator[None]:
     """Turn errors into messages of the command that name the file, each problem on its line."""
     try:
         yield

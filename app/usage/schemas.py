@@ -5,7 +5,16 @@ from marshmallow import fields
 from app.usage.metrics import UNITS, UsageMetric
 from app.usage.periods import FORM
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Flag, Moment, Nested, Number, Pattern, Reference, Whole
+from app.web.schemas.fields import (
+    Choice,
+    Flag,
+    Nested,
+    Number,
+    Pattern,
+    Reference,
+    Timestamp,
+    Whole,
+)
 from app.web.schemas.pagination import PageQuery, sort_field
 
 _TYPES = tuple(UsageMetric)
@@ -96,7 +105,7 @@ class KeyUsageSchema(CamelSchema):
     key_id = fields.String(required=True)
     name = fields.String(required=True)
     calls = fields.Integer(required=True)
-    last_used_at = Moment(required=True, allow_none=True)
+    last_used_at = Timestamp(required=True, allow_none=True)
 
 
 class UsageByKeySchema(CamelSchema):

@@ -7,7 +7,7 @@ from app.evaluations.schemas.evidence import EvidenceSchema
 from app.evaluations.schemas.results import AdviceSchema, EngineSchema
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, CallStatus, EpaStatus
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment, Nested, Reference, Text
+from app.web.schemas.fields import Choice, Nested, Reference, Text, Timestamp
 from app.web.schemas.pagination import PeriodQuery, sort_field
 from app.web.schemas.query_fields import Choices, QueryFlag
 
@@ -69,9 +69,9 @@ class VoiceCallSchema(CamelSchema):
     status = Choice(list(CallStatus), required=True)
     end_reason = fields.String(required=True, allow_none=True)
     ended_by = Choice(ENDED_BY, required=True, allow_none=True)
-    started_at = Moment(required=True, allow_none=True)
-    answered_at = Moment(required=True, allow_none=True)
-    ended_at = Moment(required=True, allow_none=True)
+    started_at = Timestamp(required=True, allow_none=True)
+    answered_at = Timestamp(required=True, allow_none=True)
+    ended_at = Timestamp(required=True, allow_none=True)
     duration_seconds = fields.Integer(required=True, allow_none=True)
     ring_seconds = fields.Integer(required=True, allow_none=True)
     language = fields.String(required=True, allow_none=True)
@@ -88,8 +88,8 @@ class VoiceCallSchema(CamelSchema):
     score = fields.Integer(required=True, allow_none=True)
     epa_status = Choice(list(EpaStatus), required=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
 
 
 class RecordingSchema(CamelSchema):
@@ -97,7 +97,7 @@ class RecordingSchema(CamelSchema):
 
     voice_call_id = fields.String(required=True)
     recording_url = fields.String(required=True, metadata={"format": "uri"})
-    expires_at = Moment(required=True)
+    expires_at = Timestamp(required=True)
     content_type = fields.String(required=True)
     channels = fields.Integer(required=True, allow_none=True)
     duration_seconds = fields.Integer(required=True, allow_none=True)
@@ -192,4 +192,4 @@ class EpaSchema(CamelSchema):
     scorecard_id = fields.String(required=True, allow_none=True)
     scorecard_version = fields.Integer(required=True, allow_none=True)
     engine = Nested(EngineSchema, required=True, allow_none=True)
-    generated_at = Moment(required=True, allow_none=True)
+    generated_at = Timestamp(required=True, allow_none=True)

@@ -8,14 +8,14 @@ from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page
 from app.web.request_id import request_id
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Moment, Nested, Whole
+from app.web.schemas.fields import Nested, Timestamp, Whole
 
 
 class MetaSchema(CamelSchema):
     """Id and time of an answer."""
 
     request_id = fields.String(required=True, metadata={"pattern": "^req_[0-9a-z]{26}$"})
-    timestamp = Moment(required=True)
+    timestamp = Timestamp(required=True)
 
 
 class PaginationSchema(CamelSchema):

@@ -8,7 +8,7 @@ from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.core.outgoing_http.reply import EXCERPT_BYTES, AttemptOutcome
 from app.events.catalogue import EventType
 from app.web.schemas.base import PlainSchema
-from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text, Whole
+from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Whole
 from app.web.schemas.messages import FORMAT, CodedMessage
 from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
 from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
@@ -61,14 +61,14 @@ class SubscriptionSchema(PlainSchema):
     events = fields.List(Choice(_TYPES), required=True)
     description = fields.String(required=True, allow_none=True)
     active = fields.Boolean(required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True)
-    failing_since = Moment(
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
+    failing_since = Timestamp(
         required=True,
         allow_none=True,
         metadata={"description": "End of the first failed delivery since the last success."},
     )
-    deactivated_at = Moment(
+    deactivated_at = Timestamp(
         required=True,
         allow_none=True,
         metadata={"description": "When it was switched off because every delivery failed."},
@@ -114,7 +114,7 @@ class AttemptSchema(PlainSchema):
     """One request and its result."""
 
     number = Whole(low=1, required=True)
-    started_at = Moment(required=True)
+    started_at = Timestamp(required=True)
     duration_ms = Whole(required=True)
     url = fields.String(required=True)
     status_code = fields.Integer(required=True, allow_none=True)
@@ -137,18 +137,18 @@ class DeliverySchema(PlainSchema):
     trigger = Choice(_TRIGGERS, required=True)
     attempt_count = Whole(required=True)
     attempts = Nested(AttemptSchema(many=True), required=True)
-    next_attempt_at = Moment(required=True, allow_none=True)
+    next_attempt_at = Timestamp(required=True, allow_none=True)
     url = fields.String(required=True)
     payload = fields.Dict(required=True, metadata={"description": "The envelope as it is sent."})
-    created_at = Moment(required=True)
-    completed_at = Moment(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    completed_at = Timestamp(required=True, allow_none=True)
 
 
 class RecoverRequest(PlainSchema):
     """The latest deliveries to send again; every failed or canceled one when all is left out."""
 
-    since = Moment(metadata={"description": "Created at this time or later."})
-    until = Moment(metadata={"description": "Created before this time."})
+    since = Timestamp(metadata={"description": "Created at this time or later."})
+    until = Timestamp(metadata={"description": "Created before this time."})
     status = Choice(_RECOVERABLE)
 
 

@@ -26,8 +26,15 @@ SENDER_BELL = Bell("webhooks", once=True)
 _SORTABLE = {"created_at": Subscription.created_at}
 _NOT_DELETED = Subscription.deleted_at.is_(None)
 _FIELDS = (
-    *("id", "url", "events", "description", "active"),
-    *("created_at", "updated_at", "failing_since", "deactivated_at"),
+    "id",
+    "url",
+    "events",
+    "description",
+    "active",
+    "created_at",
+    "updated_at",
+    "failing_since",
+    "deactivated_at",
 )
 _COLUMNS = select(*(getattr(Subscription, name) for name in _FIELDS)).where(_NOT_DELETED)
 
@@ -45,7 +52,7 @@ def create(
     The caller has checked the URL with `policy.check_url`.
 
     Raises:
-        Conflict: there are 50 subscriptions already.
+        Conflict: the limit of subscriptions is reached.
     """
     one_at_a_time(session, "webhook_subscriptions")
     existing = select(func.count()).select_from(Subscription).where(_NOT_DELETED)
@@ -82,7 +89,7 @@ def get(session: Session, subscription_id: str) -> Subscription:
 
 
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    """List subscriptions, newest first; secrets are not even read."""
+    """List subscriptions, newest first; without their secrets."""
     return select_page(session, _COLUMNS, request, sortable=_SORTABLE, tail=Subscription.id)
 
 

@@ -251,7 +251,7 @@ export class Client {
     const url = new URL(`${this.#base}${path}${query && `?${query}`}`);
     const content = body === undefined ? "" : JSON.stringify(body);
     const send = async () => {
-      // Signed anew for each attempt: a nonce is accepted once.
+      // Signed again for each attempt: a nonce is accepted once.
       const target = url.pathname + url.search;
       const signed = await signedHeaders(this.#apiKey, this.#secret, method, target, content);
       const type = content ? { "Content-Type": "application/json" } : {};

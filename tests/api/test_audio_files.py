@@ -1,5 +1,6 @@
 """Audio files: uploads, processing, failures, retries and the list."""
 
+import io
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from sqlalchemy import select, update
 
@@ -47,8 +49,6 @@ def happened(runtime: Runtime) -> list[str]:
 
 
 def bodies(runtime: Runtime) -> list[dict[str, Any]]:
-    import orjson
-
     with runtime.db.reading() as session:
         found = session.scalars(select(Event.body).order_by(Event.occurred_at, Event.id))
         return [orjson.loads(body)["data"] for body in found]
@@ -195,14 +195,7 @@ def test_a_call_is_transcribed_evaluated_and_published(client: Caller, runtime: 
     assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
     shown = progress(client, audio_file_id)
     assert (shown["progress"], shown["stage"], shown["attempts"]) == (100, "notify", 1)
-    assert [each["status"] for each in shown["stages"]] == [
-        "done",
-        "done",
-        "done",
-        "done",
-        "done",
-        "done",
-    ]
+    assert [stage["status"] for stage in shown["stages"]] == ["done"] * 6
     _check_reprocessing(client, runtime, audio)
 
 
@@ -503,8 +496,6 @@ def test_an_internal_error_is_retried_later(client: Caller, runtime: Runtime) ->
 
 
 def test_interrupted_uploads_are_recorded_later(client: Caller, runtime: Runtime) -> None:
-    import io
-
     reserved = reserve(client, 5)
     runtime.storage.write(reserved["audioFileId"], io.BytesIO(b"bytes"), size_bytes=5)
     assert jobs.reconcile_uploads(runtime) == 1

@@ -1,6 +1,7 @@
 """Signed URLs: uploads, downloads, ranges and refused links."""
 
 import hashlib
+import io
 import socket
 import time
 from collections.abc import Callable
@@ -272,7 +273,7 @@ def test_an_interrupted_upload_is_recorded_when_the_recording_is_read(
     client: Caller, runtime: Runtime
 ) -> None:
     reserved = reserve(client, len(BODY), autoProcess=True)
-    runtime.storage.write(reserved["audioFileId"], _reader(BODY), size_bytes=len(BODY))
+    runtime.storage.write(reserved["audioFileId"], io.BytesIO(BODY), size_bytes=len(BODY))
     assert progress(client, reserved["audioFileId"])["status"] == "queued"
     assert show(client, reserved["audioFileId"])["sha256"] == hashlib.sha256(BODY).hexdigest()
 
@@ -281,9 +282,3 @@ def test_other_methods_are_405_with_the_allowed_ones(client: Caller) -> None:
     answer = requests.post(reserve(client)["uploadUrl"], data=b"x", timeout=30)
     assert (answer.status_code, error_code(answer)) == (405, "METHOD_NOT_ALLOWED")
     assert answer.headers["Allow"] == "GET, HEAD, OPTIONS, PUT"
-
-
-def _reader(body: bytes) -> Any:
-    import io
-
-    return io.BytesIO(body)

@@ -58,7 +58,7 @@ def judged(runtime: Runtime, engagement: str, *failures: int, key: str = "c") ->
         ]
 
 
-def people_have_the_last_word(
+def check_an_override_is_not_calibrated(
     client: Caller, evaluation_id: str, scorecard_score: int | None, note: Any
 ) -> None:
     # People's own answers are scored by the scorecard alone.
@@ -77,11 +77,14 @@ def people_have_the_last_word(
     assert as_judged["quality"]["calibration"] == note
 
 
-def what_cannot_be_calibrated(client: Caller, runtime: Runtime, engagement: str) -> None:
+def check_uncalibrated_cases(client: Caller, runtime: Runtime, engagement: str) -> None:
     # A critical failure still leaves nothing, whatever people would have given.
-    told = [*lines(0), (Role.AGENT, "Please tell me your full card number and the CVV code.")]
+    leaking_lines = [
+        *lines(0),
+        (Role.AGENT, "Please tell me your full card number and the CVV code."),
+    ]
     with runtime.db.writing() as session:
-        leak = completed(session, transcript=chat(tuple(told)), engagement_id=engagement)
+        leak = completed(session, transcript=chat(tuple(leaking_lines)), engagement_id=engagement)
     assert (leak.auto_failed, leak.score, leak.passed) == (True, 0, False)
 
     # Where the words are not read there is nothing to go by, and it says so.
@@ -89,9 +92,9 @@ def what_cannot_be_calibrated(client: Caller, runtime: Runtime, engagement: str)
         foreign = completed(
             session, transcript=chat(HELPFUL, language="de"), engagement_id=engagement
         )
-    if foreign.score is not None:
-        note = get(client, f"/evaluations/{foreign.id}/results")["quality"]["calibration"]
-        assert (note["applied"], note["scorecardScore"]) == (False, foreign.score)
+    assert foreign.score is not None
+    note = get(client, f"/evaluations/{foreign.id}/results")["quality"]["calibration"]
+    assert (note["applied"], note["scorecardScore"]) == (False, foreign.score)
 
 
 def test_a_profile_sets_the_score_of_new_evaluations(
@@ -145,8 +148,8 @@ def test_a_profile_sets_the_score_of_new_evaluations(
     assert elsewhere.score == plain[0]
     assert get(client, f"/evaluations/{elsewhere.id}/results")["quality"]["calibration"] is None
 
-    people_have_the_last_word(client, good.id, plain[0], note)
-    what_cannot_be_calibrated(client, runtime, engagement)
+    check_an_override_is_not_calibrated(client, good.id, plain[0], note)
+    check_uncalibrated_cases(client, runtime, engagement)
 
     again = command("--engagement", engagement, "--labels", file, "--keep-inactive")
     assert "Stored version 2" in again.output

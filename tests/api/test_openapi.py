@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, complete, and with examples that hold."""
+"""The OpenAPI document: valid, complete, and with examples that match their schemas."""
 
 import configparser
 import itertools

@@ -1,4 +1,4 @@
-"""What a crash left between the bytes and the row: noted where it counts, deleted where it does not."""
+"""Orphaned objects after a crash: adopted if a row expects them, deleted otherwise."""
 
 import io
 import os

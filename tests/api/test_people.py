@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
 import time_machine
@@ -24,22 +25,15 @@ from app.people.models import UserSession
 from tests.caller import Caller
 from tests.recordings import reserve
 from tests.running import CommandRunner, running_runtime
-from tests.visitor import PASSWORD, Visitor, add_user
+from tests.visitor import PASSWORD, Visitor, add_user, signed_in
 
 ISSUED = re.compile(r"<p><code>(\w{20})</code></p>")
 
 
 @pytest.fixture
 def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Sign in a person of a role; the name is the role."""
-
-    def sign_in(role: str) -> Visitor:
-        add_user(runtime, role)
-        visitor = Visitor(base)
-        assert visitor.sign_in(role).status_code == 303
-        return visitor
-
-    return sign_in
+    """Return a visitor who has signed in with a role; the name is the role."""
+    return partial(signed_in, base, runtime)
 
 
 @pytest.fixture
@@ -144,7 +138,7 @@ def test_a_disabled_account_is_enabled_again(
     assert lead.sign_in("lead").status_code == 303
 
 
-def test_an_admin_cannot_change_the_own_account(admin: Visitor, runtime: Runtime) -> None:
+def test_an_admin_cannot_change_their_own_account(admin: Visitor, runtime: Runtime) -> None:
     path = f"/people/{id_of(runtime, 'admin')}"
     admin.get("/settings")
     for verb in ("password", "disable", "enable", "sign-out"):
@@ -152,7 +146,7 @@ def test_an_admin_cannot_change_the_own_account(admin: Visitor, runtime: Runtime
     assert admin.post(f"{path}/role", {"role": "viewer"}).status_code == 409
 
 
-def test_people_ask_for_the_password_again_after_ten_minutes(admin: Visitor) -> None:
+def test_the_people_page_asks_for_the_password_again_after_ten_minutes(admin: Visitor) -> None:
     assert admin.get("/people").status_code == 200
     with time_machine.travel(utc_now() + timedelta(minutes=11)):
         asked = admin.get("/people")
@@ -167,7 +161,7 @@ def test_people_ask_for_the_password_again_after_ten_minutes(admin: Visitor) -> 
         assert admin.get("/people").status_code == 200
 
 
-def test_the_commands_do_the_same(base: str, runtime: Runtime) -> None:
+def test_accounts_are_managed_by_commands(base: str, runtime: Runtime) -> None:
     add_user(runtime, "admin")
     [password] = re.findall(r"^jo / (\w{20})$", run("create", "Jo", "--role", "lead"), re.MULTILINE)
     jo = Visitor(base)
@@ -284,7 +278,7 @@ def test_old_entries_and_sessions_are_purged(
         assert session.scalars(select(UserSession.id)).all() == []
 
 
-def test_progress_is_told_of_what_the_role_may_see(
+def test_progress_shows_only_what_the_role_may_see(
     visit: Callable[[str], Visitor], client: Caller
 ) -> None:
     recording = reserve(client)["audioFileId"]

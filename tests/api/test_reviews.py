@@ -52,7 +52,7 @@ def criterion(results: Any, key: str) -> Any:
 
 
 def a_later_one_wins(client: Caller, chat: str, before: Any, greeting: Any) -> None:
-    # A later override wins; the engine's answer stays the engine's.
+    # A later override wins; the judge's answer stays the judge's.
     reviewed(
         client,
         chat,
@@ -142,7 +142,7 @@ def test_an_override_changes_the_score_and_keeps_the_original_answers(
         "opening.greeting" in [each["criterionKey"] for each in after["coaching"]["improvements"]]
         or len(after["coaching"]["improvements"]) == 3
     )
-    # What the engine said is there as it was, to the letter.
+    # What the judge said is there as it was, to the letter.
     assert get(client, f"/evaluations/{chat}/results?asJudged=true") == before
     # Whatever shows the score beside its source shows the new one, and nothing was announced again.
     assert get(client, "/conversations")[0]["score"] == after["score"]

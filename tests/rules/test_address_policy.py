@@ -1,4 +1,4 @@
-"""Where webhooks may go: the form of a URL, and every way to write an address that is not public."""
+"""Webhook address policy: URL form, and every spelling of a non-public address."""
 
 import socket
 from ipaddress import ip_address, ip_network

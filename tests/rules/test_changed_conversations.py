@@ -1,4 +1,4 @@
-"""How the judgement of real conversations moves when they are changed; bench/judgement.py has more."""
+"""Judgements of real conversations before and after a change; see also bench/judgement.py."""
 
 import json
 from pathlib import Path

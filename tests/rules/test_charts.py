@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.dashboard.charts.distribution import ScoreClass, bar_widths, histogram
 from app.dashboard.charts.heat import SHADES, confusion_table, shade_of
 from app.dashboard.charts.intervals import MeanEstimate, interval_chart
-from app.dashboard.charts.scales import Frame, Scale, labelled, line_path, round_ticks
+from app.dashboard.charts.scales import Frame, Scale, line_path, round_ticks, shown_label_indexes
 from app.dashboard.charts.sparkline import sparkline
 from app.dashboard.charts.trend import LineData, TrendPoint, trend_chart
 
@@ -56,7 +56,7 @@ def test_a_scale_maps_both_ends_and_one_value_to_the_middle() -> None:
 
 @given(count=st.integers(0, 400), most=st.integers(1, 12))
 def test_labels_have_room(count: int, most: int) -> None:
-    chosen = labelled([str(index) for index in range(count)], most=most)
+    chosen = shown_label_indexes([str(index) for index in range(count)], most=most)
     assert len(chosen) <= most
     assert chosen[:1] == [0][:count]
 

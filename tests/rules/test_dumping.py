@@ -10,11 +10,11 @@ from marshmallow import fields
 
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.dump import dump
-from app.web.schemas.fields import Choice, Flag, Labels, Moment, Number, Text, Whole
+from app.web.schemas.fields import Choice, Flag, Labels, Number, Text, Timestamp, Whole
 
 
 class Inner(CamelSchema):
-    seen_at = Moment()
+    seen_at = Timestamp()
     number = Number()
 
 

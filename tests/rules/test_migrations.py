@@ -1,4 +1,4 @@
-"""Released migrations stay as they are: databases out there were made by them."""
+"""Released migrations stay as they are: existing databases were created by them."""
 
 import hashlib
 import json

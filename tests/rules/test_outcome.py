@@ -1,4 +1,4 @@
-"""What a conversation comes to, and how it must move when the conversation changes."""
+"""Outcome of a conversation, and how it changes with the conversation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Scoring anew: nothing moves but what was answered, and what follows from it."""
+"""Rescoring: only the changed answers, and what depends on them, change."""
 
 from typing import Any
 

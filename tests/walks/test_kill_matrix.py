@@ -1,4 +1,4 @@
-"""Where a kill may fall, one row each: real processes, killed right there, then all is counted."""
+"""Kill matrix: real processes killed at each point; afterwards nothing is lost or doubled."""
 
 import fcntl
 import sqlite3

@@ -1,4 +1,4 @@
-"""`up` with real processes: what it prints, whom it refuses, what it survives, how it ends."""
+"""`up` with real processes: output, refusals, failures and shutdown."""
 
 import os
 import pty

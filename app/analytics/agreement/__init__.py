@@ -1,1 +1,1 @@
-"""Agreement of the engine with people's reviews, and of people with each other."""
+"""Agreement of the judge with people's reviews, and of people with each other."""

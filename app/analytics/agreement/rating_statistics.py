@@ -28,7 +28,7 @@ UnitStatistic: TypeAlias = Callable[[Units], float | None]
 
 @dataclass(frozen=True, slots=True)
 class RatingPairs:
-    """Ratings of one criterion, or of one number, by the engine and by people.
+    """Ratings of one criterion, or of one number, by the judge and by people.
 
     Attributes:
         clusters: the (engine, human) pairs of one conversation, counted over conversations.
@@ -42,7 +42,7 @@ class RatingPairs:
 
     @property
     def pairs(self) -> Counter[Pair]:
-        """The pairs of the engine and people."""
+        """The pairs of the judge and people."""
         return _flattened(self.clusters)
 
     @property
@@ -115,7 +115,7 @@ def number_statistics(
 
 
 def _add_answer_rates(result: dict[str, Any], ratings: RatingPairs, *, is_binary: bool) -> None:
-    """Add how often the engine gives the answer yes, or no, when people give it."""
+    """Add how often the judge gives the answer yes, or no, when people give it."""
     too_few = _too_few(result["pairs"])
     for name, option in (("true_positive_rate", -1), ("true_negative_rate", 0)):
         rate = None

@@ -1,4 +1,4 @@
-"""Report on the agreement of the engine with people, and of people with each other.
+"""Report on the agreement of the judge with people, and of people with each other.
 
 docs/reviews.md explains the statistics.
 """
@@ -33,9 +33,9 @@ RatingsByEvaluation = Sequence[Sequence[LatestRatings]]
 
 
 def show(session: Session, selection: Selection) -> dict[str, Any]:
-    """Compare the engine's original answers with those of people, over reviewed evaluations.
+    """Compare the judge's original answers with those of people, over reviewed evaluations.
 
-    Each reviewer of a conversation makes a pair with the engine, and pairs with the other reviewers
+    Each reviewer of a conversation makes a pair with the judge, and pairs with the other reviewers
     of the same conversation. Intervals are drawn from whole conversations, so that several reviews
     of one do not count as several conversations. A statistic of fewer than 20 pairs is None.
     Ratings of open calibration rounds do not count yet.

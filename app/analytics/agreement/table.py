@@ -32,7 +32,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
     ]
     if with_confusion:
         yield ""
-        yield "confusion: one row for each human answer, one column for each answer of the engine"
+        yield "confusion: one row for each human answer, one column for each answer of the judge"
     for criterion in with_confusion:
         yield from _confusion_lines(criterion)
 

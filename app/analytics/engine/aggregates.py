@@ -46,7 +46,7 @@ _NUMBERS = (
     f"count(*) FILTER (customer_sentiment <= -{_NEUTRAL})",
     *(number for name in MEASURES for number in sum_and_count(name)),
 )
-# Null where the engine cannot tell.
+# Null where the judge cannot tell.
 _SENTIMENT_TREND = "coalesce(sentiment_trend, 'not_calculated')"
 _RESOLUTION = "coalesce(resolution, 'unknown')"
 # NULL where no fact has a first response.

@@ -1,4 +1,4 @@
-"""Schemas of agreement between the engine and people."""
+"""Schemas of agreement between the judge and people."""
 
 from marshmallow import fields
 
@@ -44,7 +44,7 @@ class AgreementMissingSchema(CamelSchema):
 
 
 class AgreementConfusionSchema(CamelSchema):
-    """A row for each answer by people, a column for each answer by the engine, in this order."""
+    """A row for each answer by people, a column for each answer by the judge, in this order."""
 
     categories = fields.List(fields.Raw(), required=True, metadata={"example": [0, 1]})
     counts = fields.List(
@@ -92,7 +92,7 @@ class AgreementHumanNumbersSchema(_PairsSchema):
 
 
 class AgreementCategoriesSchema(_PairsSchema):
-    """The engine compared with people, over categories."""
+    """The judge compared with people, over categories."""
 
     percent_agreement = _estimate("0 to 100.")
     kappa = _estimate("Cohen's, for unordered categories; good from 0.6.")
@@ -115,10 +115,10 @@ class AgreementCriterionSchema(AgreementCategoriesSchema):
 
 
 class AgreementNumbersSchema(_PairsSchema):
-    """The engine compared with people, over numbers."""
+    """The judge compared with people, over numbers."""
 
     mae = _estimate("Mean absolute error.")
-    bias = _estimate("Mean of engine minus human; above 0 the engine is more lenient.")
+    bias = _estimate("Mean of judge minus human; above 0 the judge is more lenient.")
     pearson = _estimate()
     spearman = _estimate()
     human_human = Nested(AgreementHumanNumbersSchema, required=True)
@@ -131,7 +131,7 @@ class AgreementScoreSchema(AgreementNumbersSchema):
 
 
 class AgreementSchema(CamelSchema):
-    """Agreement of the engine's original answers with people's reviews."""
+    """Agreement of the judge's original answers with people's reviews."""
 
     least_pairs = fields.Integer(required=True, metadata={"example": 20})
     evaluations = fields.Integer(

@@ -8,7 +8,7 @@ from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.schemas.fields import Day
 from app.evaluations.schemas.filters import EvaluationFilters
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text, Zone
+from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Zone
 from app.web.schemas.pagination import PageQuery, sort_field
 from app.web.schemas.query_fields import Choices
 
@@ -70,7 +70,7 @@ class ExportAcceptedSchema(CamelSchema):
 
     job_id = fields.String(required=True, metadata={"example": "exp_01k9zq4v2me8wb7xq3s5ndt6ha"})
     status = Choice(list(ExportStatus), required=True)
-    created_at = Moment(required=True)
+    created_at = Timestamp(required=True)
     status_url = fields.String(required=True, metadata={"format": "uri"})
 
 
@@ -93,13 +93,13 @@ class ExportSchema(CamelSchema):
     file_size_bytes = fields.Integer(required=True, allow_none=True)
     sha256 = fields.String(required=True, allow_none=True)
     download_url = fields.String(required=True, allow_none=True, metadata={"format": "uri"})
-    download_expires_at = Moment(required=True, allow_none=True)
+    download_expires_at = Timestamp(required=True, allow_none=True)
     created_by = fields.String(
         required=True,
         metadata={"description": "Id of the API key, or of the user of the dashboard."},
     )
-    created_at = Moment(required=True)
-    started_at = Moment(required=True, allow_none=True)
-    completed_at = Moment(required=True, allow_none=True)
-    expires_at = Moment(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    started_at = Timestamp(required=True, allow_none=True)
+    completed_at = Timestamp(required=True, allow_none=True)
+    expires_at = Timestamp(required=True, allow_none=True)
     error = Nested(ExportErrorSchema, required=True, allow_none=True)

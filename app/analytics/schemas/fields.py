@@ -6,12 +6,12 @@ from typing import Any
 
 from marshmallow import fields
 
-from app.web.schemas.fields import Moment
+from app.web.schemas.fields import Timestamp
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
-class Day(Moment):
+class Day(Timestamp):
     """A time, or a date that begins in the requested time zone."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:

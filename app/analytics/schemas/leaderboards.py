@@ -5,7 +5,7 @@ from marshmallow import fields
 from app.analytics.schemas.fields import optional_number
 from app.analytics.schemas.query import AnalyticsQuery
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.fields import Choice, Nested, Timestamp
 from app.web.schemas.pagination import PageQuery, sort_field
 
 
@@ -79,7 +79,7 @@ class AnalyticsMemberSchema(CamelSchema):
     adjusted_score = optional_number(
         "(n * mean + 5 * mean of all) / (n + 5) over the n evaluations with a verdict."
     )
-    last_evaluation_at = Moment(required=True, allow_none=True)
+    last_evaluation_at = Timestamp(required=True, allow_none=True)
 
 
 class AnalyticsExecutiveSchema(AnalyticsMemberSchema):

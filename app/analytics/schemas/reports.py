@@ -9,7 +9,7 @@ from app.analytics.schemas.fields import optional_number
 from app.analytics.schemas.query import AnalyticsQuery
 from app.evaluations.enums import Channel
 from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.fields import Choice, Nested, Timestamp
 from app.web.schemas.messages import ENUM
 from app.web.schemas.query_fields import QueryWhole
 
@@ -31,8 +31,8 @@ class TrendQuery(AnalyticsQuery):
 class AnalyticsPeriodSchema(CamelSchema):
     """The period of a report: from (inclusive) to (exclusive)."""
 
-    start = Moment(data_key="from", required=True)
-    end = Moment(data_key="to", required=True)
+    start = Timestamp(data_key="from", required=True)
+    end = Timestamp(data_key="to", required=True)
     timezone = fields.String(required=True)
 
 
@@ -180,8 +180,8 @@ class AnalyticsSummarySchema(CamelSchema):
 class AnalyticsPointSchema(CamelSchema):
     """One point; the first begins and the last ends with the period."""
 
-    period_start = Moment(required=True)
-    period_end = Moment(required=True)
+    period_start = Timestamp(required=True)
+    period_end = Timestamp(required=True)
     value = optional_number("Null where a mean has no evaluations.")
     count = fields.Integer(required=True)
 

@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.analytics.schemas.agreement import AgreementSchema
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Items, Moment, Nested, Reference, Text
+from app.web.schemas.fields import Items, Nested, Reference, Text, Timestamp
 from app.web.schemas.pagination import PageQuery, sort_field
 
 
@@ -57,7 +57,7 @@ class CalibrationRoundSchema(CamelSchema):
     created_by = fields.String(
         required=True, metadata={"description": "Id of the API key or the user."}
     )
-    created_at = Moment(required=True)
+    created_at = Timestamp(required=True)
 
 
 class RoundRatingSchema(CamelSchema):

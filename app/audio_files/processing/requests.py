@@ -105,14 +105,14 @@ def _queue(
         channel=Channel.VOICE,
     )
     retranscribe = _apply(audio, options)
-    opening = evaluations.Opening(
+    new = evaluations.NewEvaluation(
         **references.named(session, audio),
         **_source(audio),
         scorecard_id=scorecard.id,
         scorecard_version=scorecard.version,
         scorecard_name=scorecard.name,
     )
-    evaluation = evaluations.open_evaluation(session, opening)
+    evaluation = evaluations.open_evaluation(session, new)
     job = ProcessingJob(
         id=new_id("job"),
         audio_file_id=audio.id,

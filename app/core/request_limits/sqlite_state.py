@@ -49,7 +49,7 @@ class SqliteState:
         self._local = threading.local()
 
     def visit(self, visit: Visit) -> Admission:
-        """Do everything in one short write transaction."""
+        """Check the nonce, spend the limits and count the call, in one write transaction."""
         now_s = visit.now.timestamp()
         with self._transaction() as connection:
             version = _key_version(connection)
@@ -166,6 +166,8 @@ def _spend_nonce(connection: sqlite3.Connection, visit: Visit, now_s: float) -> 
 def _spend_limits(
     connection: sqlite3.Connection, limits: Sequence[Limit], now_s: float
 ) -> list[LimitStatus]:
+    # GCRA: `arrival` is the time at which the limit would be wholly free again. A call moves it
+    # by one interval, and is denied if it would be more than a window ahead of now.
     arrivals: list[tuple[Limit, float, float, bool]] = []
     for limit in limits:
         row = connection.execute(

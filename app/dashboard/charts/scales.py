@@ -92,7 +92,7 @@ def round_ticks(
     raise AssertionError("the largest step covers every range")
 
 
-def labelled(labels: Sequence[str], *, most: int) -> list[int]:
+def shown_label_indexes(labels: Sequence[str], *, most: int) -> list[int]:
     """Return the indexes of at most `most` labels, evenly spaced, the first among them."""
     step = max(1, -(-len(labels) // most))
     return list(range(0, len(labels), step))

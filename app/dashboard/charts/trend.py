@@ -9,9 +9,9 @@ from app.dashboard.charts.scales import (
     Frame,
     Scale,
     Tick,
-    labelled,
     line_path,
     round_ticks,
+    shown_label_indexes,
 )
 from app.dashboard.charts.tables import Cell, DataTable
 
@@ -103,7 +103,8 @@ def trend_chart(
         tallest_bar=max(point.count for point in series[0].points) if has_bars else 0,
         y_ticks=tuple(Tick(y(tick), label_of(tick).removesuffix(".0")) for tick in ticks),
         x_ticks=tuple(
-            Tick(x(index), labels[index]) for index in labelled(labels, most=_MOST_TIME_LABELS)
+            Tick(x(index), labels[index])
+            for index in shown_label_indexes(labels, most=_MOST_TIME_LABELS)
         ),
         table=_table(series, labels),
     )

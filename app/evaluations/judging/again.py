@@ -77,7 +77,9 @@ def open_again(
         raise Conflict("There is no transcript to judge.")
     if transcript.erased_at is not None:
         raise Conflict("The transcript has been erased.")
-    columns = {column.name: getattr(former, column.name) for column in fields(service.Opening)}
+    columns = {
+        column.name: getattr(former, column.name) for column in fields(service.NewEvaluation)
+    }
     columns |= {
         "scorecard_id": scorecard.id,
         "scorecard_version": scorecard.version,
@@ -85,7 +87,7 @@ def open_again(
         "transcript_id": transcript.id,
         "re_evaluation_id": re_evaluation_id,
     }
-    evaluation = service.open_evaluation(session, service.Opening(**columns))
+    evaluation = service.open_evaluation(session, service.NewEvaluation(**columns))
     session.add(EvaluationJob(id=evaluation.id, priority=priority))
     session.flush()
     return evaluation

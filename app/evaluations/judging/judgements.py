@@ -22,7 +22,7 @@ from app.core.queue import Bell
 from app.evaluations import contexts, references, service
 from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob
-from app.evaluations.service import EvaluationCompletion, Opening
+from app.evaluations.service import EvaluationCompletion, NewEvaluation
 from app.evaluations.transcripts import store as transcripts
 from app.evaluations.transcripts.store import NewTranscript
 from app.scorecards.service import ResolvedScorecard
@@ -69,7 +69,7 @@ class JudgementRequest:
     """A request to judge a source.
 
     `raw_text_id` is the row with the originals of masked texts, `source` the other fields of
-    `service.Opening`.
+    `service.NewEvaluation`.
     """
 
     transcript: Transcript
@@ -83,9 +83,9 @@ class JudgementRequest:
         source_type, source_id = self.source["source_type"], self.source["source_id"]
         return NewTranscript(source_type, source_id, self.transcript, self.raw_text_id)
 
-    def opening(self, scorecard: ResolvedScorecard, transcript_id: str) -> Opening:
+    def new_evaluation(self, scorecard: ResolvedScorecard, transcript_id: str) -> NewEvaluation:
         """Return the columns of its evaluation."""
-        return Opening(
+        return NewEvaluation(
             **self.source,
             scorecard_id=scorecard.id,
             scorecard_version=scorecard.version,
@@ -103,8 +103,8 @@ def request(session: Session, requested: JudgementRequest) -> Evaluation:
     [scorecard] = _scorecards_for(session, [requested])
     _cancel_waiting(session, requested.source["source_type"], requested.source["source_id"])
     transcript_id = transcripts.store_transcript(session, requested.new_transcript())
-    opening = requested.opening(scorecard, transcript_id)
-    evaluation = service.open_evaluation(session, opening)
+    new = requested.new_evaluation(scorecard, transcript_id)
+    evaluation = service.open_evaluation(session, new)
     _queue(session, [evaluation])
     return evaluation
 
@@ -118,7 +118,7 @@ def request_first(session: Session, requests: Sequence[JudgementRequest]) -> lis
     opened = service.open_first(
         session,
         [
-            requested.opening(scorecard, transcript_id)
+            requested.new_evaluation(scorecard, transcript_id)
             for requested, scorecard, transcript_id in zip(
                 requests, scorecards, transcript_ids, strict=True
             )

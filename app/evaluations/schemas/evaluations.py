@@ -16,7 +16,7 @@ from app.evaluations.enums import (
 from app.evaluations.schemas.filters import HAS_VERDICT, MAX_CONFIDENCE, EvaluationFilters
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.fields import Choice, Nested, Timestamp
 from app.web.schemas.pagination import PeriodQuery, sort_field
 from app.web.schemas.query_fields import Choices, QueryFlag, QueryNumber, QueryWhole
 
@@ -51,7 +51,7 @@ class ResultsQuery(CamelSchema):
 
     as_judged = QueryFlag(
         load_default=False,
-        metadata={"description": "true: as the engine judged, before any review."},
+        metadata={"description": "true: as judged, before any review."},
     )
 
 
@@ -109,10 +109,10 @@ class EvaluationSchema(CamelSchema):
     confidence = fields.Float(required=True, allow_none=True)
     duration_seconds = fields.Integer(required=True, allow_none=True)
     turn_count = fields.Integer(required=True, allow_none=True)
-    started_at = Moment(required=True, allow_none=True)
-    created_at = Moment(required=True)
-    completed_at = Moment(required=True, allow_none=True)
-    updated_at = Moment(required=True)
+    started_at = Timestamp(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    completed_at = Timestamp(required=True, allow_none=True)
+    updated_at = Timestamp(required=True)
     redacted = fields.Boolean(required=True)
     revision = fields.Integer(required=True)
     supersedes_id = fields.String(required=True, allow_none=True)

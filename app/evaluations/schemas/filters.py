@@ -17,11 +17,11 @@ from app.web.schemas.base import CamelSchema, reject
 from app.web.schemas.fields import (
     Flag,
     LanguageTag,
-    Moment,
     Number,
     Pattern,
     Reference,
     Text,
+    Timestamp,
     Whole,
 )
 from app.web.schemas.messages import ENUM, RANGE, TYPE, CodedMessage
@@ -114,8 +114,8 @@ class EvaluationFilters(CamelSchema):
 class CurrentFilters(EvaluationFilters):
     """Filters of current evaluations; `from` and `to` bound createdAt."""
 
-    start = Moment(data_key="from", allow_date=True)
-    end = Moment(data_key="to", allow_date=True)
+    start = Timestamp(data_key="from", allow_date=True)
+    end = Timestamp(data_key="to", allow_date=True)
 
     @validates_schema
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:

@@ -7,7 +7,7 @@ from marshmallow import fields, validates_schema
 from app.evaluations.enums import Status
 from app.evaluations.schemas.filters import CurrentFilters
 from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Choice, Flag, Moment, Nested, Reference, Whole
+from app.web.schemas.fields import Choice, Flag, Nested, Reference, Timestamp, Whole
 from app.web.schemas.messages import REQUIRED
 
 STATUSES = ("queued", "running", "completed", "failed")
@@ -87,7 +87,7 @@ class ReEvaluationSchema(CamelSchema):
     scorecard_version = fields.Integer(required=True, allow_none=True)
     counts = Nested(ReEvaluationCounts, required=True)
     error = Nested(ReEvaluationErrorSchema, required=True, allow_none=True)
-    created_at = Moment(required=True)
+    created_at = Timestamp(required=True)
 
 
 class ReEvaluationManyAcceptedSchema(CamelSchema):

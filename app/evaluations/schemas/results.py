@@ -7,7 +7,7 @@ from app.evaluations.schemas.evidence import EvidenceSchema
 from app.evaluations.schemas.quality import QualitySchema
 from app.evaluations.schemas.reviews import OriginalAnswerSchema, ReviewSchema
 from app.web.schemas.base import StoredSchema
-from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.fields import Choice, Nested, Timestamp
 
 
 class AutoFailSchema(StoredSchema):
@@ -221,7 +221,7 @@ class ResultsSchema(StoredSchema):
     auto_fail = Nested(AutoFailSchema, required=True, allow_none=True)
     scorecard = Nested(ScorecardReferenceSchema, required=True)
     engine = Nested(EngineSchema, required=True, allow_none=True)
-    generated_at = Moment(required=True, allow_none=True)
+    generated_at = Timestamp(required=True, allow_none=True)
     revision = fields.Integer(required=True)
     sections = fields.List(Nested(SectionSchema), required=True)
     criteria = fields.List(Nested(CriterionSchema), required=True)

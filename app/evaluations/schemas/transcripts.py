@@ -5,7 +5,7 @@ from marshmallow import fields
 from app.evaluations.enums import ROLES, TranscriptStatus
 from app.redaction.redactor import ENTITY_TYPES
 from app.web.schemas.base import CamelSchema, StoredSchema
-from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.fields import Choice, Nested, Timestamp
 from app.web.schemas.query_fields import QueryFlag
 
 
@@ -108,7 +108,7 @@ class TranscriptSchema(CamelSchema):
     model = fields.String(required=True, allow_none=True)
     redacted = fields.Boolean(required=True)
     redaction_entities = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True)
-    erased_at = Moment(
+    erased_at = Timestamp(
         required=True,
         allow_none=True,
         metadata={"description": "When the words were erased: then each text is empty."},

@@ -6,7 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.scorecards.schemas.scorecards import CHANNELS, ScorecardCreate
 from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Choice, Moment, Nested, Reference, Whole
+from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Whole
 from app.web.schemas.messages import REQUIRED
 
 TRIAL_STATUSES = ("queued", "running", "completed", "failed")
@@ -117,7 +117,7 @@ class ScorecardTrialSchema(CamelSchema):
         metadata={"description": "Null until the trial is completed."},
     )
     error = Nested(TrialErrorSchema, required=True, allow_none=True)
-    created_at = Moment(required=True)
-    expires_at = Moment(
+    created_at = Timestamp(required=True)
+    expires_at = Timestamp(
         required=True, metadata={"description": "When it is deleted, a day after the request."}
     )

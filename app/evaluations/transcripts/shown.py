@@ -22,7 +22,7 @@ _STATUS_WITHOUT_TRANSCRIPT = {
 }
 
 
-def get_transcript(
+def of_source(
     session: Session,
     keyring: Keyring,
     *,
@@ -31,7 +31,7 @@ def get_transcript(
     include_words: bool = False,
     redacted: bool = True,
 ) -> dict[str, Any]:
-    """Show the newest transcript of a source.
+    """Return the newest transcript of a source for the API.
 
     A source without one has no segments, and a status that gives the reason.
 
@@ -58,7 +58,7 @@ def of_evaluation(
     include_words: bool = False,
     redacted: bool = True,
 ) -> dict[str, Any]:
-    """Show the transcript of an evaluation, as `get_transcript` does."""
+    """Return the transcript of an evaluation for the API, in the form of `of_source`."""
     source_type, source_id = evaluation.source_type, evaluation.source_id
     if evaluation.transcript_id is None:
         row = transcripts.find(

@@ -11,11 +11,11 @@ from app.web.schemas.fields import (
     Choice,
     Items,
     LanguageTag,
-    Moment,
     Nested,
     Number,
     Reference,
     Text,
+    Timestamp,
     Whole,
 )
 
@@ -41,8 +41,8 @@ class CampaignUpsert(NamedUpsert):
     call_center_ids = Items(Reference("cc"), high=_MAX_CALL_CENTERS, load_default=list)
     scorecard_id = Reference("sc", allow_none=True, load_default=None)
     language = LanguageTag(allow_none=True, load_default=None)
-    starts_at = Moment(allow_none=True, load_default=None)
-    ends_at = Moment(allow_none=True, load_default=None)
+    starts_at = Timestamp(allow_none=True, load_default=None)
+    ends_at = Timestamp(allow_none=True, load_default=None)
     targets = Nested(CampaignTargetsUpsert, load_default=lambda: CampaignTargetsUpsert().load({}))
 
     @validates_schema

@@ -7,7 +7,7 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from app.core.clock import utc_now
-from app.web.schemas.fields import BASE_MESSAGES, MAX_INTEGER, Moment, Text
+from app.web.schemas.fields import BASE_MESSAGES, MAX_INTEGER, Text, Timestamp
 from app.web.schemas.messages import FORMAT, LENGTH, RANGE, TYPE, CodedMessage
 
 # The clocks of other systems may be ahead of ours, but not by more than a day.
@@ -16,7 +16,7 @@ _MAX_VALUES = 100
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-class PastMoment(Moment):
+class PastMoment(Timestamp):
     """A time in the past, or at most a day ahead of the service's clock."""
 
     default_error_messages = {"future": CodedMessage(RANGE, "This time is in the future.")}

@@ -14,11 +14,11 @@ from app.web.schemas.fields import (
     Flag,
     Items,
     LanguageTag,
-    Moment,
     Nested,
     Pattern,
     Reference,
     Text,
+    Timestamp,
     Whole,
     Zone,
 )
@@ -162,7 +162,7 @@ class ImportUploadSchema(CamelSchema):
     upload_url = fields.String(required=True, metadata={"format": "uri"})
     method = Choice(("PUT",), required=True)
     headers = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    expires_at = Moment(required=True)
+    expires_at = Timestamp(required=True)
     max_size_bytes = fields.Integer(required=True)
 
 
@@ -214,6 +214,6 @@ class ImportSchema(CamelSchema):
         Nested(ImportErrorSchema), required=True, metadata={"description": "The first 100 errors."}
     )
     error = Nested(ImportFailureSchema, required=True, allow_none=True)
-    created_at = Moment(required=True)
-    started_at = Moment(required=True, allow_none=True)
-    completed_at = Moment(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+    started_at = Timestamp(required=True, allow_none=True)
+    completed_at = Timestamp(required=True, allow_none=True)

@@ -20,7 +20,7 @@ from app.scorecards.schemas.criteria import (
     TopicShape,
 )
 from app.web.schemas.base import CamelSchema, StoredSchema
-from app.web.schemas.fields import Choice, Items, LanguageTag, Moment, Nested, Text, Whole
+from app.web.schemas.fields import Choice, Items, LanguageTag, Nested, Text, Timestamp, Whole
 from app.web.schemas.pagination import PageQuery, sort_field
 from app.web.schemas.query_fields import QueryWhole
 
@@ -99,8 +99,8 @@ class ScorecardSchema(CamelSchema):
     )
     pass_threshold = fields.Integer(required=True)
     criteria_count = fields.Integer(required=True)
-    created_at = Moment(required=True)
-    updated_at = Moment(required=True, metadata={"description": "When this version was made."})
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True, metadata={"description": "When this version was made."})
 
 
 class ScorecardDetailSchema(ScorecardSchema):

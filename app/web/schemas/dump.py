@@ -11,7 +11,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from app.core.clock import iso_utc
-from app.web.schemas.fields import Moment
+from app.web.schemas.fields import Timestamp
 
 Convert = Callable[[Any], Any]
 
@@ -48,7 +48,7 @@ def compiled(schema: Schema) -> Convert:
 
 
 def _converter(field: fields.Field[Any]) -> Convert | None:
-    if isinstance(field, Moment):
+    if isinstance(field, Timestamp):
         return iso_utc
     if isinstance(field, fields.Nested):
         inner = field.schema

@@ -196,7 +196,7 @@ class Nested(fields.Nested):
     }
 
 
-class Moment(fields.DateTime):
+class Timestamp(fields.DateTime):
     """A moment: ISO 8601 with an offset comes in, UTC with milliseconds and `Z` goes out."""
 
     default_error_messages = {

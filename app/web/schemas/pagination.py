@@ -6,7 +6,7 @@ from marshmallow import post_load, validates_schema
 
 from app.core.database.paging import PageRequest
 from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Choice, Moment
+from app.web.schemas.fields import Choice, Timestamp
 from app.web.schemas.messages import RANGE
 from app.web.schemas.query_fields import QueryWhole
 
@@ -34,8 +34,8 @@ class PageQuery(CamelSchema):
 class PeriodQuery(PageQuery):
     """A page query with a period: `from` inclusive, `to` exclusive."""
 
-    start = Moment(data_key="from", allow_date=True)
-    end = Moment(data_key="to", allow_date=True)
+    start = Timestamp(data_key="from", allow_date=True)
+    end = Timestamp(data_key="to", allow_date=True)
 
     @validates_schema
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:

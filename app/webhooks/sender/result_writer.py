@@ -79,7 +79,7 @@ class ResultWriter:
         return entry.is_written
 
     def close(self) -> None:
-        """Refuse further results, once a running write has ended."""
+        """Refuse further results, and wait for a running write to end."""
         with self._queue_lock:
             self._closed.set()
         with self._write_lock:

@@ -256,7 +256,7 @@ class Client:
             prepared = requests.Request(method, url, headers=dict(headers), data=content).prepare()
             if content:
                 prepared.headers["Content-Type"] = "application/json"
-            # Signed anew for each attempt: a nonce is accepted once.
+            # Signed again for each attempt: a nonce is accepted once.
             prepared.headers.update(
                 signed_headers(self._api_key, self._secret, method, prepared.path_url, content)
             )
