@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from app.core import commands
 from app.core.commands import errors_as_messages, message_of, print_json
 from app.core.database.paging import PageRequest
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, ServiceUnavailable
 from app.core.hosts import heartbeats
 from app.core.process import stopping
 from app.core.runtime import Runtime
@@ -214,7 +214,7 @@ def _wait(show: Callable[[Session], dict[str, Any]]) -> dict[str, Any]:
             time.sleep(_POLL_S)
             if errors:
                 raise errors[0]
-        if judging.is_alive():
+        if stopping.requested() and judging.is_alive():
             judging.join()
     return shown
 
@@ -224,6 +224,8 @@ def _judge_without_worker(runtime: Runtime, errors: list[Exception]) -> None:
     try:
         if not heartbeats.is_running(runtime.db, heartbeats.WORKER):
             jobs.judge(runtime)
+    except ServiceUnavailable:
+        return  # It is tried again, until the caller has seen the end.
     except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
         errors.append(error)
 

@@ -2,6 +2,7 @@
 
 import re
 import select
+import signal
 import socket
 import sys
 import time
@@ -220,3 +221,29 @@ def answered(connections: list[socket.socket]) -> list[socket.socket]:
 def partial_files(service: ServiceProcess) -> list[str]:
     storage = service.output.parent / "instance" / "storage"
     return [file.name for file in storage.rglob("*.part")]
+
+
+def test_a_stop_closes_the_port_while_a_slow_download_is_served(
+    service: ServiceProcess, client: Caller
+) -> None:
+    # The last test of the module, because it stops the service.
+    size_bytes = 9 * MIB
+    reserved = reserve(client, size_bytes)
+    assert send(reserved, b"x" * size_bytes).status_code == 201
+    link = client.get(f"/audio-files/{reserved['audioFileId']}/download-url").json()["data"]
+    url = urlsplit(link["downloadUrl"])
+    with socket.create_connection(("127.0.0.1", service.port)) as peer:
+        peer.sendall(f"GET {url.path}?{url.query} HTTP/1.1\r\nHost: {url.netloc}\r\n\r\n".encode())
+        assert peer.recv(100).startswith(b"HTTP/1.1 200 ")
+        time.sleep(0.5)  # The download now waits for its reader.
+        service.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: is_refused(service.port), within_s=SOON_S)
+        assert service.process.poll() is None
+
+
+def is_refused(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except ConnectionRefusedError:
+        return True
+    return False

@@ -38,7 +38,8 @@ def _prepare_worker(server: Any, worker: Any) -> None:
     limit_statements(runtime.db.engine, _TIMEOUT_S)
     if not runtime.settings.is_sqlite:
         clock_offset.follow(runtime.db.engine)
-        Thread(target=_join_other_hosts, args=(runtime,), daemon=True).start()
+        for keep_up in (_join_other_hosts, _purge_own_files):
+            Thread(target=keep_up, args=(runtime,), daemon=True).start()
 
 
 def _trace_requests(application: Flask) -> None:
@@ -58,23 +59,27 @@ def _trace_requests(application: Flask) -> None:
 
 
 def _join_other_hosts(runtime: Runtime) -> None:
-    """Send this host's heartbeat, learn how many web hosts share the limits, and look after its own files.
+    """Send this host's heartbeat, learn how many web hosts share the limits, and add its call counts to the usage.
 
-    On a host without a worker, no other process adds what was counted while Redis was away to the
-    usage, or deletes what uploads and requests left in the data folder.
+    On a host without a worker, no other process knows what was counted while Redis was away.
     """
     heartbeat = Heartbeat(runtime.db, WEB)
-    purge_at = 0.0
     while True:
         heartbeat.beat()
         with suppress(ServiceUnavailable, SQLAlchemyError, OSError):
             runtime.state.share_limits(heartbeats.count_hosts(runtime.db, WEB))
             meter.flush_host(runtime)
-            if time.monotonic() >= purge_at:
-                purge_at = time.monotonic() + _PURGE_EVERY_S
-                runtime.state.purge(time.time())
-                runtime.storage.purge_partial()
         time.sleep(BEAT_EVERY_S)
+
+
+def _purge_own_files(runtime: Runtime) -> None:
+    """Delete what uploads and requests left in the data folder, also on a host without a worker."""
+    while True:
+        # Not in the heartbeat's thread: it may take minutes to look through many recordings.
+        time.sleep(_PURGE_EVERY_S)
+        with suppress(OSError):
+            runtime.state.purge(time.time())
+            runtime.storage.purge_partial()
 
 
 GUNICORN_OPTIONS: dict[str, Any] = {

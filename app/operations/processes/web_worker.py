@@ -1,5 +1,6 @@
 """Web worker: gunicorn's threads, given only requests that have arrived."""
 
+import errno
 import selectors
 import socket
 import threading
@@ -23,6 +24,9 @@ _LINGER_S = 2.0
 _STOPPING_LINGER_S = 1.0
 _QUICK_S = 0.02
 _SPREAD_S = 0.00005
+_MOST_SPREAD = 10
+# Another process was faster, the client has gone, or too many files are open.
+_NOT_NOW = {errno.EAGAIN, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE}
 _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -56,6 +60,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
     The rest is gunicorn's: the loop, the threads, signals, parsing and WSGI.
     """
+
+    alive: bool  # gunicorn's: False when the process is to end
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -98,11 +104,14 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     def accept(self, listener: socket.socket) -> None:
         """Take a new connection, which is served when its request has arrived."""
-        # Every process wakes up for it: the one with the fewest connections is to be the first.
-        time.sleep(min(self.nr_conns, 20) * _SPREAD_S)
+        if self.cfg.workers > 1:
+            # All processes wake up: the one with the fewest connections is to be the first.
+            time.sleep(min(self.nr_conns, _MOST_SPREAD) * _SPREAD_S)
         try:
             accepted, client = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):
+        except OSError as error:
+            if error.errno not in _NOT_NOW:
+                raise
             return
         if self._watched and self.nr_conns + 1 >= self.worker_connections:
             self._drop(next(iter(self._watched)))
@@ -184,18 +193,27 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     def _stand_in(self) -> None:
         """Poll while the poller serves a request that takes long."""
-        while True:
+        while self.alive:
             self._has_begun.wait()
             self._has_begun.clear()
             time.sleep(_QUICK_S)
             since = self._serving_since
-            if since is None or time.monotonic() - since < _QUICK_S:
-                continue
-            with self._poller_lock:
-                while self._serving_since == since:
-                    self.notify()
-                    self.wait_for_and_dispatch_events(_SWEEP_EVERY_S)
-                    self.murder_pending()
+            if since is not None and time.monotonic() - since >= _QUICK_S:
+                try:
+                    self._poll_until_served(since)
+                except Exception:
+                    # Without a stand-in, every slow request would hold up the others.
+                    self.log.exception("This web process is replaced")
+                    self.alive = False
+
+    def _poll_until_served(self, since: float) -> None:
+        with self._poller_lock:
+            while self._serving_since == since:
+                self.notify()
+                if not self.alive:
+                    self.set_accept_enabled(False)
+                self.wait_for_and_dispatch_events(_SWEEP_EVERY_S)
+                self.murder_pending()
 
     def _watch(self, conn: Connection, event: int, callback: Callable[[Connection], None]) -> None:
         self.poller.register(conn.sock, event, partial(self._notice, conn, callback))
@@ -262,7 +280,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     def _await_request(self, conn: Connection) -> None:
         conn.sock.begin(conn.parser.unreader.take_buffered())
         if conn.sock.has_request():  # sent together with the last one
-            self.method_queue.defer(self.enqueue_req, conn)
+            super().enqueue_req(conn)
             return
         conn.is_idle = not conn.sock.has_received
         if conn.is_idle:
