@@ -61,7 +61,7 @@ def test_a_dry_run_names_the_bad_line_and_the_import_counts_the_same(
     assert (real["dryRun"], dry["dryRun"]) == (False, True)
     assert real["counts"] == dry["counts"]
     assert (real["counts"]["created"], real["counts"]["failed"]) == (1, 1)
-    assert [each["externalId"] for each in client.get("/conversations").json()["data"]] == ["c-1"]
+    assert [row["externalId"] for row in client.get("/conversations").json()["data"]] == ["c-1"]
     assert reviewer.post(f"{path}/confirm").status_code == 409
     statuses = client.get("/imports?status=completed").json()["data"]
     assert statuses == []

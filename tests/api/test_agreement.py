@@ -42,11 +42,11 @@ def greets(answer: str) -> dict[str, Any]:
 
 
 def of(found: Any, key: str) -> Any:
-    return next(each for each in found["criteria"] if each["key"] == key)
+    return next(criterion for criterion in found["criteria"] if criterion["key"] == key)
 
 
 def reasons(found: Any) -> dict[str, str]:
-    return {each["figure"]: each["reason"] for each in found["missing"]}
+    return {figure["figure"]: figure["reason"] for figure in found["missing"]}
 
 
 def review_the_rest(
@@ -114,10 +114,10 @@ def test_figures_come_from_twenty_pairs_on(
         assert "There are 19 pairs" in text
 
     review_the_rest(client, results, greeted, ungreeted)
-    found = get(client, "/analytics/agreement")
-    assert (found["evaluations"], found["reviewers"]) == (24, 2)
+    data = get(client, "/analytics/agreement")
+    assert (data["evaluations"], data["reviewers"]) == (24, 2)
     the_page_shows_it(visitor)
-    greeting = of(found, GREETING)
+    greeting = of(data, GREETING)
     nora = Counter({(1, 1): 10, (1, 0): 2, (0, 1): 2, (0, 0): 10})
     omar = Counter({(1, 1): 11, (1, 0): 1, (0, 0): 11})
     both = nora + omar
@@ -137,15 +137,15 @@ def test_figures_come_from_twenty_pairs_on(
     assert greeting["trueNegativeRate"]["count"] == 24
     assert "weightedKappa" in reasons(greeting)
     people_agree(greeting["humanHuman"])
-    scale = of(found, "resolution.completeness")
+    scale = of(data, "resolution.completeness")
     assert scale["pairs"] == 24
     assert scale["percentAgreement"]["value"] == 100
     assert scale["kappa"] is None
     assert reasons(scale)["truePositiveRate"].startswith("Only criteria with two answers")
-    unjudged = of(found, "resolution.accuracy")
+    unjudged = of(data, "resolution.accuracy")
     assert (unjudged["pairs"], unjudged["applicability"]["neither"]) == (0, 24)
     # 20 explicit scores three points below, and 4 that follow from the answers.
-    score = found["score"]
+    score = data["score"]
     assert score["pairs"] == 24
     moved = [
         results[each]["score"] - get(client, f"/evaluations/{each}")["score"]
@@ -156,10 +156,10 @@ def test_figures_come_from_twenty_pairs_on(
     assert score["shareWithin5"]["value"] == pytest.approx(
         (20 + sum(abs(each) <= 5 for each in moved)) / 24, abs=1e-4
     )
-    assert found["resolution"]["pairs"] == 0
+    assert data["resolution"]["pairs"] == 0
     # The same question has the same answer, bounds included.
     again = get(client, "/analytics/agreement")
-    assert {**again, "period": None} == {**found, "period": None}
+    assert {**again, "period": None} == {**data, "period": None}
     the_command_shows_it(runner)
 
 

@@ -115,7 +115,7 @@ def test_an_evaluation_without_a_verdict_is_counted_and_not_ranked(
     assert (summary["totals"]["completed"], summary["totals"]["withoutVerdict"]) == (4, 2)
     assert summary["coverage"] == 1
     assert (summary["score"]["mean"], summary["score"]["passRate"]) == (80, 0.5)
-    assert sum(each["count"] for each in summary["score"]["distribution"]) == 2
+    assert sum(bucket["count"] for bucket in summary["score"]["distribution"]) == 2
     ranked, unranked = data_of(client, "executives", minEvaluations=2)
     assert (ranked["id"], unranked["id"]) == tuple(executives)
     assert (ranked["evaluations"], ranked["withoutVerdict"], ranked["rank"]) == (3, 1, 1)
@@ -128,7 +128,7 @@ def test_an_evaluation_without_a_verdict_is_counted_and_not_ranked(
     counted = data_of(client, "trends", granularity="month", metric="evaluations")["series"][0]
     assert counted["points"][-1]["value"] == 4
     listed = client.get("/evaluations", params={"hasVerdict": "false"}).json()["data"]
-    assert {each["id"] for each in listed} == set(ids[2:])
+    assert {row["id"] for row in listed} == set(ids[2:])
 
 
 def test_people_and_bots_are_ranked_apart(client: Caller, runtime: Runtime) -> None:
@@ -139,7 +139,7 @@ def test_people_and_bots_are_ranked_apart(client: Caller, runtime: Runtime) -> N
             each = directory.upsert_executive(session, name, values).record
             for _ in range(2 if name == "Chen" else 5):
                 completed(session, executive_id=each.id, executive=name)
-    found = {each["name"]: each for each in data_of(client, "executives")}
+    found = {row["name"]: row for row in data_of(client, "executives")}
     assert AnalyticsExecutiveSchema(many=True).validate(list(found.values())) == {}
     assert [found[name]["rank"] for name in ("Asha", "Bo", "Chen")] == [1, 1, None]
     assert [found[name]["kind"] for name in ("Asha", "Bo")] == ["human", "bot"]
@@ -161,9 +161,9 @@ def test_leaderboards_have_shape_and_pages(client: Caller, runtime: Runtime, vie
     answer = client.get(f"/analytics/{view}", params={"pageSize": 2, "page": 2, "sort": "name"})
     body = answer.json()
     assert AnalyticsMemberSchema(many=True).validate(body["data"]) == {}
-    assert [each["name"] for each in body["data"]] == ["No 2"]
+    assert [row["name"] for row in body["data"]] == ["No 2"]
     assert body["pagination"]["totalCount"] == 3
-    changes = [each["change"] for each in data_of(client, view, compare="previous_period")]
+    changes = [row["change"] for row in data_of(client, view, compare="previous_period")]
     assert changes == [{"meanScore": None, "passRate": None}] * 3
 
 
@@ -199,8 +199,8 @@ def test_trends_are_grouped(client: Caller, runtime: Runtime, group: str, keys: 
     with runtime.db.writing() as session:
         topics = completed(session).topics
     data = data_of(client, "trends", groupBy=group)
-    assert [each["key"] for each in data["series"]] == keys
-    found = {each["key"] for each in data_of(client, "trends", groupBy="topic")["series"]}
+    assert [series["key"] for series in data["series"]] == keys
+    found = {series["key"] for series in data_of(client, "trends", groupBy="topic")["series"]}
     assert found == set(topics)
 
 
@@ -208,9 +208,11 @@ def test_trends_of_sections_are_of_scores(client: Caller, runtime: Runtime) -> N
     with runtime.db.writing() as session:
         evaluation = completed(session)
     results = client.get(f"/evaluations/{evaluation.id}/results").json()["data"]
-    ought = {each["key"]: each["score"] for each in results["sections"] if each["applicable"]}
+    ought = {
+        section["key"]: section["score"] for section in results["sections"] if section["applicable"]
+    }
     data = data_of(client, "trends", groupBy="section", granularity="month")
-    found = {each["key"]: each["points"][-1]["value"] for each in data["series"]}
+    found = {series["key"]: series["points"][-1]["value"] for series in data["series"]}
     assert found == ought
     refused = client.get("/analytics/trends", params={"groupBy": "section", "metric": "passRate"})
     assert findings(refused) == {"groupBy": "ENUM"}
@@ -219,7 +221,7 @@ def test_trends_of_sections_are_of_scores(client: Caller, runtime: Runtime) -> N
 def test_days_follow_the_clocks_of_the_zone(client: Caller) -> None:
     params = {"from": "2026-10-24", "to": "2026-10-27", "timezone": "Europe/Berlin"}
     points = data_of(client, "trends", **params)["series"][0]["points"]
-    assert [each["periodStart"] for each in points] == [
+    assert [point["periodStart"] for point in points] == [
         "2026-10-23T22:00:00.000Z",
         "2026-10-24T22:00:00.000Z",
         "2026-10-25T23:00:00.000Z",

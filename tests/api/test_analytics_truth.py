@@ -38,8 +38,8 @@ def ranked(rows: Evaluations) -> list[int]:
 
 
 def metric(rows: Evaluations, name: str) -> list[float]:
-    found = [row["document"]["metrics"][name] for row in rows]
-    return [each for each in found if each is not None]
+    values = [row["document"]["metrics"][name] for row in rows]
+    return [value for value in values if value is not None]
 
 
 def mean(values: list[Any]) -> float | None:
@@ -53,14 +53,14 @@ def percentile(values: list[float], share: int) -> float | None:
 
 
 def rate(values: list[str], of: tuple[str, ...], without: str) -> float | None:
-    counted = [each for each in values if each != without]
-    return sum(each in of for each in counted) / len(counted) if counted else None
+    counted = [value for value in values if value != without]
+    return sum(value in of for value in counted) / len(counted) if counted else None
 
 
-def same(found: float | None, ought: float | None, within: float) -> bool:
-    if found is None or ought is None:
-        return found is ought is None
-    return abs(found - ought) <= within + 1e-9
+def same(shown: float | None, ought: float | None, within: float) -> bool:
+    if shown is None or ought is None:
+        return shown is ought is None
+    return abs(shown - ought) <= within + 1e-9
 
 
 GOOD, BAD = ("improving", "slightly_improving"), ("declining", "slightly_declining")
@@ -110,21 +110,21 @@ TREND: dict[str, Figure] = {
 
 
 def criteria_of(rows: Evaluations) -> dict[str, tuple[float, int]]:
-    found = defaultdict(list)
+    scores = defaultdict(list)
     for row in rows:
-        for each in row["document"]["criteria"]:
-            if each["normalizedScore"] is not None:
-                found[each["key"]].append(100 * each["normalizedScore"])
-    return {key: (math.fsum(values) / len(values), len(values)) for key, values in found.items()}
+        for criterion in row["document"]["criteria"]:
+            if criterion["normalizedScore"] is not None:
+                scores[criterion["key"]].append(100 * criterion["normalizedScore"])
+    return {key: (math.fsum(values) / len(values), len(values)) for key, values in scores.items()}
 
 
 def sections_of(rows: Evaluations) -> dict[str, float]:
-    found = defaultdict(list)
+    scores = defaultdict(list)
     for row in rows:
-        for each in row["document"]["sections"]:
-            if each["score"] is not None:
-                found[each["key"]].append(each["score"])
-    return {key: math.fsum(values) / len(values) for key, values in found.items()}
+        for section in row["document"]["sections"]:
+            if section["score"] is not None:
+                scores[section["key"]].append(section["score"])
+    return {key: math.fsum(values) / len(values) for key, values in scores.items()}
 
 
 def check_summary(data: Any, rows: Evaluations, before: Evaluations) -> None:
@@ -148,9 +148,9 @@ def check_summary(data: Any, rows: Evaluations, before: Evaluations) -> None:
     for name, figure in names.items():
         assert same(score[name], LEADERBOARD[figure][0](done), LEADERBOARD[figure][1]), name
     assert same(score["stdev"], plain.pstdev(scores) if scores else None, 0.005)
-    for index, each in enumerate(score["distribution"]):
-        high = 101 if index == 9 else each["to"]
-        assert each["count"] == sum(each["from"] <= value < high for value in scores)
+    for index, bucket in enumerate(score["distribution"]):
+        high = 101 if index == 9 else bucket["to"]
+        assert bucket["count"] == sum(bucket["from"] <= value < high for value in scores)
     felt = known(done, "customer_sentiment")
     sentiment = data["sentiment"]
     assert sentiment["positive"] == sum(value >= 0.1 for value in felt)
@@ -179,21 +179,21 @@ def check_summary(data: Any, rows: Evaluations, before: Evaluations) -> None:
         percentile(metric(done, "firstResponseSeconds"), 90),
         0.005,
     )
-    for each in data["byChannel"]:
-        own = [row for row in done if row["channel"] == each["channel"]]
-        assert each["evaluations"] == len(own) > 0
-        assert same(each["meanScore"], mean(ranked(own)), 0.005)
-        assert same(each["passRate"], mean(known(own, "passed")), 5e-5)
-    assert sum(each["evaluations"] for each in data["byChannel"]) == len(done)
+    for shown in data["byChannel"]:
+        own = [row for row in done if row["channel"] == shown["channel"]]
+        assert shown["evaluations"] == len(own) > 0
+        assert same(shown["meanScore"], mean(ranked(own)), 0.005)
+        assert same(shown["passRate"], mean(known(own, "passed")), 5e-5)
+    assert sum(row["evaluations"] for row in data["byChannel"]) == len(done)
     topics = [topic for row in done for topic in row["topics"]]
-    assert {each["topic"]: each["count"] for each in data["topTopics"]} == {
+    assert {topic["topic"]: topic["count"] for topic in data["topTopics"]} == {
         topic: topics.count(topic) for topic in set(topics)
     }
-    ought = {key: found for key, found in criteria_of(done).items() if found[1] >= 3}
-    assert {each["key"] for each in data["weakestCriteria"]} == set(ought)
-    for each in data["weakestCriteria"]:
-        assert same(each["meanScore"], ought[each["key"]][0], 0.005)
-        assert each["evaluations"] == ought[each["key"]][1]
+    ought = {key: figures for key, figures in criteria_of(done).items() if figures[1] >= 3}
+    assert {criterion["key"] for criterion in data["weakestCriteria"]} == set(ought)
+    for criterion in data["weakestCriteria"]:
+        assert same(criterion["meanScore"], ought[criterion["key"]][0], 0.005)
+        assert criterion["evaluations"] == ought[criterion["key"]][1]
     former = [row for row in before if row["status"] == "completed"]
     assert data["change"]["evaluations"] == len(done) - len(former)
     now, then = mean(scores), mean(ranked(former))
@@ -206,44 +206,44 @@ def check_leaderboard(
 ) -> None:
     done = [row for row in rows if row["status"] == "completed" and row[f"{noun}_id"]]
     ids = {row[f"{noun}_id"] for row in done}
-    assert {each["id"] for each in data} == ids
+    assert {row["id"] for row in data} == ids
     kind = {key: world.kinds.get(key, "human") if noun == "executive" else "" for key in ids}
     adjusted = {}
     for key in ids:
         own = ranked([row for row in done if row[f"{noun}_id"] == key])
         like = ranked([row for row in done if kind[row[f"{noun}_id"]] == kind[key]])
         adjusted[key] = (sum(own) + 5 * (mean(like) or 0)) / (len(own) + 5) if own else None
-    for each in data:
-        own = [row for row in done if row[f"{noun}_id"] == each["id"]]
-        assert each["evaluations"] == len(own)
-        assert each["withoutVerdict"] == sum(row["passed"] is None for row in own)
+    for shown in data:
+        own = [row for row in done if row[f"{noun}_id"] == shown["id"]]
+        assert shown["evaluations"] == len(own)
+        assert shown["withoutVerdict"] == sum(row["passed"] is None for row in own)
         for name, (work_out, within) in LEADERBOARD.items():
-            assert same(each[name], work_out(own), within), name
+            assert same(shown[name], work_out(own), within), name
         last = max(row["completed_at"] for row in own)
-        assert each["lastEvaluationAt"] == iso_utc(last)
-        assert same(each["adjustedScore"], adjusted[each["id"]], 0.005)
-        assert each["rankEligible"] == (len(ranked(own)) >= 3)
+        assert shown["lastEvaluationAt"] == iso_utc(last)
+        assert same(shown["adjustedScore"], adjusted[shown["id"]], 0.005)
+        assert shown["rankEligible"] == (len(ranked(own)) >= 3)
         ought = sections_of(own)
-        assert {section["key"] for section in each["sections"]} == set(ought)
-        for section in each["sections"]:
+        assert {section["key"] for section in shown["sections"]} == set(ought)
+        for section in shown["sections"]:
             assert same(section["meanScore"], ought[section["key"]], 0.005)
-        then = [row for row in before if row[f"{noun}_id"] == each["id"]]
+        then = [row for row in before if row[f"{noun}_id"] == shown["id"]]
         former = mean(known([row for row in then if row["status"] == "completed"], "passed"))
         now = mean(known(own, "passed"))
         moved = None if now is None or former is None else now - former
-        assert same(each["change"]["passRate"], moved, 1e-4)
+        assert same(shown["change"]["passRate"], moved, 1e-4)
         if noun == "executive":
-            assert each["kind"] == kind[each["id"]]
-            assert each["reviewedCount"] == sum(row["review_status"] == "reviewed" for row in own)
-            often = {key: found for key, found in criteria_of(own).items() if found[1] >= 3}
-            means = [found[0] for found in often.values()]
+            assert shown["kind"] == kind[shown["id"]]
+            assert shown["reviewedCount"] == sum(row["review_status"] == "reviewed" for row in own)
+            often = {key: figures for key, figures in criteria_of(own).items() if figures[1] >= 3}
+            means = [figures[0] for figures in often.values()]
             if means:
-                assert same(each["topStrength"]["meanScore"], max(means), 0.005)
-                assert same(each["topWeakness"]["meanScore"], min(means), 0.005)
+                assert same(shown["topStrength"]["meanScore"], max(means), 0.005)
+                assert same(shown["topWeakness"]["meanScore"], min(means), 0.005)
     for each_kind in set(kind.values()):
-        placed = [each for each in data if each["rankEligible"] and kind[each["id"]] == each_kind]
-        placed.sort(key=lambda each: -adjusted[each["id"]])
-        assert [each["rank"] for each in placed] == list(range(1, len(placed) + 1))
+        placed = [row for row in data if row["rankEligible"] and kind[row["id"]] == each_kind]
+        placed.sort(key=lambda row: -adjusted[row["id"]])
+        assert [row["rank"] for row in placed] == list(range(1, len(placed) + 1))
 
 
 def check_trend(data: Any, name: str, rows: Evaluations, group: str, zone: ZoneInfo) -> None:

@@ -54,8 +54,8 @@ def test_a_new_key_shows_its_strings_once_and_works(client: Caller) -> None:
     assert caller_of(client, made).get("/engagements").status_code == 200
     listed = client.get("/api-keys").json()
     assert set(listed) == {"data", "meta", "pagination"}
-    for each in listed["data"]:
-        assert set(each) == RECORD
+    for row in listed["data"]:
+        assert set(row) == RECORD
     assert made["apiKey"] not in str(listed)
     assert made["secret"] not in str(listed)
 
@@ -100,7 +100,7 @@ def test_a_revoked_key_is_refused_at_once(client: Caller) -> None:
     refused = robot.get("/engagements")
     assert refused.status_code == 401
     assert error_code(refused) == "INVALID_API_KEY"
-    [kept] = [each for each in client.get("/api-keys").json()["data"] if each["id"] == made["id"]]
+    [kept] = [row for row in client.get("/api-keys").json()["data"] if row["id"] == made["id"]]
     assert kept["status"] == "revoked"
     assert client.delete(f"/api-keys/{made['id']}").status_code == 204
     assert client.patch(f"/api-keys/{made['id']}", {"name": "x"}).status_code == 409
@@ -133,9 +133,7 @@ def test_an_expired_key_is_refused(client: Caller) -> None:
     assert robot.get("/engagements").status_code == 200
     with time_machine.travel(utc_now() + timedelta(minutes=11)):
         assert error_code(robot.get("/engagements")) == "INVALID_API_KEY"
-        [shown] = [
-            each for each in client.get("/api-keys").json()["data"] if each["id"] == made["id"]
-        ]
+        [shown] = [row for row in client.get("/api-keys").json()["data"] if row["id"] == made["id"]]
     assert shown["status"] == "expired"
 
 
@@ -301,7 +299,7 @@ def test_calls_and_last_use_are_counted(
     robot.get("/engagements", headers={"X-Signature": "ab" * 32})
     usage = client.get("/usage/by-key").json()
     assert set(usage) == {"billingPeriod", "keys"}
-    entry = next(each for each in usage["keys"] if each["name"] == "robot")
+    entry = next(key for key in usage["keys"] if key["name"] == "robot")
     assert set(entry) == {"keyId", "name", "calls", "lastUsedAt"}
     assert entry["calls"] == 9
     assert entry["lastUsedAt"] is not None
@@ -314,6 +312,6 @@ def test_no_secret_is_stored_in_plain_text(client: Caller, runtime: Runtime) -> 
     kept = b"".join(
         file.read_bytes() for file in runtime.settings.data_dir.rglob("*") if file.is_file()
     )
-    for each in made:
-        assert each["secret"].encode() not in kept
-        assert each["apiKey"].encode() not in kept
+    for row in made:
+        assert row["secret"].encode() not in kept
+        assert row["apiKey"].encode() not in kept

@@ -55,7 +55,7 @@ def bodies(runtime: Runtime) -> list[dict[str, Any]]:
 
 
 def stage_of(shown: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(each for each in shown["stages"] if each["name"] == name)
+    return next(stage for stage in shown["stages"] if stage["name"] == name)
 
 
 def evaluation(client: Caller, audio: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def test_a_call_is_transcribed_evaluated_and_published(client: Caller, runtime: 
     assert processed["evaluation_id"] == completed["evaluation_id"] == audio["evaluationId"]
     transcript = client.get(f"/audio-files/{audio_file_id}/transcript").json()["data"]
     assert transcript["status"] == "completed"
-    assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
+    assert {segment["role"] for segment in transcript["segments"]} == {"agent", "customer"}
     shown = progress(client, audio_file_id)
     assert (shown["progress"], shown["stage"], shown["attempts"]) == (100, "notify", 1)
     assert [stage["status"] for stage in shown["stages"]] == ["done"] * 6
@@ -224,7 +224,9 @@ def _check_reprocessing(client: Caller, runtime: Runtime, before: dict[str, Any]
     assert evaluation(client, after)["revision"] == 2
     assert happened(runtime).count("audio.transcribed") == 1
     assert happened(runtime).count("audio.processed") == 2
-    skipped = [each for each in progress(client, before["id"])["stages"] if each["attempts"] == 0]
+    skipped = [
+        stage for stage in progress(client, before["id"])["stages"] if stage["attempts"] == 0
+    ]
     assert {each["name"]: each["status"] for each in skipped} == {
         "decode": "skipped",
         "transcribe": "skipped",
@@ -500,7 +502,7 @@ def test_interrupted_uploads_are_recorded_later(client: Caller, runtime: Runtime
     runtime.storage.write(reserved["audioFileId"], io.BytesIO(b"bytes"), size_bytes=5)
     assert jobs.reconcile_uploads(runtime) == 1
     listed = client.get("/audio-files").json()["data"]
-    assert [each["status"] for each in listed] == ["uploaded"]
+    assert [row["status"] for row in listed] == ["uploaded"]
     assert jobs.reconcile_uploads(runtime) == 0
 
 
@@ -516,7 +518,7 @@ def test_the_list_is_filtered_and_sorted(client: Caller) -> None:
     def found(**params: Any) -> list[str]:
         answer = client.get("/audio-files", params=params)
         assert answer.status_code == 200, answer.text
-        return [each["id"] for each in answer.json()["data"]]
+        return [row["id"] for row in answer.json()["data"]]
 
     assert found() == [waiting, large, small]
     assert found(status="uploaded,failed") == [large, small]

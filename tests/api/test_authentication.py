@@ -350,7 +350,7 @@ def test_the_rate_limit_allows_exactly_its_number(
     base = serve(rate=RateLimit(5, 60))
     caller = make_caller(base)
     answers = [caller.get("/engagements") for _ in range(7)]
-    assert [each.status_code for each in answers] == [200] * 5 + [429] * 2
+    assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 2
     first, refused = answers[0], answers[5]
     assert first.headers["RateLimit-Policy"] == '"default";q=5;w=60'
     assert first.headers["RateLimit"].startswith('"default";r=4;t=')

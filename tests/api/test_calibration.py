@@ -175,7 +175,7 @@ def client_engagement(client: Caller) -> str:
 
 
 def active(client: Caller) -> list[int]:
-    return [each["version"] for each in get(client, "/calibration-profiles") if each["active"]]
+    return [row["version"] for row in get(client, "/calibration-profiles") if row["active"]]
 
 
 def test_reviews_are_labels(

@@ -41,7 +41,7 @@ def test_a_round_shows_who_rated_what_and_where_people_differ(
     assert made.status_code == 201, made.text
     created = made.json()["data"]
     assert (created["reviewers"], created["evaluationIds"]) == (["Nora", "omar"], chats)
-    assert [each["id"] for each in get(client, ROUNDS)] == [created["id"]]
+    assert [row["id"] for row in get(client, ROUNDS)] == [created["id"]]
     # What was rated before the round was not rated for it.
     assert get(client, f"{ROUNDS}/{created['id']}")["ratings"] == []
     for chat, reviewer, answer in (
@@ -53,7 +53,7 @@ def test_a_round_shows_who_rated_what_and_where_people_differ(
     ):
         rate(client, chat, reviewer, answer)
     shown = get(client, f"{ROUNDS}/{created['id']}")
-    assert [(each["evaluationId"], each["reviewer"]) for each in shown["ratings"]] == [
+    assert [(rating["evaluationId"], rating["reviewer"]) for rating in shown["ratings"]] == [
         (chats[0], "Nora"),
         (chats[0], "omar"),
         (chats[1], "Nora"),
@@ -62,7 +62,7 @@ def test_a_round_shows_who_rated_what_and_where_people_differ(
     (difference,) = shown["differences"]
     assert (difference["evaluationId"], difference["key"]) == (chats[0], "opening.greeting")
     assert difference["judge"]["answer"] == "yes"
-    assert [each["answer"] for each in difference["answers"]] == ["no", "yes"]
+    assert [answer["answer"] for answer in difference["answers"]] == ["no", "yes"]
     (criterion,) = shown["agreement"]["criteria"]
     assert (criterion["pairs"], criterion["humanHuman"]["pairs"]) == (4, 2)
 
@@ -78,9 +78,9 @@ def test_nobody_reads_the_answers_of_others_before_everybody_has_rated(
     for asked in (path, f"{path}?reviewer=Omar"):
         shown = get(client, asked)
         assert (shown["sealed"], shown["differences"], shown["agreement"]) == (True, [], None)
-        assert [each["score"] for each in shown["ratings"]] == [None, None]
-        assert [each["judgeScore"] for each in shown["ratings"]] == [None, None]
-        assert [each["reviewer"] for each in shown["ratings"]] == ["Nora", "Nora"]
+        assert [rating["score"] for rating in shown["ratings"]] == [None, None]
+        assert [rating["judgeScore"] for rating in shown["ratings"]] == [None, None]
+        assert [rating["reviewer"] for rating in shown["ratings"]] == ["Nora", "Nora"]
     assert get(client, f"{path}?reviewer=nora")["sealed"] is False
     assert client.get(f"{path}?reviewer=Eve").status_code == 422
     results = get(client, f"/evaluations/{chats[0]}/results")
@@ -88,7 +88,7 @@ def test_nobody_reads_the_answers_of_others_before_everybody_has_rated(
         sealed, other = reviews
         assert (sealed["reviewer"], sealed["criteria"], sealed["reason"]) == ("Nora", [], None)
         assert sealed["sealed"] is True
-        assert [each["answer"] for each in other["criteria"]] == ["no"]
+        assert [criterion["answer"] for criterion in other["criteria"]] == ["no"]
     assert get(client, "/analytics/agreement?from=2026-01-01")["reviewers"] == 1
     rating = {"key": "opening.greeting", "answer": "no"}
     override = {"action": "override", "reviewer": "omar", "reason": "No.", "criteria": [rating]}
@@ -118,7 +118,7 @@ def test_a_round_that_is_never_completed_is_unsealed_after_thirty_days(
     with time_machine.travel(utc_now() + timedelta(days=31)):
         assert get(client, path)["sealed"] is False
         (review,) = get(client, f"/evaluations/{chats[0]}/reviews")
-    assert [each["answer"] for each in review["criteria"]] == ["no"]
+    assert [criterion["answer"] for criterion in review["criteria"]] == ["no"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def make(client: Caller, external_id: str, **fields: Any) -> dict[str, Any]:
 def keys(client: Caller, **params: Any) -> list[str]:
     answer = client.get("/campaigns", params=params)
     assert answer.status_code == 200, answer.text
-    return [each["externalId"] for each in answer.json()["data"]]
+    return [row["externalId"] for row in answer.json()["data"]]
 
 
 def test_the_list_and_the_single_campaign_show_the_same_record(client: Caller) -> None:
@@ -70,7 +70,7 @@ def test_campaigns_cannot_be_written_here(shared_client: Caller, method: str) ->
 def test_pages_are_newest_first_and_the_last_is_empty(client: Caller) -> None:
     made = [make(client, f"c{number}")["externalId"] for number in range(5)]
     pages = [keys(client, page=page, pageSize=2) for page in (1, 2, 3, 4)]
-    assert [each for page in pages for each in page] == made[::-1]
+    assert [row for page in pages for row in page] == made[::-1]
     assert [len(page) for page in pages] == [2, 2, 1, 0]
 
 
@@ -215,7 +215,7 @@ def test_campaigns_are_looked_up_by_id_and_name(client: Caller, runtime: Runtime
         assert refused.value.details[0]["field"] == "campaignId"
         assert service.name_of(session, campaign_id) == "Winback"
         assert service.name_of(session, None) is None
-        found = CAMPAIGNS.find_by_name(session, "Winback")
-        assert found is not None
-        assert found.id == campaign_id
+        campaign = CAMPAIGNS.find_by_name(session, "Winback")
+        assert campaign is not None
+        assert campaign.id == campaign_id
         assert CAMPAIGNS.find_by_name(session, "winback") is None

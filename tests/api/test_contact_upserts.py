@@ -23,8 +23,8 @@ BODIES = {"conversations": chat, "voice-calls": call}
 
 
 def revisions(client: Caller, source_id: str) -> list[dict[str, Any]]:
-    found = get(client, "/evaluations", sourceId=source_id, current="false", sort="createdAt")
-    return list(found)
+    data = get(client, "/evaluations", sourceId=source_id, current="false", sort="createdAt")
+    return list(data)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,7 +64,10 @@ def test_a_changed_conversation_is_evaluated_as_the_next_revision(
     shown = get(client, f"/conversations/{before['id']}")
     assert (shown["evaluationId"], shown["score"]) == (new["id"], new["score"])
     texts = [
-        [each["text"] for each in get(client, f"/evaluations/{each['id']}/transcript")["segments"]]
+        [
+            segment["text"]
+            for segment in get(client, f"/evaluations/{each['id']}/transcript")["segments"]
+        ]
         for each in (old, new)
     ]
     assert texts == [[text for _, text in HELPFUL[:4]], [text for _, text in HELPFUL]]
@@ -75,7 +78,7 @@ def test_a_change_replaces_the_queued_evaluation(client: Caller) -> None:
     made = put_chat(client, messages=messages(HELPFUL[:6]))
     put_chat(client, messages=messages())
     waiting = revisions(client, made["id"])
-    assert [each["status"] for each in waiting] == ["canceled", "queued"]
+    assert [row["status"] for row in waiting] == ["canceled", "queued"]
     judge()
     canceled, done = revisions(client, made["id"])
     assert (canceled["status"], done["status"]) == ("canceled", "completed")
@@ -86,14 +89,14 @@ def test_a_change_replaces_the_queued_evaluation(client: Caller) -> None:
 def test_unchanged_messages_keep_their_ids(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
     path = f"/conversations/{made['id']}/messages"
-    before = [each["id"] for each in get(client, path)]
+    before = [row["id"] for row in get(client, path)]
     lines = messages()
     put_chat(client, messages=[lines[0], lines[2], {**lines[3], "text": "Other"}, *lines[4:]])
-    after = [each["id"] for each in get(client, path)]
+    after = [row["id"] for row in get(client, path)]
     assert [after[0], after[1], *after[3:]] == [before[0], before[2], *before[4:]]
     assert after[2] not in before
     put_chat(client, messages=lines[:1])
-    assert [each["id"] for each in get(client, path)] == before[:1]
+    assert [row["id"] for row in get(client, path)] == before[:1]
     with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(Message)) == 1
 

@@ -81,11 +81,11 @@ def test_response_times_measure_people_and_not_bots(client: Caller) -> None:
     assert (made["customerMessageCount"], made["botMessageCount"]) == (3, 1)
     assert made["agentMessageCount"] == 3
     shown = get(client, f"/conversations/{made['id']}/messages")
-    assert [each["responseSeconds"] for each in shown] == [
+    assert [row["responseSeconds"] for row in shown] == [
         *(None, None, None, None, None),
         *(70, None, None, 30),
     ]
-    assert [each["internal"] for each in shown].index(True) == 4
+    assert [row["internal"] for row in shown].index(True) == 4
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_response_times_are_null_without_message_times(
     assert made["firstResponseSeconds"] is None
     assert made["averageResponseSeconds"] is None
     assert made["endedAt"] is None
-    if all(each["sentAt"] is None for each in lines):
+    if all(line["sentAt"] is None for line in lines):
         assert made["startedAt"] is None
         assert made["durationSeconds"] is None
 
@@ -123,7 +123,7 @@ def test_messages_are_paged_in_order(client: Caller) -> None:
     path = f"/conversations/{made['id']}/messages"
     first = client.get(path).json()
     assert first["pagination"] == {"page": 1, "pageSize": 25, "totalCount": 60, "totalPages": 3}
-    assert [each["index"] for each in first["data"]] == list(range(25))
+    assert [row["index"] for row in first["data"]] == list(range(25))
     fourth = first["data"][3]
     assert set(fourth) == SHOWN_OF_MESSAGE
     assert fourth["conversationId"] == made["id"]
@@ -136,7 +136,7 @@ def test_messages_are_paged_in_order(client: Caller) -> None:
         "customer_2",
         "customer",
     )
-    assert [each["index"] for each in get(client, path, page=3)] == list(range(50, 60))
+    assert [row["index"] for row in get(client, path, page=3)] == list(range(50, 60))
     assert get(client, path, page=4) == []
     assert findings(client.get(path, params={"sort": "index"})) == {"sort": "UNKNOWN"}
 
@@ -146,7 +146,7 @@ def test_messages_show_the_sentiment_of_the_evaluation(client: Caller) -> None:
     lines = messages()
     made = put_chat(client, messages=[lines[0], note, *lines[1:]])
     path = f"/conversations/{made['id']}/messages"
-    assert {each["sentiment"] for each in get(client, path)} == {None}
+    assert {row["sentiment"] for row in get(client, path)} == {None}
     judge()
     felt = get(client, path)
     assert felt[0]["sentiment"] == "negative"
@@ -179,16 +179,16 @@ def test_every_filter_selects_its_conversations(client: Caller) -> None:
         {"q": "WANTED"},
         {"from": "2026-09-30", "to": "2026-10-02"},
     ):
-        found = get(client, "/conversations", **filters)
-        assert [each["id"] for each in found] == [wanted["id"]], filters
+        data = get(client, "/conversations", **filters)
+        assert [row["id"] for row in data] == [wanted["id"]], filters
     for filters in (
         {"hasEvaluation": "false"},
         {"platform": "web"},
         {"language": "en"},
         {"from": "2026-11-20"},
     ):
-        found = get(client, "/conversations", **filters)
-        assert [each["id"] for each in found] == [other["id"]], filters
+        data = get(client, "/conversations", **filters)
+        assert [row["id"] for row in data] == [other["id"]], filters
     for column, prefix in (("campaignId", "camp"), ("callCenterId", "cc"), ("executiveId", "exec")):
         assert get(client, "/conversations", **{column: f"{prefix}_{NOBODY}"}) == []
 
@@ -199,18 +199,18 @@ def test_every_sort_works_both_ways_with_nulls_last(client: Caller) -> None:
     judge()
     undated = said(("customer", None, "Hello"))
     put_chat(client, "undated", "?evaluate=false", messages=undated)
-    counts = [each["messageCount"] for each in get(client, "/conversations", sort="messageCount")]
+    counts = [row["messageCount"] for row in get(client, "/conversations", sort="messageCount")]
     assert counts == [1, 2, 5, 8]
     assert get(client, "/conversations", sort="-messageCount")[0]["messageCount"] == 8
     for sort in ("startedAt", "-startedAt", "score", "-score"):
         assert get(client, "/conversations", sort=sort)[-1][sort.lstrip("-")] is None
     for sort in ("score", "-score", "startedAt", "-createdAt"):
-        whole = [each["id"] for each in get(client, "/conversations", sort=sort)]
+        whole = [row["id"] for row in get(client, "/conversations", sort=sort)]
         pages = [get(client, "/conversations", sort=sort, page=n, pageSize=1) for n in range(1, 6)]
-        assert [each["id"] for page in pages for each in page] == whole
+        assert [row["id"] for page in pages for row in page] == whole
     newest = get(client, "/conversations")
-    assert [each["createdAt"] for each in newest] == sorted(
-        (each["createdAt"] for each in newest), reverse=True
+    assert [row["createdAt"] for row in newest] == sorted(
+        (row["createdAt"] for row in newest), reverse=True
     )
 
 

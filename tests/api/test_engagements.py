@@ -39,7 +39,7 @@ def test_pages_are_newest_first_and_the_last_is_empty(client: Caller) -> None:
         client.get("/engagements", params={"page": page, "pageSize": 2}).json()
         for page in (1, 2, 3, 4)
     ]
-    found = [each["id"] for page in pages for each in page["data"]]
+    found = [row["id"] for page in pages for row in page["data"]]
     assert found == ids[::-1]
     assert [len(page["data"]) for page in pages] == [2, 2, 1, 0]
     assert {page["totalCount"] for page in pages} == {5}

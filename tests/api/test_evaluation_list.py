@@ -19,7 +19,7 @@ def found(client: Caller, **params: Any) -> list[str]:
     answer = client.get("/evaluations", params=params)
     assert answer.status_code == 200, answer.text
     body = answer.json()
-    ids = [each["id"] for each in body["data"]]
+    ids = [row["id"] for row in body["data"]]
     if "page" not in params and "pageSize" not in params:
         assert body["pagination"]["totalCount"] == len(ids)
     return ids
@@ -86,7 +86,7 @@ def test_what_is_scored_without_a_verdict_can_be_told_apart(
     ids = rows_of(runtime, {"score": 90, "passed": True}, {"score": 90}, {"status": "failed"})
     assert found(client, hasVerdict="false") == [ids[1]]
     listed = client.get("/evaluations").json()["data"]
-    assert [each["hasVerdict"] for each in listed] == [True, False, None]
+    assert [row["hasVerdict"] for row in listed] == [True, False, None]
     detail = client.get(f"/evaluations/{ids[1]}").json()["data"]
     assert (detail["hasVerdict"], detail["score"], detail["passed"]) == (False, 90, None)
 
@@ -188,5 +188,5 @@ def test_pages_join_to_the_whole_list(client: Caller, runtime: Runtime, sort: st
     whole = found(client, sort=sort, pageSize=100)
     assert len(set(whole)) == 23
     pages = [found(client, sort=sort, pageSize=4, page=page) for page in range(1, 8)]
-    assert [each for page in pages for each in page] == whole
+    assert [row for page in pages for row in page] == whole
     assert pages[6] == []

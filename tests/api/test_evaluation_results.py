@@ -30,8 +30,8 @@ def test_results_have_the_documented_shape_and_quote_the_transcript(
     assert results["score"] == evaluation.score
     assert results["generatedAt"] == iso_utc(evaluation.completed_at)  # type: ignore[arg-type]
     transcript = data_of(client, f"/evaluations/{evaluation.id}/transcript")
-    texts = {each["id"]: each["text"] for each in transcript["segments"]}
-    quotes = [quote for each in results["criteria"] for quote in each["evidence"]]
+    texts = {segment["id"]: segment["text"] for segment in transcript["segments"]}
+    quotes = [quote for criterion in results["criteria"] for quote in criterion["evidence"]]
     assert quotes
     for quote in quotes:
         text = texts[quote["segmentId"]]
@@ -64,7 +64,7 @@ def test_a_transcript_is_shown_with_sentiment_and_words_on_demand(
     assert shown["languages"] == [{"code": "en", "share": 1.0}]
     assert shown["durationSeconds"] == 2
     assert shown["segments"][0]["words"] == []
-    assert [each["index"] for each in shown["segments"]] == list(range(shown["segmentCount"]))
+    assert [segment["index"] for segment in shown["segments"]] == list(range(shown["segmentCount"]))
     assert len(data_of(client, path, includeWords="true")["segments"][0]["words"]) == 2
 
 
@@ -92,7 +92,7 @@ def test_a_revision_keeps_the_transcript_it_was_judged_on(client: Caller, runtim
     source_id, longer = new_id("conv"), chat()
     with runtime.db.writing() as session:
         first = completed(session, source_id=source_id, transcript=chat())
-        shorter = chat(tuple((each.role, each.text) for each in longer.segments[:6]))
+        shorter = chat(tuple((segment.role, segment.text) for segment in longer.segments[:6]))
         second = completed(session, source_id=source_id, transcript=shorter)
     assert len(data_of(client, f"/evaluations/{first.id}/transcript")["segments"]) == 8
     assert len(data_of(client, f"/evaluations/{second.id}/transcript")["segments"]) == 6

@@ -142,13 +142,13 @@ def test_a_re_evaluation_replaces_only_when_it_completes(client: Caller, runtime
     with runtime.db.writing() as session:
         first = completed(session, **same)
         second = opened(session, **same)
-    assert [each["id"] for each in data_of(client, "/evaluations")] == [first.id]
+    assert [row["id"] for row in data_of(client, "/evaluations")] == [first.id]
     waiting = data_of(client, f"/evaluations/{second.id}")
     assert (waiting["revision"], waiting["supersedesId"]) == (2, first.id)
     assert waiting["isCurrent"] is False
     with runtime.db.writing() as session:
         service.complete(session, EvaluationCompletion(second.id, judged(chat()), "en", 140))
-    assert [each["id"] for each in data_of(client, "/evaluations")] == [second.id]
+    assert [row["id"] for row in data_of(client, "/evaluations")] == [second.id]
     everything = data_of(client, "/evaluations", current="false")
     assert {each["id"] for each in everything} == {first.id, second.id}
     assert count_of(client, engagement_id) == 1

@@ -111,9 +111,9 @@ def test_an_export_is_queued_made_and_downloaded(
 def test_the_event_comes_with_the_file(client: Caller, runtime: Runtime) -> None:
     made(client, runtime)
     with runtime.db.reading() as session:
-        events = [json.loads(each.body) for each in session.scalars(select(Event))]
-    data = [each["data"] for each in events if each["event"] == "export.ready"]
-    assert [(each["dataset"], each["format"], each["row_count"]) for each in data] == [
+        events = [json.loads(row.body) for row in session.scalars(select(Event))]
+    data = [event["data"] for event in events if event["event"] == "export.ready"]
+    assert [(row["dataset"], row["format"], row["row_count"]) for row in data] == [
         ("evaluations", "csv", 0)
     ]
 
@@ -505,13 +505,13 @@ def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
     work.write_file(running_runtime(), request, file, disturb)
     assert len(reached) == 2
     rows = read(file.read_bytes())
-    assert {row["evaluation_id"] for row in rows} == {each.id for each in evaluations}
+    assert {row["evaluation_id"] for row in rows} == {evaluation.id for evaluation in evaluations}
     assert {row["campaign"] for row in rows} == {"'=1+1"}
     assert "gone" not in {row["explanation"] for row in rows}
     everything = replace(request, filters={"current": False})
     work.write_file(running_runtime(), everything, file, lambda _: None)
     again = read(file.read_bytes())
-    assert {row["evaluation_id"] for row in again} > {each.id for each in evaluations}
+    assert {row["evaluation_id"] for row in again} > {evaluation.id for evaluation in evaluations}
     assert {row["campaign"] for row in again} == {"gone", ""}
 
 
@@ -520,7 +520,9 @@ def change_everything(runtime: Runtime, evaluations: list[Evaluation]) -> None:
     with runtime.db.writing() as session:
         session.execute(update(Evaluation).values(score=1, campaign="gone"))
         for result in session.scalars(select(EvaluationResult)):
-            emptied = [{**each, "explanation": "gone"} for each in result.document["criteria"]]
+            emptied = [
+                {**criterion, "explanation": "gone"} for criterion in result.document["criteria"]
+            ]
             result.document = {**result.document, "criteria": emptied}
         completed(session, source_id=evaluations[-1].source_id)
         completed(session)
@@ -550,9 +552,9 @@ def test_cell_formatter_csv_are_those_that_the_standard_library_writes() -> None
     for delimiter in ",;":
         out = io.StringIO()
         writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-        writer.writerows([["x", "" if each is None else defuse(each)] for each in texts])
+        writer.writerows([["x", "" if text is None else defuse(text)] for text in texts])
         cells = csv_cells.cell_formatter("text", delimiter)(texts)
-        assert "".join(f"x{delimiter}{each}\n" for each in cells) == out.getvalue()
+        assert "".join(f"x{delimiter}{cell}\n" for cell in cells) == out.getvalue()
     assert csv_cells.cell_formatter("number", ",")([1, -0.5, None, 0.1, True]) == [
         *("1", "-0.5", "", "0.1", "true")
     ]

@@ -25,9 +25,9 @@ def requested(visitor: Visitor, **form: str) -> str:
     visitor.get("/exports")
     answer = visitor.post("/exports", {"dataset": "evaluations", "format": "csv", **form})
     assert answer.status_code == 303, answer.text
-    found = re.search("exp_[0-9a-z]{26}", visitor.get("/exports").text)
-    assert found
-    return found[0]
+    match = re.search("exp_[0-9a-z]{26}", visitor.get("/exports").text)
+    assert match
+    return match[0]
 
 
 def test_an_export_runs_to_its_download_and_is_audited(

@@ -34,33 +34,33 @@ def visitor(base: str, runtime: Runtime) -> Visitor:
 
 def table_of(page: str, title: str) -> list[list[tuple[str, str]]]:
     """Return the rows of the table under a chart, each cell as its text and its link."""
-    found = re.search(
+    match = re.search(
         rf"<summary>Numbers of {title}</summary>.*?<tbody>(.*?)</tbody>", page, re.DOTALL
     )
-    assert found, title
-    rows = re.findall(r"<tr>(.*?)</tr>", found[1], re.DOTALL)
+    assert match, title
+    rows = re.findall(r"<tr>(.*?)</tr>", match[1], re.DOTALL)
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
     return [[(re.sub(r"<.*?>", "", cell), link_in(cell)) for cell in row] for row in cells]
 
 
 def link_in(cell: str) -> str:
-    found = re.search(r'href="([^"]+)"', cell)
-    return unescape(found[1]) if found else ""
+    match = re.search(r'href="([^"]+)"', cell)
+    return unescape(match[1]) if match else ""
 
 
 def counted(visitor: Visitor, link: str) -> int:
     """Return how many evaluations the list behind a link has."""
     answer = visitor.get(link)
     assert answer.status_code == 200, link
-    found = re.search(r'<h1>Evaluations <span class="muted">([\d,]+)', answer.text)
-    assert found
-    return int(found[1].replace(",", ""))
+    match = re.search(r'<h1>Evaluations <span class="muted">([\d,]+)', answer.text)
+    assert match
+    return int(match[1].replace(",", ""))
 
 
 def figures_of(page: str) -> dict[str, tuple[str, str]]:
     """Return the text and the link of each headline figure."""
-    found = re.findall(r'<dt class="muted">(.*?)</dt>\s*<dd>(.*?)(?:<small|</dd>)', page)
-    return {label: (re.sub(r"<.*?>", "", cell), link_in(cell)) for label, cell in found}
+    matches = re.findall(r'<dt class="muted">(.*?)</dt>\s*<dd>(.*?)(?:<small|</dd>)', page)
+    return {label: (re.sub(r"<.*?>", "", cell), link_in(cell)) for label, cell in matches}
 
 
 def test_the_overview_says_what_the_summary_says(client: Caller, visitor: Visitor) -> None:
@@ -112,9 +112,9 @@ def test_a_filter_of_the_overview_holds_for_all_its_numbers(
 
 def test_alerts_lead_to_what_they_count(visitor: Visitor) -> None:
     page = visitor.get(f"/?{QUERY}").text
-    found = re.search(r'<a href="([^"]+)">(\d+) auto-fails not reviewed', page)
-    assert found
-    assert counted(visitor, unescape(found[1])) == int(found[2])
+    match = re.search(r'<a href="([^"]+)">(\d+) auto-fails not reviewed', page)
+    assert match
+    assert counted(visitor, unescape(match[1])) == int(match[2])
     assert "The worker does not answer" in page
 
 
@@ -251,13 +251,13 @@ def test_a_trend_says_what_the_api_says_and_its_points_lead_to_their_evaluations
 def test_topics_are_counted_as_the_api_counts_them(client: Caller, visitor: Visitor) -> None:
     page = visitor.get(f"/topics?{QUERY}").text
     summary = client.get("/analytics/summary", params=PERIOD).json()["data"]
-    found = re.findall(
+    matches = re.findall(
         r'<th scope="row">(\w+)</th><td class="number"><a href="([^"]+)">(\d+)', page
     )
-    assert {topic: int(count) for topic, _, count in found} == {
-        each["topic"]: each["count"] for each in summary["topTopics"]
+    assert {topic: int(count) for topic, _, count in matches} == {
+        topic["topic"]: topic["count"] for topic in summary["topTopics"]
     }
-    for _, link, count in found:
+    for _, link, count in matches:
         assert counted(visitor, unescape(link)) == int(count)
 
 

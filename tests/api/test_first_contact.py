@@ -22,9 +22,9 @@ RUDE = [
 
 def told(client: Caller, conversation: dict[str, Any]) -> tuple[float | None, str | None]:
     evaluation_id = get(client, f"/conversations/{conversation['id']}")["evaluationId"]
-    found = get(client, f"/evaluations/{evaluation_id}/results")
-    reasons = {each["metric"]: each["reason"] for each in found["metricsMissing"]}
-    return found["metrics"][METRIC], reasons.get(METRIC)
+    data = get(client, f"/evaluations/{evaluation_id}/results")
+    reasons = {metric["metric"]: metric["reason"] for metric in data["metricsMissing"]}
+    return data["metrics"][METRIC], reasons.get(METRIC)
 
 
 def test_first_contact_resolution_requires_a_week_without_another_contact(

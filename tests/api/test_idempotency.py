@@ -70,8 +70,8 @@ def test_twins_at_the_same_moment_make_one(client: Caller) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(post, range(8)))
-    assert {each.status_code for each in answers} == {201}
-    assert len({each.content for each in answers}) == 1
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.content for answer in answers}) == 1
     assert client.get("/engagements").json()["totalCount"] == 1
 
 

@@ -151,7 +151,7 @@ def test_a_dry_run_reports_everything_and_writes_nothing(client: Caller, runtime
 def test_an_invalid_record_does_not_stop_the_others(client: Caller) -> None:
     wrong = chat("wrong")
     wrong["messages"][1]["role"] = "wizard"
-    found = run(
+    an_import = run(
         client,
         chat("a"),
         wrong,
@@ -165,9 +165,9 @@ def test_an_invalid_record_does_not_stop_the_others(client: Caller) -> None:
         {"kind": "call_center", "externalId": "x", "name": "X", "campaign": "Y"},
         chat("z"),
     )
-    assert found["status"] == "completed_with_errors"
-    assert counted(found) == {"received": 11, "created": 2, "failed": 9, "evaluationsQueued": 2}
-    told = [(each["line"], each["externalId"], each["code"]) for each in found["errors"]]
+    assert an_import["status"] == "completed_with_errors"
+    assert counted(an_import) == {"received": 11, "created": 2, "failed": 9, "evaluationsQueued": 2}
+    told = [(error["line"], error["externalId"], error["code"]) for error in an_import["errors"]]
     assert told == [
         (2, "wrong", "VALIDATION_ERROR"),
         (3, "a", "DUPLICATE"),
@@ -179,22 +179,22 @@ def test_an_invalid_record_does_not_stop_the_others(client: Caller) -> None:
         (9, "d", "VALIDATION_ERROR"),
         (10, "x", "VALIDATION_ERROR"),
     ]
-    assert found["errors"][0]["message"].startswith("messages[1].role: ")
-    assert "campaign: There is no campaign of this name." in found["errors"][7]["message"]
+    assert an_import["errors"][0]["message"].startswith("messages[1].role: ")
+    assert "campaign: There is no campaign of this name." in an_import["errors"][7]["message"]
 
 
 def test_only_the_first_hundred_errors_are_kept(client: Caller) -> None:
-    found = run(client, *({"kind": "party", "externalId": str(n)} for n in range(150)))
-    assert counted(found) == {"received": 150, "failed": 150}
-    assert [each["externalId"] for each in found["errors"]] == [str(n) for n in range(100)]
+    an_import = run(client, *({"kind": "party", "externalId": str(n)} for n in range(150)))
+    assert counted(an_import) == {"received": 150, "failed": 150}
+    assert [error["externalId"] for error in an_import["errors"]] == [str(n) for n in range(100)]
 
 
 def test_named_rows_that_do_not_exist_are_created_on_request(
     client: Caller, runtime: Runtime
 ) -> None:
     named = {"engagement": "Audit", "campaign": "Spring", "callCenter": "Pune", "executive": "Asha"}
-    found = run(client, chat("a", **named), chat("b", **named), createMissing=True)
-    assert counted(found) == {"received": 2, "created": 2, "evaluationsQueued": 2}
+    an_import = run(client, chat("a", **named), chat("b", **named), createMissing=True)
+    assert counted(an_import) == {"received": 2, "created": 2, "evaluationsQueued": 2}
     run(client, chat("c", **named), createMissing=True)
     assert rows(runtime, Engagement) == 1
     assert rows(runtime, Campaign) == 1
@@ -212,27 +212,27 @@ def test_defaults_apply_to_records_without_a_value(client: Caller) -> None:
         defaults={"engagementId": engagement, "language": "en-GB", "campaignId": None},
         evaluate=False,
     )
-    found = {each["externalId"]: each for each in client.get("/conversations").json()["data"]}
-    assert {each["engagementId"] for each in found.values()} == {engagement}
+    found = {row["externalId"]: row for row in client.get("/conversations").json()["data"]}
+    assert {row["engagementId"] for row in found.values()} == {engagement}
     assert [found[key]["language"] for key in "ab"] == ["en-GB", "hi"]
-    assert [each["evaluationId"] for each in found.values()] == [None, None]
+    assert [row["evaluationId"] for row in found.values()] == [None, None]
 
 
 def test_content_is_read_like_a_file(client: Caller) -> None:
     content = "conversation_id,speaker,text\nc1,Zoë,Hello\nc1,Max,Hi\nc2,Ann,Hi\n"
-    found = run(
+    an_import = run(
         client,
         format="csv",
         content=content,
         defaults={"roles": {"Zoë": "customer", "Max": "agent"}},
     )
-    assert counted(found) == {
+    assert counted(an_import) == {
         "received": 2,
         "created": 1,
         "failed": 1,
         "evaluationsQueued": 1,
     }
-    assert found["errors"] == [
+    assert an_import["errors"] == [
         {
             "line": 4,
             "externalId": "c2",
@@ -245,7 +245,7 @@ def test_content_is_read_like_a_file(client: Caller) -> None:
 
 def test_subtitles_are_items_with_a_key(client: Caller) -> None:
     content = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v agent>Hello\n"
-    found = run(
+    an_import = run(
         client,
         {"externalId": "t1", "content": content},
         {"content": content},
@@ -253,9 +253,9 @@ def test_subtitles_are_items_with_a_key(client: Caller) -> None:
         format="vtt",
         defaults={"channel": "chat"},
     )
-    assert counted(found)["created"] == 2
-    assert [each["externalId"] for each in found["errors"]] == ["t3"]
-    keys = {each["externalId"] for each in client.get("/conversations").json()["data"]}
+    assert counted(an_import)["created"] == 2
+    assert [error["externalId"] for error in an_import["errors"]] == ["t3"]
+    keys = {row["externalId"] for row in client.get("/conversations").json()["data"]}
     assert "t1" in keys
 
 
@@ -314,10 +314,10 @@ def test_a_body_of_json_lines_is_imported_with_the_options_of_the_query(
     assert sent.status_code == 202, sent.text
     import_id = sent.json()["data"]["id"]
     jobs.run_import(running_runtime(), import_id)
-    found = show(client, import_id)
-    assert (found["counts"]["created"], found["counts"]["failed"]) == (3, 1)
-    assert [error["line"] for error in found["errors"]] == [3]
-    assert found["counts"]["evaluationsQueued"] == rows(runtime, Evaluation) == 0
+    shown = show(client, import_id)
+    assert (shown["counts"]["created"], shown["counts"]["failed"]) == (3, 1)
+    assert [error["line"] for error in shown["errors"]] == [3]
+    assert shown["counts"]["evaluationsQueued"] == rows(runtime, Evaluation) == 0
     assert rows(runtime, Campaign) == 1
     again = send_lines(client, body, "?createMissing=true&evaluate=false", **KEY)
     assert again.json()["data"]["id"] == import_id
@@ -330,8 +330,8 @@ def test_a_body_of_json_lines_in_another_format_and_as_a_dry_run(
     body = json.dumps({"id": "o1", "messages": messages}).encode()
     sent = send_lines(client, b"\xef\xbb\xbf" + body, "?format=openai&dryRun=true")
     jobs.run_import(running_runtime(), sent.json()["data"]["id"])
-    found = show(client, sent.json()["data"]["id"])
-    assert (found["format"], found["dryRun"], found["counts"]["created"]) == ("openai", True, 1)
+    shown = show(client, sent.json()["data"]["id"])
+    assert (shown["format"], shown["dryRun"], shown["counts"]["created"]) == ("openai", True, 1)
     assert rows(runtime, Conversation) == 0
 
 
@@ -467,9 +467,9 @@ def test_a_job_for_an_unknown_import_does_nothing(runtime: Runtime) -> None:
 
 def test_line_numbers_count_blank_lines(client: Caller) -> None:
     content = "\n".join([json.dumps(chat("a")), "", "{", json.dumps(chat("b"))])
-    found = run(client, content=content)
-    assert [(each["line"], each["code"]) for each in found["errors"]] == [(3, "MALFORMED")]
-    assert counted(found)["created"] == 2
+    an_import = run(client, content=content)
+    assert [(error["line"], error["code"]) for error in an_import["errors"]] == [(3, "MALFORMED")]
+    assert counted(an_import)["created"] == 2
 
 
 def test_old_imports_are_deleted(client: Caller, runtime: Runtime) -> None:
@@ -513,8 +513,8 @@ def test_two_concurrent_imports_create_each_record_once(client: Caller, runtime:
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(partial(jobs.run_import, running_runtime()), sent))
     counts = [show(client, import_id)["counts"] for import_id in sent]
-    assert [each["received"] for each in counts] == [40, 40]
-    assert sum(each["created"] for each in counts) == 40
-    assert sum(each["evaluationsQueued"] for each in counts) == 40
+    assert [count["received"] for count in counts] == [40, 40]
+    assert sum(count["created"] for count in counts) == 40
+    assert sum(count["evaluationsQueued"] for count in counts) == 40
     for table, number in ((Conversation, 40), (Evaluation, 40), (Engagement, 1), (Campaign, 1)):
         assert rows(runtime, table) == number

@@ -138,7 +138,7 @@ def test_standard_input_is_read_and_its_format_detected(command: Command, runtim
     assert printed_json(result)["counts"]["created"] == 1
     named = command("-", "--format", "vtt", "--channel", "chat", "--json", input=VTT)
     assert named.exit_code == 1
-    assert [each["code"] for each in printed_json(named)["errors"]] == ["UNKNOWN_ROLE"]
+    assert [error["code"] for error in printed_json(named)["errors"]] == ["UNKNOWN_ROLE"]
     assert rows(runtime, Conversation) == 1
 
 
@@ -174,7 +174,7 @@ def test_an_impossible_request_ends_with_a_message(
     file = tmp_path / "notes.txt"
     file.write_text("Dear diary\n")
     swapped = {"FILE": str(file), "ENG": "eng_01k9zq2m5rt9w3x7b1f6e8nvha"}
-    result = command(*(swapped.get(each, each) for each in arguments))
+    result = command(*(swapped.get(argument, argument) for argument in arguments))
     assert result.exit_code == code
     assert message in result.stderr
     assert "Traceback" not in result.output
@@ -195,16 +195,16 @@ def test_command_and_api_have_the_same_result(
         other = content.replace('"x"', '"by api"').replace("x,", "by api,")
         body = {"format": name, "content": other, "evaluate": False}
         jobs.run_import(running_runtime(), client.post("/imports", body).json()["data"]["id"])
-        found = client.get("/conversations").json()["data"]
-        assert len(found) == 2
+        data = client.get("/conversations").json()["data"]
+        assert len(data) == 2
         own = {"id", "externalId", "createdAt", "updatedAt"}
-        first, second = ({k: v for k, v in each.items() if k not in own} for each in found)
+        first, second = ({k: v for k, v in row.items() if k not in own} for row in data)
         assert first == second
         said = [
             [
                 (message["role"], message["text"], message["sentAt"], message["internal"])
-                for message in client.get(f"/conversations/{each['id']}/messages").json()["data"]
+                for message in client.get(f"/conversations/{row['id']}/messages").json()["data"]
             ]
-            for each in found
+            for row in data
         ]
         assert said[0] == said[1]

@@ -53,8 +53,8 @@ def test_one_bell_has_everything_judged(client: Caller, runtime: Runtime) -> Non
     with runtime.db.reading() as session:
         assert session.scalars(select(EvaluationJob)).all() == []
     evaluations = get(client, "/evaluations")
-    assert {each["status"] for each in evaluations} == {"completed"}
-    assert {each["channel"] for each in evaluations} == {"chat", "voice_bot"}
+    assert {evaluation["status"] for evaluation in evaluations} == {"completed"}
+    assert {evaluation["channel"] for evaluation in evaluations} == {"chat", "voice_bot"}
 
 
 def test_the_sweep_and_the_workers_know_the_queue() -> None:

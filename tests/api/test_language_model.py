@@ -58,8 +58,8 @@ def judged(client: Caller, key: str = "chat-1", **fields: Any) -> tuple[Any, Any
     """Put a chat in, have it judged, and return the evaluation and its results."""
     evaluation_id = put_chat(client, key, **fields)["evaluationId"]
     judge()
-    found = get(client, f"/evaluations/{evaluation_id}")
-    return found, get(client, f"/evaluations/{evaluation_id}/results")
+    data = get(client, f"/evaluations/{evaluation_id}")
+    return data, get(client, f"/evaluations/{evaluation_id}/results")
 
 
 def kept(runtime: Runtime) -> int:
@@ -80,13 +80,13 @@ def test_an_evaluation_says_that_a_model_has_judged(
     }
     assert evaluation["reviewStatus"] == "none"
     assert results["quality"]["model"]["modelScore"] == evaluation["score"]
-    by = {each["key"]: each["judgedBy"] for each in results["criteria"]}
+    by = {criterion["key"]: criterion["judgedBy"] for criterion in results["criteria"]}
     assert by["discovery.probing"] == "model"
     transcript = get(client, f"/evaluations/{evaluation['id']}/transcript")
-    texts = {each["id"]: each["text"] for each in transcript["segments"]}
-    quotes = [each for item in results["criteria"] for each in item["evidence"]]
+    texts = {segment["id"]: segment["text"] for segment in transcript["segments"]}
+    quotes = [quote for item in results["criteria"] for quote in item["evidence"]]
     assert quotes
-    assert all(each["quote"] in texts[each["segmentId"]] for each in quotes)
+    assert all(quote["quote"] in texts[quote["segmentId"]] for quote in quotes)
     assert kept(runtime) == 1
 
     # The same words again: nothing is asked, and the score is the same.
@@ -109,7 +109,9 @@ def test_an_outage_never_looks_like_bad_service(client: Caller, server: ModelSer
     assert evaluation["status"] == "completed"
     assert evaluation["engine"]["kind"] == "rules"
     assert results["quality"]["fallback"]["reason"] == "http_error"
-    lost = [each for each in results["criteria"] if each["key"] == "resolution.accuracy"]
+    lost = [
+        criterion for criterion in results["criteria"] if criterion["key"] == "resolution.accuracy"
+    ]
     assert [(each["applicable"], each["normalizedScore"]) for each in lost] == [(False, None)]
 
     # Rules alone read no Hungarian: without the model there is no score, and nobody's fault is told.
@@ -121,8 +123,8 @@ def test_an_outage_never_looks_like_bad_service(client: Caller, server: ModelSer
 
 def test_judges_that_differ_ask_for_a_review(client: Caller, server: ModelServer) -> None:
     def worst(document: Any) -> Any:
-        for each in document["answers"].values():
-            each["answer"] = "0"
+        for answer in document["answers"].values():
+            answer["answer"] = "0"
         return document
 
     server.answer_with(server.judged(worst))
@@ -204,5 +206,5 @@ def test_doctor_asks_the_model(client: Caller, server: ModelServer, runtime: Run
     assert finding().verdict is Verdict.FAIL
     assert "401" in finding().message
     assert "sk-test" not in finding().message
-    [body] = {json.dumps(each["messages"]) for each in server.prompts}
+    [body] = {json.dumps(prompt["messages"]) for prompt in server.prompts}
     assert not re.search("parcel|order", body)

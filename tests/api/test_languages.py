@@ -30,15 +30,15 @@ def test_languages_are_told_line_by_line_and_named_where_they_are_not_read(clien
     shown = get(client, f"/evaluations/{evaluation_id}")
     assert (shown["status"], shown["language"], shown["error"]) == ("completed", "en", None)
     transcript = get(client, f"/evaluations/{evaluation_id}/transcript")
-    spoken = [each["language"] for each in transcript["segments"]]
+    spoken = [segment["language"] for segment in transcript["segments"]]
     assert spoken == ["en", "hi", "en", "hi-Latn", "hi-Latn"]
     shares = transcript["languages"]
-    assert {each["code"] for each in shares} == {"en", "hi", "hi-Latn"}
-    assert abs(sum(each["share"] for each in shares) - 1) < 0.001
+    assert {share["code"] for share in shares} == {"en", "hi", "hi-Latn"}
+    assert abs(sum(share["share"] for share in shares) - 1) < 0.001
     recap = next(
-        each
-        for each in get(client, f"/evaluations/{evaluation_id}/results")["criteria"]
-        if each["key"] == "closing.recap"
+        criterion
+        for criterion in get(client, f"/evaluations/{evaluation_id}/results")["criteria"]
+        if criterion["key"] == "closing.recap"
     )
     assert recap["normalizedScore"] == 1
     assert "first word list" in recap["explanation"]

@@ -46,7 +46,9 @@ def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runt
     assert show(client, late)["status"] == "expired"
     asked = client.post("/analytics/export", {"dataset": "usage", "format": "csv"}).json()["data"]
     exports.run_export(running_runtime(), asked["jobId"])
-    offered = {each for each in runtime.storage.object_ids() if each.startswith("exp_")}
+    offered = {
+        object_id for object_id in runtime.storage.object_ids() if object_id.startswith("exp_")
+    }
     assert len(offered) == 1
 
     half = left_behind(runtime, f"{asked['jobId']}_0123456789ab")

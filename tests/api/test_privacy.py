@@ -76,7 +76,10 @@ def numbers(client: Caller, made: dict[str, Any]) -> dict[str, Any]:
     summary = read(client, "/analytics/summary")
     return {
         **{name: results[name] for name in names},
-        "answers": [[each["key"], each["answer"], each["points"]] for each in results["criteria"]],
+        "answers": [
+            [criterion["key"], criterion["answer"], criterion["points"]]
+            for criterion in results["criteria"]
+        ],
         "analytics": {name: value for name, value in summary.items() if name != "period"},
         "list": client.get("/evaluations").json()["pagination"]["totalCount"],
     }
@@ -100,7 +103,7 @@ def test_texts_of_a_customer_are_erased_and_scores_stay(client: Caller, runtime:
     }
     assert numbers(client, made) == before
     transcript = read(client, f"/evaluations/{made['evaluationId']}/transcript")
-    assert [each["text"] for each in transcript["segments"]] == [""] * 4
+    assert [segment["text"] for segment in transcript["segments"]] == [""] * 4
     assert transcript["erasedAt"] is not None
     assert transcript["wordCount"] > 30
     assert read(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
@@ -108,7 +111,7 @@ def test_texts_of_a_customer_are_erased_and_scores_stay(client: Caller, runtime:
         read(client, "/evaluations?q=kettle") == read(client, "/conversations?q=tambourine") == []
     )
     messages = read(client, f"/conversations/{made['id']}/messages?redacted=false")
-    assert [each["text"] for each in messages] == [""] * 4
+    assert [message["text"] for message in messages] == [""] * 4
     record = read(client, f"/conversations/{made['id']}")
     assert (record["subject"], record["customerRef"]) == (None, None)
     assert record["messageCount"] == 4

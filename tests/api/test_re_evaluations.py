@@ -72,7 +72,7 @@ def test_one_is_judged_again_and_what_was_found_stays_until_then(
     former = get(client, f"/evaluations/{first}")
     assert (former["isCurrent"], former["score"]) == (False, before["score"])
     # The list, the source, the analytics and the events follow.
-    assert [each["id"] for each in get(client, "/evaluations")] == [after["id"]]
+    assert [row["id"] for row in get(client, "/evaluations")] == [after["id"]]
     assert get(client, f"/conversations/{after['sourceId']}")["score"] == 100
     assert get(client, "/analytics/summary")["score"]["mean"] == 100
     assert wrong_facts(runtime) == []
@@ -124,7 +124,7 @@ def test_one_that_fails_does_not_take_the_good_one_away(client: Caller, runtime:
     failed = again(client, first, scorecardId=own["id"])["id"]
     judge()
     assert get(client, f"/evaluations/{failed}")["error"]["code"] == "INSUFFICIENT_CONTENT"
-    assert [each["id"] for each in get(client, "/evaluations")] == [first]
+    assert [row["id"] for row in get(client, "/evaluations")] == [first]
     assert wrong_facts(runtime) == []
     # Newer words end what nobody has begun.
     waiting = again(client, first)["id"]
@@ -175,8 +175,8 @@ def test_many_are_judged_again(client: Caller, runtime: Runtime) -> None:
     counts = {"queued": 0, "failed": 0, "canceled": 0, "skipped": 0}
     assert shown["counts"] == {"selected": number, "completed": number, **counts}
     listed = get(client, "/evaluations", channel="chat", pageSize=100)
-    assert {each["supersedesId"] for each in listed} == set(made)
-    assert {(each["revision"], each["score"]) for each in listed} == {(2, 100)}
+    assert {row["supersedesId"] for row in listed} == set(made)
+    assert {(row["revision"], row["score"]) for row in listed} == {(2, 100)}
     assert happened(runtime).count("evaluation.completed") == 2 * number + 1
     assert wrong_facts(runtime) == []
     assert error_code(client.get(f"/re-evaluations/{new_id('reev')}")) == ("RESOURCE_NOT_FOUND")

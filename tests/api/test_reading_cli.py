@@ -31,7 +31,7 @@ def judged(client: Caller) -> str:
 
 def test_evaluations_are_listed_with_filters(client: Caller, judged: str) -> None:
     listed = json.loads(run(evaluations, "list", "--json"))
-    assert [each["id"] for each in listed] == [each["id"] for each in get(client, "/evaluations")]
+    assert [row["id"] for row in listed] == [row["id"] for row in get(client, "/evaluations")]
     [line] = run(evaluations, "list", "--filter", "status=completed").splitlines()
     assert line.startswith(judged)
     assert "chat-1" in line
@@ -47,7 +47,9 @@ def test_one_evaluation_is_shown(client: Caller, judged: str) -> None:
     assert json.loads(run(evaluations, "show", judged, "--json"))["criteria"] == results["criteria"]
     shown = run(evaluations, "show", judged)
     assert results["summary"]["overview"] in shown
-    scored = [each for each in results["criteria"] if each["normalizedScore"] is not None]
+    scored = [
+        criterion for criterion in results["criteria"] if criterion["normalizedScore"] is not None
+    ]
     assert all(f"{each['title']}: {each['explanation']}" in shown for each in scored)
     assert "Error" in run(evaluations, "show", "eval_01k9zq4v2me8wb7xq3s5ndt6ha", code=1)
 

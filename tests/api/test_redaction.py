@@ -68,9 +68,9 @@ def test_originals_are_returned_only_with_the_scope(
     assert texts(client, judged) == MASKED
     messages = client.get(shown).json()["data"]
     for message in messages:
-        for each in message["redactions"]:
-            placeholder = f"[{each['entityType'].upper()}]"
-            assert message["text"][each["charStart"] : each["charEnd"]] == placeholder
+        for redaction in message["redactions"]:
+            placeholder = f"[{redaction['entityType'].upper()}]"
+            assert message["text"][redaction["charStart"] : redaction["charEnd"]] == placeholder
     transcript = client.get(judged).json()["data"]
     assert transcript["redacted"] is True
     assert transcript["redactionEntities"] == {"card": 1, "email": 1, "name": 2}

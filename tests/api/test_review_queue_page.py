@@ -19,8 +19,8 @@ UNREVIEWED = "tab=sample&from=2026-01-01&to=2099-01-01"
 
 
 def tabs_of(page: str) -> dict[str, int]:
-    found = re.findall(r"<a href=\"/review\?[^>]*>([\w-]+) <strong>([\d,]+)</strong>", page)
-    return {text: int(count) for text, count in found}
+    matches = re.findall(r"<a href=\"/review\?[^>]*>([\w-]+) <strong>([\d,]+)</strong>", page)
+    return {text: int(count) for text, count in matches}
 
 
 def ids_of(page: str) -> list[str]:
@@ -28,8 +28,8 @@ def ids_of(page: str) -> list[str]:
 
 
 def place_of(page: str) -> str:
-    found = re.search(r'<span class="number">(\d+ of \d+)</span>', page)
-    return found[1] if found else ""
+    match = re.search(r'<span class="number">(\d+ of \d+)</span>', page)
+    return match[1] if match else ""
 
 
 def test_each_tab_holds_its_own(base: str, runtime: Runtime) -> None:

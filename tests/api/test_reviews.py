@@ -69,7 +69,7 @@ def a_later_one_wins(client: Caller, chat: str, before: Any, greeting: Any) -> N
     assert criterion(last, "discovery.probing")["applicable"] is False
     assert (last["score"], last["rawScore"]) == (before["score"], before["rawScore"])
     listed = get(client, f"/evaluations/{chat}/reviews")
-    assert [each["reviewer"] for each in listed] == ["Nora Field", "Omar"]
+    assert [row["reviewer"] for row in listed] == ["Nora Field", "Omar"]
     assert listed == last["reviews"]
 
 
@@ -136,10 +136,11 @@ def test_an_override_changes_the_score_and_keeps_the_original_answers(
     assert "opening.greeting" in shown["failedCriteria"]
     assert (record["scoreBefore"], record["scoreAfter"]) == (before["score"], after["score"])
     assert after["reviews"] == [record]
-    opening = next(each for each in after["sections"] if each["key"] == "opening")
+    opening = next(section for section in after["sections"] if section["key"] == "opening")
     assert opening["score"] == 0
     assert (
-        "opening.greeting" in [each["criterionKey"] for each in after["coaching"]["improvements"]]
+        "opening.greeting"
+        in [improvement["criterionKey"] for improvement in after["coaching"]["improvements"]]
         or len(after["coaching"]["improvements"]) == 3
     )
     # What the judge said is there as it was, to the letter.
@@ -312,8 +313,8 @@ def test_the_list_finds_what_a_person_has_started_or_reviewed(client: Caller, ch
     reviewed(client, chat, "start", reviewerRef="qa-nora", reason=None)
     reviewed(client, chat, "comment", reviewerRef="qa-nora")
     reviewed(client, chat, "comment", reviewer="Omar")
-    assert [each["id"] for each in get(client, by_nora)] == [chat]
-    assert [each["id"] for each in get(client, "/evaluations?reviewedBy=omar")] == [chat]
+    assert [row["id"] for row in get(client, by_nora)] == [chat]
+    assert [row["id"] for row in get(client, "/evaluations?reviewedBy=omar")] == [chat]
     assert get(client, "/evaluations?reviewedBy=nobody") == []
 
 

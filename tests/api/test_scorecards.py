@@ -20,10 +20,10 @@ from tests.running import CommandRunner
 
 @pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
 def test_every_channel_has_a_default(channel: str) -> None:
-    found = service.current_default(channel)
-    assert is_id(found.id, "sc")
-    assert found.scorecard.channel == channel
-    assert found.scorecard.id == found.id
+    default = service.current_default(channel)
+    assert is_id(default.id, "sc")
+    assert default.scorecard.channel == channel
+    assert default.scorecard.id == default.id
 
 
 def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, runtime: Runtime) -> None:
@@ -32,7 +32,7 @@ def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, runtime: Runt
     voice = service.current_default("voice").id
     with runtime.db.reading() as session:
         assert service.resolve(session, channel="chat") == service.current_default("chat")
-        found = service.resolve(session, scorecard_id=own, channel="chat")
+        resolved = service.resolve(session, scorecard_id=own, channel="chat")
         former = service.resolve(session, scorecard_id=own, version=1, channel="chat")
         for wrong in (
             {"scorecard_id": new_id("sc")},
@@ -43,7 +43,7 @@ def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, runtime: Runt
                 service.resolve(session, **wrong, channel="chat")
         with pytest.raises(NotFound):
             service.version_of(session, voice, 99)
-    assert (found.id, found.version, found.name) == (own, 2, "Ours 2")
+    assert (resolved.id, resolved.version, resolved.name) == (own, 2, "Ours 2")
     assert (former.version, former.name) == (1, "Ours")
 
 
@@ -63,7 +63,7 @@ def test_a_version_never_changes_and_new_evaluations_use_the_newest(client: Call
     assert before["definition"] == first["definition"]
     assert before["description"] is None
     versions = get(client, f"{path}/versions")
-    assert [(each["version"], each["description"]) for each in versions] == [
+    assert [(version["version"], version["description"]) for version in versions] == [
         (2, "Sterner"),
         (1, None),
     ]
@@ -76,22 +76,22 @@ def test_the_list_shows_defaults_and_own_ones(client: Caller) -> None:
     body = client.get("/scorecards").json()
     assert body["pagination"]["totalCount"] == 4
     chats = client.get("/scorecards", params={"channel": "chat"}).json()["data"]
-    assert {each["id"]: (each["isDefault"], each["languages"]) for each in chats} == {
+    assert {chat["id"]: (chat["isDefault"], chat["languages"]) for chat in chats} == {
         own: (False, ["en"]),
         service.current_default("chat").id: (True, []),
     }
     assert "definition" not in chats[0]
-    for each in chats:
-        shown = get(client, f"/scorecards/{each['id']}")
-        assert {**each, "definition": shown["definition"]} == shown
+    for chat in chats:
+        shown = get(client, f"/scorecards/{chat['id']}")
+        assert {**chat, "definition": shown["definition"]} == shown
 
 
 def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
     shipped = service.current_default("voice").id
     shown = get(client, f"/scorecards/{shipped}")
-    assert sum(each["weight"] for each in shown["definition"]["criteria"]) == 100
+    assert sum(criterion["weight"] for criterion in shown["definition"]["criteria"]) == 100
     assert shown["criteriaCount"] == len(shown["definition"]["criteria"])
-    assert [each["version"] for each in get(client, f"/scorecards/{shipped}/versions")] == [2, 1]
+    assert [row["version"] for row in get(client, f"/scorecards/{shipped}/versions")] == [2, 1]
     refused = client.post(f"/scorecards/{shipped}/versions", draft(channel="voice"))
     assert error_code(refused) == "CONFLICT"
     for path in ("", "/versions"):
@@ -107,10 +107,12 @@ def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
 def test_an_earlier_version_of_a_default_is_shown(client: Caller) -> None:
     path = f"/scorecards/{service.current_default('chat').id}"
     first = client.get(path, params={"version": 1}).json()["data"]
-    weights = {each["key"]: each["weight"] for each in first["definition"]["criteria"]}
+    weights = {
+        criterion["key"]: criterion["weight"] for criterion in first["definition"]["criteria"]
+    }
     assert (first["version"], weights["discovery.probing"]) == (1, 7)
     current = get(client, path)["definition"]["criteria"]
-    assert [each["weight"] for each in current if each["key"] == "discovery.probing"] == [0]
+    assert [row["weight"] for row in current if row["key"] == "discovery.probing"] == [0]
     missing = client.get(path, params={"version": 3})
     assert error_code(missing) == "RESOURCE_NOT_FOUND"
 
@@ -200,7 +202,7 @@ def test_an_own_scorecard_judges_with_evidence(client: Caller) -> None:
     assert hello["evidence"][0]["quote"] == "Good morning! I am sorry to hear that."
     assert (terms["applicable"], terms["points"]) == (False, None)
     assert never["normalizedScore"] == 0
-    assert {each["key"]: each["autoFailed"] for each in results["sections"]} == {
+    assert {section["key"]: section["autoFailed"] for section in results["sections"]} == {
         "own": False,
         "late": True,
     }
@@ -252,8 +254,8 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
     ).json()["data"]
     judge()
     results = get(client, f"/evaluations/{started['id']}/results")
-    found = {each["key"]: each["normalizedScore"] for each in results["criteria"]}
-    assert found == {
+    scores = {criterion["key"]: criterion["normalizedScore"] for criterion in results["criteria"]}
+    assert scores == {
         "opening.greeting": 1,
         "duties.number": 1,
         "duties.label": None,
@@ -263,7 +265,9 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
         "closing.recap": 1,
     }
     assert (results["score"], results["band"], results["passThreshold"]) == (100, "exceeds", 80)
-    number = next(each for each in results["criteria"] if each["key"] == "duties.number")
-    assert [each["quote"] for each in number["evidence"]] == [
+    number = next(
+        criterion for criterion in results["criteria"] if criterion["key"] == "duties.number"
+    )
+    assert [quote["quote"] for quote in number["evidence"]] == [
         "May I have your order number, please?"
     ]

@@ -10,4 +10,4 @@ def test_an_upload_is_in_the_usage_at_once(client: Caller) -> None:
     summary = client.get("/usage/summary").json()
     assert summary["usage"]["storage_gb"]["used"] == 0.0045
     details = client.get("/usage/details?type=storage_gb").json()["data"]
-    assert sum(each["quantity"] for each in details) == 0.0045
+    assert sum(detail["quantity"] for detail in details) == 0.0045

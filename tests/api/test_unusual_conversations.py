@@ -67,14 +67,14 @@ def with_apology(lines: Lines) -> Lines:
 def test_one_apology_more_moves_the_score_by_three_at_most(client: Caller) -> None:
     talks = {"helpful": HELPFUL, "calm": CALM, "angry": ANGRY}
     sorry = {f"{name}-sorry": with_apology(lines) for name, lines in talks.items()}
-    found = judged(client, **talks, **sorry)
+    evaluations = judged(client, **talks, **sorry)
     for name in talks:
-        assert abs(found[f"{name}-sorry"]["score"] - found[name]["score"]) <= 3
+        assert abs(evaluations[f"{name}-sorry"]["score"] - evaluations[name]["score"]) <= 3
 
 
 def test_an_agent_who_insults_the_customer_never_passes(client: Caller) -> None:
     insults = ("You are an idiot.", "what a stupid cow", "Drop dead, and have a nice day.")
-    found = judged(
+    evaluations = judged(
         client,
         **{
             f"{mood}-{index}": with_line(lines, 3, "agent", insult)
@@ -82,7 +82,7 @@ def test_an_agent_who_insults_the_customer_never_passes(client: Caller) -> None:
             for index, insult in enumerate(insults)
         },
     )
-    for evaluation in found.values():
+    for evaluation in evaluations.values():
         assert evaluation["passed"] is False
         told = results(client, evaluation)
         assert "communication.courtesy" in told["autoFail"]["criteria"]
@@ -96,27 +96,27 @@ def test_an_order_to_the_judge_gains_nothing(client: Caller) -> None:
         for role in ("customer", "agent")
         for index, order in enumerate(ORDERS)
     }
-    found = judged(client, plain=ANGRY, **ordered)
+    evaluations = judged(client, plain=ANGRY, **ordered)
     for name in ordered:
-        assert found[name]["score"] <= found["plain"]["score"] + 2
-        moments = {moment["type"] for moment in results(client, found[name])["moments"]}
+        assert evaluations[name]["score"] <= evaluations["plain"]["score"] + 2
+        moments = {moment["type"] for moment in results(client, evaluations[name])["moments"]}
         assert "instruction_in_transcript" in moments
 
 
 def test_capitals_and_markup_change_little(client: Caller) -> None:
     shouted = tuple((role, text.upper()) for role, text in HELPFUL)
     marked = tuple((role, f"<p class='msg'>{text}</p>") for role, text in HELPFUL)
-    found = judged(client, plain=HELPFUL, shouted=shouted, marked=marked)
+    evaluations = judged(client, plain=HELPFUL, shouted=shouted, marked=marked)
     for name, most in (("shouted", 25), ("marked", 3)):
-        assert abs(found[name]["score"] - found["plain"]["score"]) <= most
+        assert abs(evaluations[name]["score"] - evaluations["plain"]["score"]) <= most
     texts = " ".join(text for _, text in marked)
-    for criterion in results(client, found["marked"])["criteria"]:
+    for criterion in results(client, evaluations["marked"])["criteria"]:
         assert all(piece["quote"] in texts for piece in criterion["evidence"])
 
 
 def test_what_can_not_be_judged_is_refused_with_a_reason(client: Caller) -> None:
     hindi = "मेरा पार्सल अभी तक नहीं आया है।"
-    found = judged(
+    evaluations = judged(
         client,
         customer=tuple(line for line in ANGRY if line[0] == "customer"),
         agent=tuple(line for line in HELPFUL if line[0] == "agent"),
@@ -124,11 +124,11 @@ def test_what_can_not_be_judged_is_refused_with_a_reason(client: Caller) -> None
         mixed=(*HELPFUL[:2], ("customer", hindi), ("customer", "Wo ist mein Paket?"), *HELPFUL[2:]),
     )
     for name in ("customer", "word"):
-        assert (found[name]["status"], found[name]["score"]) == ("failed", None)
-        assert found[name]["error"]["message"].endswith(".")
+        assert (evaluations[name]["status"], evaluations[name]["score"]) == ("failed", None)
+        assert evaluations[name]["error"]["message"].endswith(".")
     for name in ("agent", "mixed"):
-        assert 0 <= found[name]["score"] <= 100
-        results(client, found[name])
+        assert 0 <= evaluations[name]["score"] <= 100
+        results(client, evaluations[name])
 
 
 WAIVER: Lines = (
@@ -160,7 +160,7 @@ def test_a_request_that_gets_no_more_than_a_no_is_not_complete(client: Caller) -
         ("customer", "Ok then."),
         ("agent", "Anything else? Have a nice day."),
     )
-    found = judged(
+    evaluations = judged(
         client,
         refused=asked,
         sorry=replaced(asked, 3, "Sorry, no, we can't do that."),
@@ -169,12 +169,13 @@ def test_a_request_that_gets_no_more_than_a_no_is_not_complete(client: Caller) -
         fact=replaced(asked, 2, "Do I have to pay for it?"),
     )
     complete = {
-        name: criteria(client, item)["resolution.completeness"] for name, item in found.items()
+        name: criteria(client, item)["resolution.completeness"]
+        for name, item in evaluations.items()
     }
     for name in ("refused", "sorry"):
         assert complete[name]["normalizedScore"] < 0.5
         assert "without a reason or an alternative" in complete[name]["explanation"]
-        assert found[name]["resolution"] == "unresolved"
+        assert evaluations[name]["resolution"] == "unresolved"
     for name in ("reason", "helped", "fact"):
         assert complete[name]["normalizedScore"] > 0.9
 
@@ -188,10 +189,12 @@ def test_a_stock_phrase_is_no_empathy(client: Caller) -> None:
     angry = replaced(
         ANGRY, 0, "I have been waiting for my refund for twelve days. This is unacceptable!"
     )
-    found = judged(client, **{name: replaced(angry, 1, text) for name, text in replies.items()})
+    evaluations = judged(
+        client, **{name: replaced(angry, 1, text) for name, text in replies.items()}
+    )
     empathy = {
         name: criteria(client, item)["communication.empathy"]["normalizedScore"]
-        for name, item in found.items()
+        for name, item in evaluations.items()
     }
     assert empathy == {"patience": 0, "value": 0, "felt": 1}
 
@@ -228,18 +231,22 @@ def test_a_booking_that_a_bot_moves_is_resolved(client: Caller) -> None:
 
 
 def test_a_refusal_that_leaves_the_customer_unsatisfied_counts(client: Caller) -> None:
-    found = judged(
+    evaluations = judged(
         client,
         unsatisfied=WAIVER,
         thankful=replaced(WAIVER, 4, "Ok, thanks."),
         halved=replaced(WAIVER, 5, "I have credited half of it to you. Is there anything else?"),
     )
-    unsatisfied = criteria(client, found["unsatisfied"])
+    unsatisfied = criteria(client, evaluations["unsatisfied"])
     assert unsatisfied["resolution.completeness"]["normalizedScore"] < 0.6
     assert unsatisfied["resolution.confirmed"]["applicable"] is False
-    assert found["unsatisfied"]["score"] <= found["thankful"]["score"] - 5
-    assert found["unsatisfied"]["resolution"] == found["thankful"]["resolution"] == "unresolved"
-    assert found["halved"]["score"] > found["unsatisfied"]["score"]
+    assert evaluations["unsatisfied"]["score"] <= evaluations["thankful"]["score"] - 5
+    assert (
+        evaluations["unsatisfied"]["resolution"]
+        == evaluations["thankful"]["resolution"]
+        == "unresolved"
+    )
+    assert evaluations["halved"]["score"] > evaluations["unsatisfied"]["score"]
 
 
 def test_who_is_called_less_important_is_belittled(client: Caller) -> None:
@@ -248,12 +255,12 @@ def test_who_is_called_less_important_is_belittled(client: Caller) -> None:
         "busy": "You are not the only patient we have.",
         "kind": "I am sure you have better things to do than to wait for us, I am sorry.",
     }
-    found = judged(
+    evaluations = judged(
         client, **{name: with_line(ANGRY, 1, "agent", text) for name, text in said.items()}
     )
     courtesy = {
         name: criteria(client, item)["communication.courtesy"]["normalizedScore"]
-        for name, item in found.items()
+        for name, item in evaluations.items()
     }
     assert courtesy["worse"] < 0.7
     assert courtesy["busy"] < 0.7

@@ -172,7 +172,7 @@ def test_an_invalid_body_is_reported_by_field(
     answer = shared_client.call("PUT", f"/imports/{kind}/k", body)
     assert answer.status_code == 422
     assert findings(answer) == expected
-    assert {each["location"] for each in answer.json()["error"]["details"]} == {"json"}
+    assert {detail["location"] for detail in answer.json()["error"]["details"]} == {"json"}
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
@@ -228,9 +228,9 @@ def test_the_directory_is_looked_up_by_id_and_name(client: Caller, runtime: Runt
     person = put(client, "executives", "a", name="Asha")["id"]
     put(client, "executives", "b", name="Asha")
     with runtime.db.reading() as session:
-        found = EXECUTIVES.find_by_name(session, "Asha")
-        assert found is not None
-        assert found.id == person
+        executive = EXECUTIVES.find_by_name(session, "Asha")
+        assert executive is not None
+        assert executive.id == person
         assert CALL_CENTERS.find_by_name(session, "Nowhere") is None
         assert EXECUTIVES.names(session, [person, f"exec_{NO_ID}"]) == {person: "Asha"}
         assert CALL_CENTERS.names(session, [center]) == {center: "Pune"}

@@ -77,8 +77,8 @@ def deliver(runtime: Runtime, day: datetime, number: int = 1) -> None:
 def quota_warnings(runtime: Runtime) -> list[dict[str, Any]]:
     with runtime.db.reading() as session:
         bodies = session.scalars(text("SELECT body FROM events ORDER BY id")).all()
-    events = [json.loads(bytes(each)) for each in bodies]
-    return [each["data"] for each in events if each["event"] == "usage.quota_warning"]
+    events = [json.loads(bytes(body)) for body in bodies]
+    return [event["data"] for event in events if event["event"] == "usage.quota_warning"]
 
 
 def test_summary_details_and_keys_agree_exactly(
@@ -97,16 +97,16 @@ def test_summary_details_and_keys_agree_exactly(
         store(runtime, 10**12, beside)
     records = details(client, billingPeriod=PAST)
     sums: dict[str, Any] = dict.fromkeys(("calls", "webhooks", "storage_gb"), Decimal(0))
-    for each in records:
-        sums[each["type"]] += each["quantity"]
+    for record in records:
+        sums[record["type"]] += record["quantity"]
     assert sums == used(client)
     assert sums == {"calls": 35 + 8, "webhooks": 8, "storage_gb": Decimal("1.5")}
     keys = client.get("/usage/by-key", params={"billingPeriod": PAST}).json()["keys"]
-    assert [each["calls"] for each in keys] == [35, 8]
+    assert [key["calls"] for key in keys] == [35, 8]
     for key in keys:
         own = details(client, billingPeriod=PAST, keyId=key["keyId"])
-        assert sum(each["quantity"] for each in own) == key["calls"]
-        assert {each["keyName"] for each in own} == {key["name"]}
+        assert sum(row["quantity"] for row in own) == key["calls"]
+        assert {row["keyName"] for row in own} == {key["name"]}
 
 
 def test_the_summary_compares_usage_with_the_plan(
@@ -143,15 +143,15 @@ def test_a_record_has_these_fields(client: Caller, runtime: Runtime) -> None:
     client.get("/engagements")
     deliver(runtime, utc_now())
     store(runtime, 1, utc_now())
-    records = {each["type"]: each for each in details(client)}
+    records = {detail["type"]: detail for detail in details(client)}
     today = utc_now().date().isoformat()
     key_id = client.key_id  # type: ignore[attr-defined]
     common = {"billingPeriod": today[:7], "date": today, "billable": True}
     webhook = {"operation": "wh_a", "quantity": 1, "unit": "delivery"}
     storage = {"operation": "storage", "quantity": Decimal("0.000001"), "unit": "gb"}
     nobody = {"keyId": None, "keyName": None}
-    for each in records.values():
-        assert each.pop("id").startswith("use_")
+    for record in records.values():
+        assert record.pop("id").startswith("use_")
     assert records["webhooks"] == {**common, **nobody, **webhook, "type": "webhooks"}
     assert records["storage_gb"] == {**common, **nobody, **storage, "type": "storage_gb"}
     call = records["calls"]
@@ -163,7 +163,7 @@ def test_operations_are_named_as_in_the_openapi_document(client: Caller) -> None
     client.get("/webhooks")
     client.get("/nothing")
     client.get("/usage/by-key")
-    found = {each["operation"] for each in details(client, type="calls")}
+    found = {detail["operation"] for detail in details(client, type="calls")}
     document = client.plain("GET", "/openapi.json").json()
     known = {
         operation["operationId"]
@@ -178,9 +178,9 @@ def test_operations_are_named_as_in_the_openapi_document(client: Caller) -> None
 def test_the_newest_day_comes_first_by_default(client: Caller, runtime: Runtime) -> None:
     for back in (3, 0, 2, 1):
         deliver(runtime, DAY - timedelta(days=back))
-    dates = [each["date"] for each in details(client, billingPeriod=PAST)]
+    dates = [detail["date"] for detail in details(client, billingPeriod=PAST)]
     assert dates == ["2024-02-28", "2024-02-27", "2024-02-26", "2024-02-25"]
-    assert [each["date"] for each in details(client, billingPeriod=PAST, sort="date")] == dates[
+    assert [detail["date"] for detail in details(client, billingPeriod=PAST, sort="date")] == dates[
         ::-1
     ]
 
@@ -191,7 +191,7 @@ def test_details_are_filtered_by_type_and_key(client: Caller, runtime: Runtime) 
     store(runtime, 5000)
     for metric in ("calls", "webhooks", "storage_gb"):
         found = details(client, billingPeriod=PAST, type=metric)
-        assert [each["type"] for each in found] == [metric]
+        assert [row["type"] for row in found] == [metric]
     key_id = client.key_id  # type: ignore[attr-defined]
     assert len(details(client, billingPeriod=PAST, keyId=key_id)) == 1
     assert details(client, billingPeriod=PAST, keyId=key_id, type="webhooks") == []
@@ -224,7 +224,7 @@ def test_a_period_without_usage_is_zero(client: Caller, period: str) -> None:
     assert set(used(client, period).values()) == {0}
     assert details(client, billingPeriod=period) == []
     keys = client.get("/usage/by-key", params={"billingPeriod": period}).json()["keys"]
-    assert [each["calls"] for each in keys] == [0]
+    assert [key["calls"] for key in keys] == [0]
 
 
 @pytest.mark.parametrize("path", ["/usage/summary", "/usage/details", "/usage/by-key"])
@@ -241,7 +241,7 @@ def test_storage_counts_as_the_peak_of_the_period(client: Caller, runtime: Runti
         store(runtime, size_bytes, DAY.replace(day=2) + timedelta(hours=hour))
     assert used(client)["storage_gb"] == Decimal("0.000013")
     records = details(client, billingPeriod=PAST, type="storage_gb", sort="date")
-    grown = [(each["date"][-2:], each["quantity"]) for each in records]
+    grown = [(record["date"][-2:], record["quantity"]) for record in records]
     assert grown == [("02", Decimal("0.000009")), ("04", Decimal("0.000004"))]
     store(runtime, 1_000, DAY + timedelta(days=2))
     assert used(client, "2024-03")["storage_gb"] == Decimal("0.000001"), "each month anew"
@@ -320,7 +320,7 @@ def test_a_quota_reached_at_the_end_of_a_period_is_published_in_the_next_one(
     with time_machine.travel(datetime(2026, 12, 1, 0, 0, 3, tzinfo=UTC), tick=False):
         jobs.check_quotas(runtime)
         jobs.check_quotas(runtime)
-    assert [each["billing_period"] for each in quota_warnings(runtime)] == ["2026-11"]
+    assert [warning["billing_period"] for warning in quota_warnings(runtime)] == ["2026-11"]
 
 
 def test_a_plan_that_includes_nothing_publishes_no_warning(serve: Callable[..., str]) -> None:
@@ -351,7 +351,7 @@ def test_the_command_shows_the_same(client: Caller, runtime: Runtime) -> None:
     told = json.loads(shown.output)
     keys = told.pop("keys")
     assert told == client.get(f"/usage/summary?billingPeriod={PAST}").json()
-    assert [(each["name"], each["calls"]) for each in keys] == [("test", 3)]
+    assert [(key["name"], key["calls"]) for key in keys] == [("test", 3)]
     plain = runner.invoke(usage_command, ["show", "--period", PAST])
     assert plain.exit_code == 0
     assert "0.002 of 100.0" in plain.output

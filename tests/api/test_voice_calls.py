@@ -71,7 +71,7 @@ def test_unknown_fields_are_null(client: Caller) -> None:
         *("createdAt", "updatedAt"),
     }
     assert (bare["direction"], bare["outcome"]) == ("unknown", "unknown")
-    untimed = [{"role": each["role"], "text": each["text"]} for each in turns()]
+    untimed = [{"role": turn["role"], "text": turn["text"]} for turn in turns()]
     made = put_call(client, "untimed", turns=untimed)
     assert (made["latencyMs"], made["interruptionsByBot"]) == (None, None)
     judge()
@@ -149,10 +149,10 @@ def test_the_assessment_shows_the_evaluation(client: Caller, runtime: Runtime) -
         "botId": "delivery",
         "name": "Nora",
     }
-    assert [each["key"] for each in shown["dimensions"]] == DIMENSIONS
-    assert sum(each["weight"] for each in shown["dimensions"]) == 100
-    scores = {each["key"]: each["score"] for each in shown["dimensions"]}
-    sections = {each["key"]: each["rawScore"] for each in results["sections"]}
+    assert [dimension["key"] for dimension in shown["dimensions"]] == DIMENSIONS
+    assert sum(dimension["weight"] for dimension in shown["dimensions"]) == 100
+    scores = {dimension["key"]: dimension["score"] for dimension in shown["dimensions"]}
+    sections = {section["key"]: section["rawScore"] for section in results["sections"]}
     assert scores["opening"] == sections["opening"]
     assert scores["conversation_flow"] == sections["flow"]
     assert scores["closing"] == sections["closing"]
@@ -166,7 +166,7 @@ def test_the_assessment_shows_the_evaluation(client: Caller, runtime: Runtime) -
         "confidence": None,
         "fields": {"date": "tomorrow"},
     }
-    assert [each["criterionKey"] for each in shown["complianceFlags"]] == ["opening.identity"]
+    assert [flag["criterionKey"] for flag in shown["complianceFlags"]] == ["opening.identity"]
     assert shown["strengths"] == results["coaching"]["strengths"]
     assert shown["scorecardId"] == results["scorecard"]["id"]
     assert happened(runtime) == ["voice-call.completed", "evaluation.completed"]
@@ -178,7 +178,7 @@ def test_the_benchmark_compares_stored_evaluations(client: Caller) -> None:
     put(client, "campaigns", "spring", {"name": "Spring"})
     good = put_call(client, "good", campaign="Spring")
     slow = [
-        {**each, "startMs": 9 * each["startMs"], "endMs": 9 * each["endMs"]} for each in turns()
+        {**turn, "startMs": 9 * turn["startMs"], "endMs": 9 * turn["endMs"]} for turn in turns()
     ]
     bad = put_call(client, "bad", campaign="Spring", turns=slow)
     other = put_call(client, "other", botId="another")
@@ -235,7 +235,7 @@ def test_a_recorded_call_is_evaluated_once_it_has_a_transcript(
     shown = get(client, f"/voice-calls/{made['id']}")
     assert (shown["hasTranscript"], shown["epaStatus"]) == (True, "completed")
     transcript = get(client, f"/evaluations/{shown['evaluationId']}/transcript")
-    assert {each["role"] for each in transcript["segments"]} == {"bot", "customer"}
+    assert {segment["role"] for segment in transcript["segments"]} == {"bot", "customer"}
     assert transcript["sourceType"] == "voice_call"
     assert happened(runtime).count("evaluation.completed") == 2
 
@@ -278,11 +278,11 @@ def test_every_filter_selects_its_calls(client: Caller) -> None:
         {"q": "WANT"},
         {"from": "2026-09-30", "to": "2026-10-02"},
     ):
-        found = get(client, "/voice-calls", **filters)
-        assert [each["id"] for each in found] == [wanted["id"]], filters
+        data = get(client, "/voice-calls", **filters)
+        assert [row["id"] for row in data] == [wanted["id"]], filters
     for filters in ({"hasRecording": "false"}, {"transferredToHuman": "false"}, {"q": "nora"}):
-        found = get(client, "/voice-calls", **filters)
-        assert [each["id"] for each in found] == [other["id"]], filters
+        data = get(client, "/voice-calls", **filters)
+        assert [row["id"] for row in data] == [other["id"]], filters
     for sort in ("startedAt", "durationSeconds", "score", "createdAt"):
         assert len(get(client, "/voice-calls", sort=f"-{sort}")) == 2
     assert get(client, "/voice-calls", sort="startedAt")[0]["id"] == wanted["id"]

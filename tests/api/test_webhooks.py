@@ -88,7 +88,7 @@ def test_a_new_subscription_is_active_and_shows_its_secret_this_once(client: Cal
 def test_the_list_is_a_page(client: Caller) -> None:
     ids = [create(client)["id"] for _ in range(3)]
     answer = client.get("/webhooks", params={"page": 2, "pageSize": 2}).json()
-    assert [each["id"] for each in answer["data"]] == ids[:1]
+    assert [row["id"] for row in answer["data"]] == ids[:1]
     assert answer["pagination"]["totalCount"] == 3
 
 
@@ -288,8 +288,8 @@ def test_recovery_makes_one_delivery_for_each_event_and_none_the_second_time(
     assert client.post(path + "/recover").json()["data"] == {"count": 0}
     found = deliveries(client, made)
     assert len(found) == 6
-    assert len({each["event_id"] for each in found}) == 3
-    manual = [each for each in found if each["trigger"] == "manual"]
+    assert len({row["event_id"] for row in found}) == 3
+    manual = [row for row in found if row["trigger"] == "manual"]
     assert len({each["event_id"] for each in manual}) == 3
 
 
@@ -324,7 +324,9 @@ def test_lists_answer_when_the_master_key_is_gone(client: Caller, made: dict[str
 
 def test_the_catalogue_shows_each_type_with_schema_and_example(client: Caller) -> None:
     answer = client.get("/webhooks/event-types").json()
-    assert [each["event"] for each in answer["data"]] == [each.value for each in EventType]
+    assert [row["event"] for row in answer["data"]] == [
+        event_type.value for event_type in EventType
+    ]
     for each in answer["data"]:
         Draft202012Validator(each["schema"]).validate(each["example"])
     assert answer["pagination"]["totalCount"] == 7

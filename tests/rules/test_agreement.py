@@ -135,9 +135,11 @@ def test_distances_and_correlations_are_what_the_library_says(
     counted = Counter(pairs)
     differences = [judge - human for judge, human in pairs]
     assert scores.bias(counted) == pytest.approx(statistics.fmean(differences))
-    distances = [abs(each) for each in differences]
+    distances = [abs(difference) for difference in differences]
     assert scores.mean_distance(counted) == pytest.approx(statistics.fmean(distances))
-    assert scores.share_within(counted, 5) == sum(each <= 5 for each in distances) / len(pairs)
+    assert scores.share_within(counted, 5) == sum(distance <= 5 for distance in distances) / len(
+        pairs
+    )
     judges, humans = zip(*pairs, strict=True)
     if len(set(judges)) == 1 or len(set(humans)) == 1:
         assert scores.pearson(counted) is None

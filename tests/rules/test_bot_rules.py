@@ -89,9 +89,9 @@ def test_a_bot_does_not_ask_twice_in_the_same_words() -> None:
     ]
     assert judge("understanding.no_repetition", bot(*lines), BOT).score == 1
     lines[2] = ("b", 4_000, 5_000, "Thanks. What is your house number?")
-    found = judge("understanding.no_repetition", bot(*lines), BOT)
-    assert found.score == 0
-    assert found.evidence[0].segment_id == "seg_0003"
+    result = judge("understanding.no_repetition", bot(*lines), BOT)
+    assert result.score == 0
+    assert result.evidence[0].segment_id == "seg_0003"
 
 
 def test_a_bot_closes_with_thanks_or_a_goodbye() -> None:

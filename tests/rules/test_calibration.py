@@ -37,9 +37,9 @@ def people(number: int, *, seed: int = 7) -> list[Sample]:
 
 def test_ridge_without_penalty_is_least_squares() -> None:
     signals = [{"x": float(x), "z": float(x % 3)} for x in range(9)]
-    labels = [3 + 2 * each["x"] - each["z"] for each in signals]
+    labels = [3 + 2 * signal["x"] - signal["z"] for signal in signals]
     linear = Ridge(samples(signals, labels)).solve(1e-9)
-    assert [linear.predict(each) for each in signals] == pytest.approx(labels, abs=1e-6)
+    assert [linear.predict(signal) for signal in signals] == pytest.approx(labels, abs=1e-6)
 
 
 @pytest.mark.parametrize("number", [4, 12])
@@ -125,6 +125,6 @@ def test_a_fit_is_deterministic_and_survives_storage() -> None:
     model = fit(samples)
     assert fit(samples) == model
     assert model_from(model.as_json()) == model
-    scores = [model.score(each.signals) for each in samples]
+    scores = [model.score(sample.signals) for sample in samples]
     assert all(0 <= score <= 100 for score in scores)
     assert len({round(score) for score in scores}) > 10

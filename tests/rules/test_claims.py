@@ -66,11 +66,11 @@ GOOD = """
 
 @pytest.mark.parametrize("talk", [REFUSED, IGNORED])
 def test_the_matter_of_a_furious_customer_is_not_open_and_was_not_fully_handled(talk: str) -> None:
-    found = results(talk)
-    assert found["resolution"]["status"] == "unresolved"
-    assert "remained open" not in found["summary"]["overview"]
-    assert found["summary"]["overview"].endswith("The request was not resolved.")
-    handled = criterion(found, "resolution.completeness")
+    document = results(talk)
+    assert document["resolution"]["status"] == "unresolved"
+    assert "remained open" not in document["summary"]["overview"]
+    assert document["summary"]["overview"].endswith("The request was not resolved.")
+    handled = criterion(document, "resolution.completeness")
     assert handled["normalizedScore"] < 0.2
     assert "No request" not in handled["explanation"]
 
@@ -82,64 +82,64 @@ def test_nobody_is_told_to_ask_a_furious_customer_whether_all_is_solved() -> Non
 
 
 def test_an_apology_is_no_bad_news_and_no_improvement() -> None:
-    found = results(IGNORED)
-    for entry in found["coaching"]["improvements"]:
+    document = results(IGNORED)
+    for entry in document["coaching"]["improvements"]:
         assert "sorry" not in entry["text"]
-    assert "sorry" not in str(criterion(found, "resolution.completeness")["evidence"])
+    assert "sorry" not in str(criterion(document, "resolution.completeness")["evidence"])
 
 
 def test_where_something_is_missing_nothing_else_is_quoted_for_it() -> None:
-    found = results("""
+    document = results("""
         C: My flight was cancelled and I'm stuck at the airport with two small kids.
         A: I'm so sorry, that sounds really stressful. I'll find you the next option straight away.
         C: Today please, we have nowhere to stay.
         A: All three of you are confirmed on the 18:40.
         C: Oh thank you, you saved us.
     """)
-    assert improvements(found)["opening.greeting"] == (
+    assert improvements(document)["opening.greeting"] == (
         "In the first two turns, the agent gave no greeting. Open with a greeting."
     )
 
 
 def test_who_only_praises_is_owed_no_solution_and_the_agent_no_coaching() -> None:
-    found = results(PRAISE)
+    document = results(PRAISE)
     reason = "The customer asked for nothing, and only thanked or praised."
     for key in ("resolution.completeness", "resolution.confirmed", "closing.recap"):
-        assert criterion(found, key)["explanation"] == reason
-        assert criterion(found, key)["applicable"] is False
-    assert found["coaching"]["improvements"] == []
-    assert found["resolution"]["explanation"] == reason
-    assert reason in found["summary"]["overview"]
+        assert criterion(document, key)["explanation"] == reason
+        assert criterion(document, key)["applicable"] is False
+    assert document["coaching"]["improvements"] == []
+    assert document["resolution"]["explanation"] == reason
+    assert reason in document["summary"]["overview"]
 
 
 def test_without_a_score_there_is_no_coaching() -> None:
-    found = results("C: Thank you so much!\nA: You're welcome!")
-    assert found["score"] is None
-    assert found["coaching"] == {"strengths": [], "improvements": []}
+    document = results("C: Thank you so much!\nA: You're welcome!")
+    assert document["score"] is None
+    assert document["coaching"] == {"strengths": [], "improvements": []}
 
 
 def test_praise_in_the_past_of_a_request_leaves_the_request() -> None:
-    found = results("""
+    document = results("""
         C: You were fantastic last time. Can you move my appointment to Friday?
         A: With pleasure! It is Friday at ten now, and I have sent you a confirmation.
         C: Wonderful, thank you.
         A: You're welcome.
     """)
-    assert criterion(found, "resolution.confirmed")["answer"] == "yes"
-    assert "asked for nothing" not in str(found["summary"])
+    assert criterion(document, "resolution.confirmed")["answer"] == "yes"
+    assert "asked for nothing" not in str(document["summary"])
 
 
 @pytest.mark.parametrize(
     "last", ["okay great that is all i wanted to know", "Not what I hoped for but okay."]
 )
 def test_a_farewell_corrects_nobody(last: str) -> None:
-    found = results(f"""
+    document = results(f"""
         A: good morning, this is lena of nordlicht, how can i help you
         C: i would like to know when my contract ends
         A: your contract runs until the thirtieth of june
         C: {last}
     """)
-    assert "had to correct the agent" not in str(found)
+    assert "had to correct the agent" not in str(document)
 
 
 def test_no_thanks_is_not_quoted_as_thanks() -> None:
@@ -188,7 +188,7 @@ def test_the_overview_of_an_outbound_call_quotes_the_agent_as_the_agent() -> Non
 
 
 def test_a_courtesy_is_no_outcome() -> None:
-    found = results("""
+    document = results("""
         C: Can I take my dog on the train to Vienna?
         A: Yes, you can book a cat ticket in the app.
         C: I said dog, not cat.
@@ -196,25 +196,25 @@ def test_a_courtesy_is_no_outcome() -> None:
         C: Ok, finally. Thanks, I'll buy it at the machine.
         A: No need to thank me, I completely understand. Take care!
     """)
-    assert "understand" not in found["summary"]["outcome"]
-    assert "sorry" not in found["summary"]["outcome"]
+    assert "understand" not in document["summary"]["outcome"]
+    assert "sorry" not in document["summary"]["outcome"]
 
 
 def test_a_problem_that_the_customer_opens_with_was_not_left_unsolved() -> None:
-    found = results("""
+    document = results("""
         C: The app still does not work, this is useless.
         A: Hello, this is Leo. I'm sorry about that. Please clear the cache and open it again.
         C: Oh wow, it works now!
         A: Great! Anything else?
         C: No, thank you.
     """)
-    assert found["resolution"]["status"] == "resolved"
-    assert "left without" not in str(found)
-    assert "problem remains" not in str(found)
+    assert document["resolution"]["status"] == "resolved"
+    assert "left without" not in str(document)
+    assert "problem remains" not in str(document)
 
 
 def test_a_bot_that_does_not_understand_shows_no_empathy_and_gives_no_bad_news() -> None:
-    found = results("""
+    document = results("""
         C: My phone has no signal since yesterday
         B: Hello! I am the virtual assistant of Fonix. How can I help you?
         C: no signal since yesterday, this is annoying
@@ -223,14 +223,14 @@ def test_a_bot_that_does_not_understand_shows_no_empathy_and_gives_no_bad_news()
         B: I'm sorry, I did not understand. You can ask me about bills, plans or devices.
         C: useless
     """)
-    assert criterion(found, "communication.empathy")["normalizedScore"] in (0, None)
-    told = criterion(found, "resolution.completeness")["explanation"]
+    assert criterion(document, "communication.empathy")["normalizedScore"] in (0, None)
+    told = criterion(document, "resolution.completeness")["explanation"]
     assert "bad news" not in told
     assert "did not understand" in told
 
 
 def test_sarcasm_satisfies_nobody() -> None:
-    found = RuleJudge().judge(
+    judgement = RuleJudge().judge(
         chat(
             ("c", 0, "Oh wonderful, my card got blocked again. You people are true experts."),
             ("a", 20, "Your card was blocked for security reasons."),
@@ -241,25 +241,25 @@ def test_sarcasm_satisfies_nobody() -> None:
         CARD,
         Context(),
     )
-    assert found.predicted_satisfaction is not None
-    assert found.predicted_satisfaction < 3
-    assert found.results["dimensions"]["customerSentiment"] < 0.5
+    assert judgement.predicted_satisfaction is not None
+    assert judgement.predicted_satisfaction < 3
+    assert judgement.results["dimensions"]["customerSentiment"] < 0.5
 
 
 def test_a_transferred_customer_is_owed_no_recap_and_no_reply() -> None:
-    found = results("""
+    document = results("""
         C: My internet has been down for four days and I am sick of this.
         A: I am really sorry about that. There is a fault on the line.
         C: Unbelievable.
         A: I understand your frustration. I am going to transfer you to our network team.
         C: fine just get it done
     """)
-    assert criterion(found, "closing.recap")["explanation"] == "The customer was transferred."
-    assert "no reply" not in criterion(found, "resolution.completeness")["explanation"]
+    assert criterion(document, "closing.recap")["explanation"] == "The customer was transferred."
+    assert "no reply" not in criterion(document, "resolution.completeness")["explanation"]
 
 
 def test_coaching_holds_no_remark_about_the_reading_of_the_language() -> None:
-    found = results("""
+    document = results("""
         C: नमस्ते, मेरा पार्सल अभी तक नहीं आया है।
         A: नमस्ते, मैं प्रिया बोल रही हूँ। मुझे खेद है। क्या आप ऑर्डर नंबर बता सकते हैं?
         C: 44127
@@ -267,25 +267,25 @@ def test_coaching_holds_no_remark_about_the_reading_of_the_language() -> None:
         C: ठीक है, धन्यवाद।
         A: धन्यवाद, आपका दिन शुभ हो।
     """)
-    assert found["coaching"]["strengths"]
-    assert "word list" not in str(found["coaching"])
-    assert "word list" in criterion(found, "opening.greeting")["explanation"]
+    assert document["coaching"]["strengths"]
+    assert "word list" not in str(document["coaching"])
+    assert "word list" in criterion(document, "opening.greeting")["explanation"]
 
 
 def test_asking_for_a_secret_is_no_good_question() -> None:
-    found = results("""
+    document = results("""
         C: Hello, I need to change the card for my instalments.
         A: Hello, this is Marcus. Sure. Please send me your full card number and the CVV here.
         C: Is it safe to send that in a chat? I would rather call.
         A: As you like.
         C: Ok bye.
     """)
-    assert criterion(found, "compliance.data_handling")["answer"] == "no"
-    assert criterion(found, "discovery.probing")["normalizedScore"] != 1
+    assert criterion(document, "compliance.data_handling")["answer"] == "no"
+    assert criterion(document, "discovery.probing")["normalizedScore"] != 1
 
 
 def test_thanks_for_help_are_no_complaint() -> None:
-    found = results("""
+    document = results("""
         C: Hello, I was charged twice for order 51890. Please help.
         A: Hello, this is Priya. I'm sorry, I understand how worrying that is. Your email address?
         C: It's in my account.
@@ -294,13 +294,13 @@ def test_thanks_for_help_are_no_complaint() -> None:
         A: To summarise: one payment is refunded. Did that solve everything for you?
         C: Yes it did, perfect service.
     """)
-    assert found["resolution"]["status"] == "resolved"
-    assert "upset" not in str(found)
-    assert criterion(found, "resolution.completeness")["normalizedScore"] > 0.9
+    assert document["resolution"]["status"] == "resolved"
+    assert "upset" not in str(document)
+    assert criterion(document, "resolution.completeness")["normalizedScore"] > 0.9
 
 
 def test_praise_at_the_beginning_confirms_nothing() -> None:
-    found = results("""
+    document = results("""
         C: Is the installation of the oven included in the price?
         A: Hi, this is Tom. Yes, installation is included.
         C: Great, because the leaflet says it costs 59 extra.
@@ -311,19 +311,19 @@ def test_praise_at_the_beginning_confirms_nothing() -> None:
         A: Sorry about that. Anything else?
         C: No.
     """)
-    assert criterion(found, "resolution.confirmed")["answer"] == "no"
-    assert "Great" not in str(found["resolution"])
+    assert criterion(document, "resolution.confirmed")["answer"] == "no"
+    assert "Great" not in str(document["resolution"])
 
 
 def test_anger_that_was_there_before_is_not_blamed_on_the_first_question() -> None:
-    found = results("""
+    document = results("""
         C: This is the third kettle you send me and again it does not work. This is a joke.
         A: Hi, this is Tom from Riverside Home. What exactly is wrong with it?
         C: It does not switch on! Like the two before. I want to speak to a manager, now.
         A: I'm sorry, three broken kettles are not acceptable. I have escalated this to my supervisor.
         C: I will believe it when I get the call.
     """)
-    told = criterion(found, "discovery.understanding")
+    told = criterion(document, "discovery.understanding")
     assert "What exactly is wrong" not in str(told["evidence"])
 
 
@@ -336,7 +336,7 @@ def test_what_a_customer_writes_to_the_judge_calms_nobody() -> None:
 
 
 def test_condolences_are_nothing_done_and_a_promise_of_peace_is_not_rude() -> None:
-    found = results("""
+    document = results("""
         C: My mother passed away in March and you keep sending letters to her.
         A: I'm very sorry for your loss, and that our letters have made this harder.
         C: I just want it to stop.
@@ -345,14 +345,14 @@ def test_condolences_are_nothing_done_and_a_promise_of_peace_is_not_rude() -> No
         A: Is there anything else I can do for you?
         C: No.
     """)
-    assert found["resolution"]["status"] == "resolved"
-    assert [piece["quote"] for piece in found["resolution"]["evidence"]][-1] == "No."
-    assert "sorry" not in str(found["resolution"])
-    assert criterion(found, "communication.courtesy")["normalizedScore"] == 1
+    assert document["resolution"]["status"] == "resolved"
+    assert [piece["quote"] for piece in document["resolution"]["evidence"]][-1] == "No."
+    assert "sorry" not in str(document["resolution"])
+    assert criterion(document, "communication.courtesy")["normalizedScore"] == 1
 
 
 def test_what_the_driver_could_not_do_is_no_failure_of_the_agent() -> None:
-    found = results("""
+    document = results("""
         C: My parcel says return to sender, and it is a present.
         A: Good morning, I'm sorry to hear that. What is its number?
         C: 8124
@@ -361,22 +361,22 @@ def test_what_the_driver_could_not_do_is_no_failure_of_the_agent() -> None:
         A: Is there anything else I can do for you?
         C: No, that's all.
     """)
-    assert criterion(found, "resolution.completeness")["normalizedScore"] == 1
-    assert "a next step with a time" in criterion(found, "closing.recap")["explanation"]
+    assert criterion(document, "resolution.completeness")["normalizedScore"] == 1
+    assert "a next step with a time" in criterion(document, "closing.recap")["explanation"]
 
 
 def test_a_transfer_that_is_announced_is_no_solution() -> None:
-    found = results("""
+    document = results("""
         C: I need to dispute a charge of a hotel, it's 340 euros.
         A: Hello, our disputes team handles that. May I transfer you?
         C: Great.
         A: I'm transferring you now. Have a good day!
     """)
-    assert found["resolution"]["status"] == "escalated"
+    assert document["resolution"]["status"] == "escalated"
 
 
 def test_empathy_quotes_in_order_what_went_unacknowledged_and_the_dismissive_replies() -> None:
-    found = results("""
+    document = results("""
         C: Hello, I was charged twice for the same vacuum cleaner.
         A: We cannot do anything there.
         C: The bank told me that you took the money twice, and I have the statement here.
@@ -384,7 +384,7 @@ def test_empathy_quotes_in_order_what_went_unacknowledged_and_the_dismissive_rep
         C: This is ridiculous. I want to speak to your manager.
         A: There is no manager here.
     """)
-    empathy = criterion(found, "communication.empathy")
+    empathy = criterion(document, "communication.empathy")
     quotes = " ".join(piece["quote"] for piece in empathy["evidence"])
     told = ("charged twice", "This is ridiculous", "That is not our problem")
     assert [quotes.index(text) for text in told] == sorted(quotes.index(text) for text in told)

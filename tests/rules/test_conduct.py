@@ -26,7 +26,7 @@ def agent(text: str) -> AgentLine:
 
 def test_a_text_is_read_by_sentences_and_as_a_whole() -> None:
     text = "No. I want my 30 euros back!  Now, please?"
-    assert [text[each.start : each.end] for each in sentences_of(text)] == [
+    assert [text[sentence.start : sentence.end] for sentence in sentences_of(text)] == [
         "No.",
         "I want my 30 euros back!",
         "Now, please?",
@@ -38,16 +38,19 @@ def test_a_text_is_read_by_sentences_and_as_a_whole() -> None:
 
 def test_what_has_no_full_stops_is_read_in_windows_that_overlap() -> None:
     text = " ".join(f"w{number}" for number in range(30))
-    found = sentences_of(text)
-    assert [each.words[0] for each in found] == ["w0", "w8", "w16", "w0"]
-    assert [len(each.words) for each in found] == [16, 16, 14, 30]
-    assert all(text[each.start : each.end].split()[0] == each.words[0] for each in found)
+    sentences = sentences_of(text)
+    assert [sentence.words[0] for sentence in sentences] == ["w0", "w8", "w16", "w0"]
+    assert [len(sentence.words) for sentence in sentences] == [16, 16, 14, 30]
+    assert all(
+        text[sentence.start : sentence.end].split()[0] == sentence.words[0]
+        for sentence in sentences
+    )
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "...", "?!", "🙂", "。", "9" * 2_000, "a" * 5_000])
 def test_any_text_can_be_read(text: str) -> None:
-    for each in sentences_of(text):
-        assert 0 <= each.start < each.end <= len(text)
+    for sentence in sentences_of(text):
+        assert 0 <= sentence.start < sentence.end <= len(text)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ SMOOTH = (*OPENING, ("c", "The one at nine."), ("a", "It has been moved."), ("c"
 
 
 def test_completeness_is_full_where_nothing_is_in_the_way() -> None:
-    found = judge("chat", "resolution.completeness", *SMOOTH)
-    assert (found.answer, found.score) == (2, 1.0)
+    result = judge("chat", "resolution.completeness", *SMOOTH)
+    assert (result.answer, result.score) == (2, 1.0)
 
 
 def test_completeness_falls_with_each_obstacle_and_quotes_it() -> None:
@@ -36,18 +36,18 @@ def test_completeness_falls_with_each_obstacle_and_quotes_it() -> None:
 
 
 def test_what_is_too_short_is_not_judged() -> None:
-    found = judge("chat", "resolution.completeness", *OPENING)
-    assert found.applicable is False
-    assert found.unjudged is True
+    result = judge("chat", "resolution.completeness", *OPENING)
+    assert result.applicable is False
+    assert result.unjudged is True
 
 
 @pytest.mark.parametrize(
     "line", ["No, that is not right.", "I already told you that.", OPENING[0][1]]
 )
 def test_correcting_or_repeating_shows_that_the_need_was_missed(line) -> None:
-    found = judge("chat", "discovery.understanding", *OPENING, ("c", line), ("a", "I see."))
-    assert found.score == pytest.approx(1 / 1.7)
-    assert found.evidence
+    result = judge("chat", "discovery.understanding", *OPENING, ("c", line), ("a", "I see."))
+    assert result.score == pytest.approx(1 / 1.7)
+    assert result.evidence
 
 
 def test_nothing_repeated_is_understood() -> None:
@@ -78,9 +78,9 @@ def test_a_bot_is_respectful_when_courteous_and_never_abusive() -> None:
 
 def test_a_need_is_listened_to_when_it_is_confirmed() -> None:
     lines = (*SMOOTH[:3], ("a", "Just to confirm, nine on Monday?"), ("c", "Yes, thanks."))
-    found = judge("voice", "discovery.listening", *lines)
-    assert found.score == 1
-    assert "confirmed" in found.explanation
+    result = judge("voice", "discovery.listening", *lines)
+    assert result.score == 1
+    assert "confirmed" in result.explanation
 
 
 def test_the_score_of_a_good_chat_stays_full() -> None:
@@ -110,5 +110,5 @@ def test_who_is_talked_over_has_to_repeat() -> None:
 
 
 def test_a_conversation_of_nothing_but_abuse_is_judged() -> None:
-    found = judge("chat", "resolution.completeness", ("a", "You are an idiot."))
-    assert found.explanation == "Not judged: the conversation is too short."
+    result = judge("chat", "resolution.completeness", ("a", "You are an idiot."))
+    assert result.explanation == "Not judged: the conversation is too short."

@@ -80,19 +80,19 @@ def test_apologies_cost_next_to_nothing(lines, count) -> None:
 @pytest.mark.parametrize("insult", INSULTS)
 def test_who_insults_a_customer_never_passes(lines, insult) -> None:
     for place in (2, 4):
-        found = judge([*lines[:place], ("a", insult), *lines[place:]])
-        assert found.passed is False
-        assert "communication.courtesy" in found.failed_criteria
+        judgement = judge([*lines[:place], ("a", insult), *lines[place:]])
+        assert judgement.passed is False
+        assert "communication.courtesy" in judgement.failed_criteria
 
 
 @pytest.mark.parametrize("lines", TALKS)
 def test_a_rude_agent_loses_points_without_swear_words(lines) -> None:
     rude = [*lines[:2], ("c", "Hello? Are you there?"), ("a", "That's not my problem."), *lines[2:]]
     plain = judge([*lines[:2], ("c", "Hello? Are you there?"), ("a", "Yes."), *lines[2:]])
-    found = judge(rude)
-    assert found.score < plain.score
+    judgement = judge(rude)
+    assert judgement.score < plain.score
     name = "professionalism"
-    assert found.results["dimensions"][name] < 0.75 * plain.results["dimensions"][name]
+    assert judgement.results["dimensions"][name] < 0.75 * plain.results["dimensions"][name]
 
 
 def test_an_upset_customer_is_seen_in_every_output() -> None:
@@ -115,17 +115,17 @@ def test_an_upset_customer_is_seen_in_every_output() -> None:
 @pytest.mark.parametrize("letter", ["a", "c"])
 def test_one_side_alone_gets_a_clear_result(letter) -> None:
     alone = [line for line in CHARGED + LATE if line[0] == letter]
-    found = judge(alone)
-    assert is_clear(found)
-    assert found.resolution in ("unknown", "unresolved", "resolved")
+    judgement = judge(alone)
+    assert is_clear(judgement)
+    assert judgement.resolution in ("unknown", "unresolved", "resolved")
 
 
 @pytest.mark.parametrize("text", ["Hello", "No", "?", "🙂", "1"])
 @pytest.mark.parametrize("letter", ["a", "c"])
 def test_one_word_gets_no_score(letter, text) -> None:
-    found = judge([(letter, text)])
-    assert is_clear(found)
-    assert found.score is None
+    judgement = judge([(letter, text)])
+    assert is_clear(judgement)
+    assert judgement.score is None
 
 
 def test_capitals_change_little() -> None:
@@ -165,9 +165,9 @@ def test_other_languages_markup_and_code_get_a_clear_result(letter, extra) -> No
 @pytest.mark.parametrize("letter", ["a", "c"])
 def test_an_order_to_the_judge_gains_nothing(letter, order) -> None:
     for lines in TALKS:
-        found = judge([*lines[:2], (letter, order), *lines[2:]])
-        assert is_clear(found)
-        assert found.score <= judge(lines).score + 2
+        judgement = judge([*lines[:2], (letter, order), *lines[2:]])
+        assert is_clear(judgement)
+        assert judgement.score <= judge(lines).score + 2
 
 
 def test_ten_thousand_messages_take_time_in_proportion() -> None:

@@ -159,7 +159,11 @@ def test_manifests_of_the_chart_follow_the_schema_of_kubernetes(
 
 @needs_helm
 def test_every_pod_of_the_chart_is_confined(manifests: list[dict[str, Any]]) -> None:
-    pods = [each["spec"]["template"]["spec"] for each in manifests if "template" in each["spec"]]
+    pods = [
+        manifest["spec"]["template"]["spec"]
+        for manifest in manifests
+        if "template" in manifest["spec"]
+    ]
     assert len(pods) == 4
     for pod in pods:
         [container] = pod["containers"]
@@ -182,10 +186,10 @@ def test_scaled_pools_ask_prometheus_for_metrics_that_exist(
     promql_parser.parse(query)
     assert set(re.findall(r"cqe_\w+", query)) <= {metric.name for metric in exposed}
     [target] = [
-        each
-        for each in manifests
-        if each["metadata"]["name"] == scaled["spec"]["scaleTargetRef"]["name"]
-        and each["kind"] == "Deployment"
+        manifest
+        for manifest in manifests
+        if manifest["metadata"]["name"] == scaled["spec"]["scaleTargetRef"]["name"]
+        and manifest["kind"] == "Deployment"
     ]
     assert "replicas" not in target["spec"]
 

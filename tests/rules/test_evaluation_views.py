@@ -145,7 +145,7 @@ def test_a_wait_of_a_minute_is_shown_between_messages() -> None:
 def test_moments_are_in_the_order_of_their_times() -> None:
     segments = [message(1, "2026-11-21T09:04:00Z"), message(2, "2026-11-21T09:06:00Z")]
     moment = {"type": "complaint", "severity": "warn", "label": "", "endMs": None}
-    found = moments_of(
+    moments = moments_of(
         [
             {**moment, "startMs": None, "segmentId": "seg_2"},
             {**moment, "startMs": None, "segmentId": "seg_1"},
@@ -153,7 +153,7 @@ def test_moments_are_in_the_order_of_their_times() -> None:
         ],
         segments,
     )
-    assert [moment.clock for moment in found] == ["0:00", "1:01", "2:00"]
+    assert [moment.clock for moment in moments] == ["0:00", "1:01", "2:00"]
 
 
 def test_clocks_have_hours_only_when_needed() -> None:
@@ -173,7 +173,9 @@ def test_changed_answers_are_listed_and_equal_ones_are_not() -> None:
         criterion("new", None, None),
     ]
     changes = changes_between(before, after)
-    assert [(each.title, each.before, each.after, each.judged_by) for each in changes] == [
+    assert [
+        (change.title, change.before, change.after, change.judged_by) for change in changes
+    ] == [
         ("A", "No", "Yes", "human"),
         ("New", "Not in this scorecard", "Not applicable", "rule"),
         ("Old", "Yes", "Not in this scorecard", None),

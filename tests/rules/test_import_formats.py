@@ -25,18 +25,18 @@ def read(
     return list(READERS[name](io.BytesIO(data), ReaderOptions(roles or {}, **told)))
 
 
-def items(*found: NativeRecord | BadLine) -> list[NativeRecord]:
-    assert not [each for each in found if isinstance(each, BadLine)], found
-    return [each for each in found if isinstance(each, NativeRecord)]
+def items(*records: NativeRecord | BadLine) -> list[NativeRecord]:
+    assert not [record for record in records if isinstance(record, BadLine)], records
+    return [record for record in records if isinstance(record, NativeRecord)]
 
 
-def bad(found: list[NativeRecord | BadLine]) -> list[tuple[int, str]]:
-    return [(each.line, str(each.code)) for each in found if isinstance(each, BadLine)]
+def bad(records: list[NativeRecord | BadLine]) -> list[tuple[int, str]]:
+    return [(record.line, str(record.code)) for record in records if isinstance(record, BadLine)]
 
 
 def said(item: NativeRecord) -> list[tuple[str, str]]:
     spoken = item.fields.get("turns") or item.fields["messages"]
-    return [(each["role"], each["text"]) for each in spoken]
+    return [(message["role"], message["text"]) for message in spoken]
 
 
 # Native
@@ -47,10 +47,13 @@ def test_native_records_are_unchanged() -> None:
         {"externalId": "a", "messages": [{"role": "agent", "text": "Hi"}]},
         {"kind": "campaign", "externalId": "b", "name": "Spring"},
     ]
-    found = items(*read("native", "\n".join(json.dumps(each) for each in lines)))
-    assert [(each.line, each.kind) for each in found] == [(1, "conversation"), (2, "campaign")]
-    assert found[0].fields == lines[0]
-    assert "kind" not in found[1].fields
+    records = items(*read("native", "\n".join(json.dumps(line) for line in lines)))
+    assert [(record.line, record.kind) for record in records] == [
+        (1, "conversation"),
+        (2, "campaign"),
+    ]
+    assert records[0].fields == lines[0]
+    assert "kind" not in records[1].fields
 
 
 def test_native_roles_are_replaced_only_if_the_caller_maps_them() -> None:
@@ -77,11 +80,13 @@ def test_native_roles_are_replaced_only_if_the_caller_maps_them() -> None:
     ],
 )
 def test_an_unreadable_line_is_reported_and_the_others_are_read(line: bytes, code: str) -> None:
-    found = read("native", b'{"externalId": "1"}\r\n' + line + b'\r\n\r\n{"externalId": "4"}')
-    told = [each for each in bad(found) if each[1] == code]
+    records = read("native", b'{"externalId": "1"}\r\n' + line + b'\r\n\r\n{"externalId": "4"}')
+    told = [problem for problem in bad(records) if problem[1] == code]
     assert told
     assert told[0][0] == 2
-    assert [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)] == [
+    assert [
+        record.fields["externalId"] for record in records if isinstance(record, NativeRecord)
+    ] == [
         "1",
         "4",
     ]
@@ -89,8 +94,8 @@ def test_an_unreadable_line_is_reported_and_the_others_are_read(line: bytes, cod
 
 def test_a_byte_order_mark_is_allowed_only_at_the_start_of_the_file() -> None:
     mark = b"\xef\xbb\xbf"
-    found = read("native", mark + b'{"externalId": "1"}\n' + mark + b'{"externalId": "2"}')
-    assert bad(found) == [(2, "MALFORMED")]
+    records = read("native", mark + b'{"externalId": "1"}\n' + mark + b'{"externalId": "2"}')
+    assert bad(records) == [(2, "MALFORMED")]
 
 
 class Endless(io.RawIOBase):
@@ -115,13 +120,13 @@ class Endless(io.RawIOBase):
 
 def test_a_line_of_fifty_megabytes_is_refused_without_holding_it() -> None:
     tracemalloc.start()
-    found = list(
+    records = list(
         READERS["native"](io.BufferedReader(Endless(50), 1 << 20), ReaderOptions())  # type: ignore[arg-type]
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert bad(found) == [(1, "TOO_LONG")]
-    assert [each.fields for each in found if isinstance(each, NativeRecord)] == [
+    assert bad(records) == [(1, "TOO_LONG")]
+    assert [record.fields for record in records if isinstance(record, NativeRecord)] == [
         {"externalId": "after"}
     ]
     assert peak < 3 * MAX_LINE_BYTES
@@ -149,7 +154,7 @@ def test_chat_completions_become_conversations() -> None:
         ("system", "{}"),
         ("bot", "Hi!"),
     ]
-    assert [each.get("internal", False) for each in item.fields["messages"]] == [
+    assert [message.get("internal", False) for message in item.fields["messages"]] == [
         True,
         False,
         True,
@@ -189,7 +194,7 @@ HEADER = "conversation_id,Role,text,sent at,campaign,tags,label.region\n"
 
 
 def test_csv_rows_become_conversations() -> None:
-    found = items(
+    records = items(
         *read(
             "csv",
             HEADER
@@ -198,8 +203,8 @@ def test_csv_rows_become_conversations() -> None:
             + "c2,bot,Beep,,,,\r\n",
         )
     )
-    assert [each.line for each in found] == [2, 6]
-    assert found[0].fields == {
+    assert [record.line for record in records] == [2, 6]
+    assert records[0].fields == {
         "externalId": "c1",
         "campaign": "Spring",
         "tags": ["a", "b"],
@@ -213,7 +218,7 @@ def test_csv_rows_become_conversations() -> None:
             {"role": "agent", "text": "Hi"},
         ],
     }
-    assert said(found[1]) == [("bot", "Beep")]
+    assert said(records[1]) == [("bot", "Beep")]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -222,7 +227,7 @@ def test_the_delimiter_is_detected_in_the_header(delimiter: str) -> None:
     content = "\ufeff" + "\n".join(row.replace(" ", delimiter) for row in rows)
     [item] = items(*read("csv", content, roles=PEOPLE))
     assert said(item) == [("agent", "Hi"), ("customer", "Hello")]
-    assert [each["authorName"] for each in item.fields["messages"]] == ["Alice", "Bob"]
+    assert [message["authorName"] for message in item.fields["messages"]] == ["Alice", "Bob"]
     assert detect_format(content.encode()) == "csv"
 
 
@@ -268,23 +273,25 @@ def test_all_wrong_columns_are_named_at_once() -> None:
     ],
 )
 def test_an_invalid_row_refuses_only_its_conversation(row: str, line: int, code: str) -> None:
-    found = read("csv", f"{HEADER}c1,agent,Hi,,,,\n{row}\nc3,agent,Hi,,,,\n")
-    assert bad(found) == [(line, code)]
-    taken = [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)]
+    records = read("csv", f"{HEADER}c1,agent,Hi,,,,\n{row}\nc3,agent,Hi,,,,\n")
+    assert bad(records) == [(line, code)]
+    taken = [record.fields["externalId"] for record in records if isinstance(record, NativeRecord)]
     assert "c3" in taken
     assert "c2" not in taken
 
 
 def test_an_unclosed_quote_is_reported() -> None:
-    found = read("csv", f'{HEADER}c1,agent,"Hi,,,,\n' + "c2,agent,Hi,,,,\n" * 3)
-    assert (2, "MALFORMED") in bad(found)
+    records = read("csv", f'{HEADER}c1,agent,"Hi,,,,\n' + "c2,agent,Hi,,,,\n" * 3)
+    assert (2, "MALFORMED") in bad(records)
 
 
 def test_a_row_in_another_encoding_is_reported() -> None:
     data = f"{HEADER}c1,agent,Hi,,,,\nc2,agent,caf".encode() + b"\xe9,,,,\nc3,agent,Hi,,,,\n"
-    found = read("csv", data)
-    assert bad(found)[0] == (3, "NOT_UTF8")
-    assert [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)] == ["c3"]
+    records = read("csv", data)
+    assert bad(records)[0] == (3, "NOT_UTF8")
+    assert [
+        record.fields["externalId"] for record in records if isinstance(record, NativeRecord)
+    ] == ["c3"]
 
 
 @pytest.mark.parametrize(
@@ -471,10 +478,10 @@ def test_a_contact_lens_chat_becomes_a_conversation() -> None:
     ],
 )
 def test_a_malformed_contact_lens_document_is_reported(changes: dict[str, Any], code: str) -> None:
-    found = read("contact_lens", json.dumps({**CALL, **changes}))
-    assert bad(found) == [(1, code)]
-    assert isinstance(found[0], BadLine)
-    assert found[0].external_id == "contact-1"
+    records = read("contact_lens", json.dumps({**CALL, **changes}))
+    assert bad(records) == [(1, code)]
+    assert isinstance(records[0], BadLine)
+    assert records[0].external_id == "contact-1"
 
 
 # vCon
@@ -564,9 +571,9 @@ def test_a_malformed_vcon_is_reported(document: dict[str, Any], code: str) -> No
 
 def test_a_file_may_have_one_vcon_on_each_line() -> None:
     lines = [json.dumps(VCON), '{"vcon": ', json.dumps({**VCON, "uuid": "018e-2"})]
-    found = read("vcon", "\n".join(lines))
-    assert bad(found) == [(2, "MALFORMED")]
-    taken = [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)]
+    records = read("vcon", "\n".join(lines))
+    assert bad(records) == [(2, "MALFORMED")]
+    taken = [record.fields["externalId"] for record in records if isinstance(record, NativeRecord)]
     assert taken == ["018e-1", "018e-2"]
 
 
@@ -635,7 +642,7 @@ def test_a_name_like_a_role_has_no_role_unless_it_is_mapped(name: str, document:
 def _pieces() -> Iterator[bytes]:
     yield from (VTT.encode(), SRT.encode(), HEADER.encode(), b"WEBVTT\n\n", b"\n\n", b'"', b"\r")
     yield from (
-        json.dumps(each).encode() for each in (CALL, VCON, {"messages": [{"role": "user"}]})
+        json.dumps(document).encode() for document in (CALL, VCON, {"messages": [{"role": "user"}]})
     )
     yield from (
         b"00:01.000 --> 00:02.000\n",
@@ -668,8 +675,8 @@ JSON = st.recursive(
 @given(data=ANYTHING)
 def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     for name in FORMATS:
-        for each in read(name, data, roles=PEOPLE):
-            assert isinstance(each, NativeRecord) or (each.line >= 1 and each.code in Fault)
+        for record in read(name, data, roles=PEOPLE):
+            assert isinstance(record, NativeRecord) or (record.line >= 1 and record.code in Fault)
     detect_format(data)
 
 
@@ -706,11 +713,11 @@ def test_many_messages_are_read_in_constant_memory() -> None:
             return len(part)
 
     stream: Any = io.BufferedReader(Rows(), 65536)
-    found = READERS["csv"](stream, ReaderOptions())
-    count = sum(1 for _ in islice(found, 18_000))
+    records = READERS["csv"](stream, ReaderOptions())
+    count = sum(1 for _ in islice(records, 18_000))
     # What had gathered until here would be seen in what is held on the way from here on.
     tracemalloc.start()
-    count += sum(1 for each in found if isinstance(each, NativeRecord))
+    count += sum(1 for record in records if isinstance(record, NativeRecord))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 20_000

@@ -77,21 +77,21 @@ def as_bytes(judgement: Judgement) -> bytes:
 
 
 def test_a_good_call_scores_full_and_says_how_little_is_known() -> None:
-    found = judge(GOOD_CALL)
-    assert found.score == 100
-    assert found.band == "exceeds"
-    assert found.passed is True
-    assert found.resolution == "resolved"
-    assert found.turn_count == 11
-    assert found.duration_seconds == 60
+    judgement = judge(GOOD_CALL)
+    assert judgement.score == 100
+    assert judgement.band == "exceeds"
+    assert judgement.passed is True
+    assert judgement.resolution == "resolved"
+    assert judgement.turn_count == 11
+    assert judgement.duration_seconds == 60
     # Rules reach about two thirds of the scorecard, and the confidence tells so.
-    assert 0.5 < found.confidence < 0.7
+    assert 0.5 < judgement.confidence < 0.7
 
 
 def test_a_good_chat_is_judged_too() -> None:
-    found = judge(GOOD_CHAT, "chat")
-    assert found.score == 100
-    assert found.sentiment_trend in ("improving", "slightly_improving")
+    judgement = judge(GOOD_CHAT, "chat")
+    assert judgement.score == 100
+    assert judgement.sentiment_trend in ("improving", "slightly_improving")
 
 
 def test_the_results_have_the_keys_of_the_contract() -> None:
@@ -119,28 +119,28 @@ def test_what_is_only_copied_is_copied() -> None:
 
 
 def test_the_row_and_the_results_agree() -> None:
-    found = judge(GOOD_CALL)
-    assert found.results["score"] == found.score
-    assert found.results["rawScore"] == found.raw_score
-    assert found.results["sentiment"]["customer"]["overall"] == found.customer_sentiment
-    assert found.results["resolution"]["status"] == found.resolution
-    assert found.results["metrics"]["turnCount"] == found.turn_count
+    judgement = judge(GOOD_CALL)
+    assert judgement.results["score"] == judgement.score
+    assert judgement.results["rawScore"] == judgement.raw_score
+    assert judgement.results["sentiment"]["customer"]["overall"] == judgement.customer_sentiment
+    assert judgement.results["resolution"]["status"] == judgement.resolution
+    assert judgement.results["metrics"]["turnCount"] == judgement.turn_count
 
 
 def test_asking_for_a_pin_fails_the_whole_call() -> None:
     lines = [(s.participant_id, s.start_ms, s.end_ms, s.text) for s in GOOD_CALL.segments]
     lines[2] = ("a", 9_500, 13_000, "May I have your full name and your PIN?")
-    found = judge(call(*lines, duration=60_000))
-    assert found.score == 0
-    assert found.raw_score > 75
-    assert found.auto_failed is True
-    assert found.passed is False
-    assert found.results["autoFail"] == {
+    judgement = judge(call(*lines, duration=60_000))
+    assert judgement.score == 0
+    assert judgement.raw_score > 75
+    assert judgement.auto_failed is True
+    assert judgement.passed is False
+    assert judgement.results["autoFail"] == {
         "triggered": True,
         "scope": "evaluation",
         "criteria": ["compliance.data_handling"],
     }
-    improvement = found.results["coaching"]["improvements"][0]
+    improvement = judgement.results["coaching"]["improvements"][0]
     assert improvement["criterionKey"] == "compliance.data_handling"
     assert improvement["evidence"][0]["polarity"] == "contradicts"
 
@@ -148,27 +148,27 @@ def test_asking_for_a_pin_fails_the_whole_call() -> None:
 def test_missed_verification_fails_its_section_only() -> None:
     lines = [(s.participant_id, s.start_ms, s.end_ms, s.text) for s in GOOD_CALL.segments]
     lines[2] = ("a", 9_500, 13_000, "Sure, I will do that for you right now.")
-    found = judge(call(*lines, duration=60_000))
-    assert found.results["autoFail"]["scope"] == "section"
-    assert found.auto_failed is False
-    assert found.results["sections"][0]["score"] == 0
-    assert 0 < found.score < found.raw_score
+    judgement = judge(call(*lines, duration=60_000))
+    assert judgement.results["autoFail"]["scope"] == "section"
+    assert judgement.auto_failed is False
+    assert judgement.results["sections"][0]["score"] == 0
+    assert 0 < judgement.score < judgement.raw_score
 
 
 def test_a_mixed_recording_is_scored_on_what_holds_of_the_whole() -> None:
     lines = [("u", s.start_ms, s.end_ms, s.text) for s in GOOD_CALL.segments]
-    found = judge(call(*lines, duration=60_000, speaker_attribution="none"))
-    assert found.score == 100
-    assert found.confidence < judge(GOOD_CALL).confidence
-    judged = {item["key"] for item in found.results["criteria"] if item["applicable"]}
+    judgement = judge(call(*lines, duration=60_000, speaker_attribution="none"))
+    assert judgement.score == 100
+    assert judgement.confidence < judge(GOOD_CALL).confidence
+    judged = {item["key"] for item in judgement.results["criteria"] if item["applicable"]}
     assert judged == {
         "resolution.confirmed",
         "compliance.data_handling",
         "control.hold_silence",
         "closing.recap",
     }
-    assert found.results["metrics"]["agentTalkMs"] is None
-    assert found.results["sentiment"]["customer"]["overall"] is None
+    assert judgement.results["metrics"]["agentTalkMs"] is None
+    assert judgement.results["sentiment"]["customer"]["overall"] is None
 
 
 @pytest.mark.parametrize(
@@ -189,30 +189,30 @@ def test_a_mixed_recording_is_scored_on_what_holds_of_the_whole() -> None:
 def test_what_can_not_be_judged_honestly_has_a_reason_and_no_score(
     transcript, channel, code
 ) -> None:
-    found = judge(transcript, channel)
-    assert found.problem.code is code
-    assert found.score is None
-    assert found.results["status"] == "failed"
-    assert found.results["band"] is None
-    as_bytes(found)
+    judgement = judge(transcript, channel)
+    assert judgement.problem.code is code
+    assert judgement.score is None
+    assert judgement.results["status"] == "failed"
+    assert judgement.results["band"] is None
+    as_bytes(judgement)
 
 
 def test_an_abandoned_chat_says_nothing_about_an_agent() -> None:
-    found = judge(chat(("c", 0, words(40)), ("c", 300, "Hello? Is anyone there?")), "chat")
-    assert found.score is None
-    assert not any(item["applicable"] for item in found.results["criteria"])
+    judgement = judge(chat(("c", 0, words(40)), ("c", 300, "Hello? Is anyone there?")), "chat")
+    assert judgement.score is None
+    assert not any(item["applicable"] for item in judgement.results["criteria"])
 
 
 def test_a_chat_in_another_language_is_scored_by_its_times() -> None:
     lines = (("c", 0, "Hola, mi pedido no ha llegado " * 3), ("a", 30, "Lo siento mucho " * 5))
-    found = judge(chat(*lines, language="es"), "chat")
-    assert found.score == 100
-    judged = [item["judgedBy"] for item in found.results["criteria"] if item["applicable"]]
+    judgement = judge(chat(*lines, language="es"), "chat")
+    assert judgement.score == 100
+    judged = [item["judgedBy"] for item in judgement.results["criteria"] if item["applicable"]]
     assert judged == ["metric", "metric"]
 
 
 def test_the_moments_are_in_order_and_of_their_kinds() -> None:
-    found = judge(
+    judgement = judge(
         call(
             ("c", 0, 5_000, "This is ridiculous, I want to speak to a manager."),
             ("a", 4_000, 7_000, "Please let me explain this to you."),
@@ -221,7 +221,7 @@ def test_the_moments_are_in_order_and_of_their_kinds() -> None:
             ("a", 150_000, 151_000, "There."),
         )
     )
-    moments = [(item["type"], item["segmentId"]) for item in found.results["moments"]]
+    moments = [(item["type"], item["segmentId"]) for item in judgement.results["moments"]]
     assert moments == [
         ("complaint", "seg_0001"),
         ("escalation_request", "seg_0001"),
@@ -231,9 +231,9 @@ def test_the_moments_are_in_order_and_of_their_kinds() -> None:
         ("commitment", "seg_0004"),
         ("long_hold", "seg_0004"),
     ]
-    assert found.results["moments"][3]["startMs"] == 7_000
-    assert found.results["moments"][3]["endMs"] == 19_000
-    assert found.results["resolution"]["followUpPromised"] is True
+    assert judgement.results["moments"][3]["startMs"] == 7_000
+    assert judgement.results["moments"][3]["endMs"] == 19_000
+    assert judgement.results["resolution"]["followUpPromised"] is True
 
 
 def test_where_a_time_is_missing_moments_are_in_the_order_of_what_was_said() -> None:
@@ -249,8 +249,10 @@ def test_where_a_time_is_missing_moments_are_in_the_order_of_what_was_said() -> 
 def test_a_required_statement_is_a_moment() -> None:
     statements = [{"key": "r", "title": "Recording", "anyOf": ["this call is recorded"]}]
     card = scorecard("voice", disclosure={"requiredStatements": statements})
-    found = judge(call(("a", 0, 900, "This call is recorded."), ("c", 950, 990, "Ok.")), card=card)
-    moment = found.results["moments"][0]
+    judgement = judge(
+        call(("a", 0, 900, "This call is recorded."), ("c", 950, 990, "Ok.")), card=card
+    )
+    moment = judgement.results["moments"][0]
     assert (moment["type"], moment["label"]) == (
         "compliance_disclosure",
         "Required statement made: Recording.",

@@ -59,20 +59,20 @@ def conversations(draw: st.DrawFn) -> tuple[str, Transcript]:
 @given(conversations())
 def test_any_conversation_is_judged_with_evidence_that_holds(case) -> None:
     channel, transcript = case
-    found = judge(transcript, channel)
+    judgement = judge(transcript, channel)
     texts = {segment.id: segment.text for segment in transcript.segments}
-    assert found.results["quality"]["unverifiedEvidenceCount"] == 0
-    for item in evidence_in(found.results):
+    assert judgement.results["quality"]["unverifiedEvidenceCount"] == 0
+    for item in evidence_in(judgement.results):
         assert texts[item["segmentId"]][item["charStart"] : item["charEnd"]] == item["quote"]
-    for item in found.results["criteria"]:
+    for item in judgement.results["criteria"]:
         assert item["applicable"] == (item["answer"] is not None)
         assert item["applicable"] == (item["normalizedScore"] is not None)
         assert item["applicable"] == (item["points"] is not None)
         assert item["explanation"].endswith(".")
-    missing = {item["metric"] for item in found.results["metricsMissing"]}
-    assert missing == {k for k, value in found.results["metrics"].items() if value is None}
-    assert (found.score is None) == (found.problem is not None)
-    assert as_bytes(found) == as_bytes(judge(transcript, channel))
+    missing = {item["metric"] for item in judgement.results["metricsMissing"]}
+    assert missing == {k for k, value in judgement.results["metrics"].items() if value is None}
+    assert (judgement.score is None) == (judgement.problem is not None)
+    assert as_bytes(judgement) == as_bytes(judge(transcript, channel))
 
 
 @settings(max_examples=30, deadline=None)

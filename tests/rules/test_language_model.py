@@ -56,7 +56,7 @@ def test_what_may_be_answered_follows_from_the_criterion() -> None:
     accuracy, courtesy = questions_of([ACCURACY, COURTESY])
     assert accuracy.choices == ("0", "1", "2", "not_applicable", "cannot_tell")
     assert courtesy.choices == ("0", "1", "2", "cannot_tell")
-    assert {each["answer"] for each in accuracy.as_json()["answers"]} == set(accuracy.choices)
+    assert {answer["answer"] for answer in accuracy.as_json()["answers"]} == set(accuracy.choices)
 
 
 ANSWERS = {
@@ -215,28 +215,28 @@ def messages(count: int, text: str = "twenty letters more ") -> list[PromptMessa
 
 
 def test_what_fits_is_shown_whole() -> None:
-    found = excerpt_of(messages(5), 1000)
-    assert found is not None
-    assert (len(found.messages), found.omitted, found.shortened) == (5, 0, 0)
+    excerpt = excerpt_of(messages(5), 1000)
+    assert excerpt is not None
+    assert (len(excerpt.messages), excerpt.omitted, excerpt.shortened) == (5, 0, 0)
 
 
 def test_the_middle_is_left_out_first_and_the_budget_holds() -> None:
-    found = excerpt_of(messages(50), 200)
-    assert found is not None
-    assert abs(len(found.head) - len(found.tail)) <= 1
-    assert found.omitted == 50 - len(found.messages) > 0
-    assert found.tail[-1].number == 50
-    assert tokens_of(found.as_json()) <= 200 + 10
-    assert {"omitted": found.omitted} in json.loads(found.as_json())
+    excerpt = excerpt_of(messages(50), 200)
+    assert excerpt is not None
+    assert abs(len(excerpt.head) - len(excerpt.tail)) <= 1
+    assert excerpt.omitted == 50 - len(excerpt.messages) > 0
+    assert excerpt.tail[-1].number == 50
+    assert tokens_of(excerpt.as_json()) <= 200 + 10
+    assert {"omitted": excerpt.omitted} in json.loads(excerpt.as_json())
 
 
 def test_one_endless_message_does_not_push_out_the_others() -> None:
-    found = excerpt_of(
+    excerpt = excerpt_of(
         [*messages(2), PromptMessage(3, "agent", "no end " * 5000), *messages(1)], 2000
     )
-    assert found is not None
-    assert (found.omitted, found.shortened) == (0, 1)
-    assert found.messages[2].text.endswith(" [cut]")
+    assert excerpt is not None
+    assert (excerpt.omitted, excerpt.shortened) == (0, 1)
+    assert excerpt.messages[2].text.endswith(" [cut]")
     assert excerpt_of(messages(9, "much too long " * 50), 150) is None
 
 
@@ -346,4 +346,4 @@ HARMLESS = (
 def test_text_that_addresses_the_judge_is_seen() -> None:
     lines = [("c", None, text) for text in (*STEERING, *HARMLESS)]
     dialogue = dialogue_of(chat(*lines), channel="chat", language="en")
-    assert [each.text for each in lines_with_instructions(dialogue.lines)] == list(STEERING)
+    assert [line.text for line in lines_with_instructions(dialogue.lines)] == list(STEERING)

@@ -166,8 +166,8 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
         ("a", "Parcel bhej diya hai, kal tak aa jayega. Aur koi madad chahiye aapko?"),
         ("c", "Nahi, bahut dhanyavaad aapka."),
     ]
-    found = judge(*lines, language="hi-Latn").results
-    answers = {item["key"]: item for item in found["criteria"]}
+    results = judge(*lines, language="hi-Latn").results
+    answers = {item["key"]: item for item in results["criteria"]}
     data = answers["compliance.data_handling"]
     assert data["normalizedScore"] == 1
     assert data["explanation"].endswith(
@@ -176,7 +176,7 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
     assert data["confidence"] < 0.8
     assert answers["closing.recap"]["normalizedScore"] == 1
     assert answers["discovery.understanding"]["normalizedScore"] == 1
-    assert found["sentiment"]["customer"]["end"] > 0 > found["sentiment"]["customer"]["begin"]
+    assert results["sentiment"]["customer"]["end"] > 0 > results["sentiment"]["customer"]["begin"]
 
 
 def test_a_secret_that_is_asked_for_in_hindi_fails_and_a_warning_does_not() -> None:
@@ -191,13 +191,15 @@ def test_a_secret_that_is_asked_for_in_hindi_fails_and_a_warning_does_not() -> N
 
 def test_only_what_needs_no_words_is_judged_in_a_language_without_phrases() -> None:
     lines = [("c", "Bonjour, ma commande n'est pas arrivée et je suis inquiet. " * 2)]
-    found = judge(*lines, ("a", "Bonjour, je regarde cela tout de suite pour vous."), language="fr")
-    rows = {row["key"]: row for row in found.results["criteria"]}
+    judgement = judge(
+        *lines, ("a", "Bonjour, je regarde cela tout de suite pour vous."), language="fr"
+    )
+    rows = {row["key"]: row for row in judgement.results["criteria"]}
     assert rows["responsiveness.first_response"]["applicable"] is True
     assert rows["closing.recap"]["explanation"] == "Not judged: French is not read yet."
-    missing = {row["metric"]: row["reason"] for row in found.results["metricsMissing"]}
+    missing = {row["metric"]: row["reason"] for row in judgement.results["metricsMissing"]}
     assert missing["sentiment.overall"] == "Not judged: French is not read yet."
-    assert "French" in found.results["resolution"]["explanation"]
+    assert "French" in judgement.results["resolution"]["explanation"]
 
 
 @pytest.mark.parametrize(
@@ -212,8 +214,8 @@ def test_only_what_needs_no_words_is_judged_in_a_language_without_phrases() -> N
 )
 def test_without_anything_to_judge_the_language_is_named_as_the_cause(text, language, code) -> None:
     lines = [("a", None, text)] * (1 if language == "en" else 3)
-    found = RuleJudge().judge(chat(*lines, language=language), CHAT, Context())
-    assert found.problem.code is code
+    judgement = RuleJudge().judge(chat(*lines, language=language), CHAT, Context())
+    assert judgement.problem.code is code
 
 
 def test_back_channels_of_a_language_interrupt_nobody() -> None:
@@ -271,8 +273,8 @@ def test_quotes_are_counted_in_code_points_whatever_the_script(texts, language) 
     lines = [("ac"[index % 2], 10 * index, " ".join(signs)) for index, signs in enumerate(texts)]
     transcript = chat(*lines, language=language)
     written = {segment.id: segment.text for segment in transcript.segments}
-    found = RuleJudge().judge(transcript, CHAT, Context()).results
-    pools = [*found["criteria"], found["resolution"], *found["coaching"]["strengths"]]
+    results = RuleJudge().judge(transcript, CHAT, Context()).results
+    pools = [*results["criteria"], results["resolution"], *results["coaching"]["strengths"]]
     for piece in (piece for pool in pools for piece in pool["evidence"]):
         quote = written[piece["segmentId"]][piece["charStart"] : piece["charEnd"]]
         assert quote == piece["quote"]
@@ -307,8 +309,10 @@ def test_quotes_are_counted_in_code_points_whatever_the_script(texts, language) 
     ],
 )
 def test_dismissive_replies_in_hindi_are_no_courtesy(language, lines) -> None:
-    found = judge(*(("ca"[n % 2], text) for n, text in enumerate(lines)), language=language).results
-    answers = {item["key"]: item for item in found["criteria"]}
+    results = judge(
+        *(("ca"[n % 2], text) for n, text in enumerate(lines)), language=language
+    ).results
+    answers = {item["key"]: item for item in results["criteria"]}
     assert answers["communication.courtesy"]["normalizedScore"] < 0.6
     quotes = [piece["quote"] for piece in answers["communication.courtesy"]["evidence"]]
     assert quotes == [lines[1], lines[3]]

@@ -52,23 +52,23 @@ LINES = st.lists(
 
 @given(LINES, st.integers(0, 100_000))
 def test_the_metrics_of_any_call_agree_with_each_other(lines, duration) -> None:
-    found = metrics(call(*lines, duration=duration))
+    values = metrics(call(*lines, duration=duration))
     assert set(missing(call(*lines, duration=duration))) == {
-        name for name, value in found.items() if value is None
+        name for name, value in values.items() if value is None
     }
-    if found["silenceMs"] is None or found["agentTalkMs"] is None:
+    if values["silenceMs"] is None or values["agentTalkMs"] is None:
         return
     total = max([duration, *(end for _, _, end, _ in lines)])
-    speech = found["agentTalkMs"] + found["customerTalkMs"] - found["overtalkMs"]
+    speech = values["agentTalkMs"] + values["customerTalkMs"] - values["overtalkMs"]
     others = any(letter == "u" for letter, *_ in lines)
-    assert found["silenceMs"] + speech <= total
+    assert values["silenceMs"] + speech <= total
     if not others:
-        assert found["silenceMs"] + speech == total
-    assert 0 <= found["overtalkMs"] <= min(found["agentTalkMs"], found["customerTalkMs"])
-    assert found["deadAirMs"] <= found["nonTalkMs"] <= found["silenceMs"]
-    assert found["longestSilenceMs"] <= found["silenceMs"]
-    assert found["interruptionsByAgent"] + found["interruptionsByCustomer"] <= len(lines)
-    assert found["longestMonologueMs"] <= total
+        assert values["silenceMs"] + speech == total
+    assert 0 <= values["overtalkMs"] <= min(values["agentTalkMs"], values["customerTalkMs"])
+    assert values["deadAirMs"] <= values["nonTalkMs"] <= values["silenceMs"]
+    assert values["longestSilenceMs"] <= values["silenceMs"]
+    assert values["interruptionsByAgent"] + values["interruptionsByCustomer"] <= len(lines)
+    assert values["longestMonologueMs"] <= total
 
 
 @given(LINES)

@@ -30,33 +30,33 @@ TALK = call(
 
 
 def test_talk_is_the_union_of_each_side() -> None:
-    found = metrics(TALK)
-    assert found["agentTalkMs"] == 8_000
-    assert found["customerTalkMs"] == 6_000
-    assert found["agentTalkPercent"] == 40
-    assert found["talkRatio"] == 0.5714
+    values = metrics(TALK)
+    assert values["agentTalkMs"] == 8_000
+    assert values["customerTalkMs"] == 6_000
+    assert values["agentTalkPercent"] == 40
+    assert values["talkRatio"] == 0.5714
 
 
 def test_silence_is_what_nobody_fills_of_the_whole_recording() -> None:
-    found = metrics(TALK)
+    values = metrics(TALK)
     # Speech 0-4, 5-12, 16-18 of 20 seconds.
-    assert found["silenceMs"] == 7_000
-    assert found["silencePercent"] == 35
-    assert found["nonTalkMs"] == 4_000
-    assert found["longestSilenceMs"] == 4_000
+    assert values["silenceMs"] == 7_000
+    assert values["silencePercent"] == 35
+    assert values["nonTalkMs"] == 4_000
+    assert values["longestSilenceMs"] == 4_000
 
 
 def test_overtalk_is_where_both_speak() -> None:
-    found = metrics(TALK)
-    assert found["overtalkMs"] == 1_000
-    assert found["overtalkPercent"] == 5
-    assert found["overtalkCount"] == 1
+    values = metrics(TALK)
+    assert values["overtalkMs"] == 1_000
+    assert values["overtalkPercent"] == 5
+    assert values["overtalkCount"] == 1
 
 
 def test_starting_over_the_other_for_a_second_with_words_is_an_interruption() -> None:
-    found = metrics(TALK)
-    assert found["interruptionsByAgent"] == 1
-    assert found["interruptionsByCustomer"] == 0
+    values = metrics(TALK)
+    assert values["interruptionsByAgent"] == 1
+    assert values["interruptionsByCustomer"] == 0
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_starting_over_the_other_for_a_second_with_words_is_an_interruption() ->
     ids=["20 ms", "499 ms", "500 ms", "two words", "back-channels", "four words"],
 )
 def test_a_short_overlap_or_a_back_channel_is_no_interruption(start, text, count) -> None:
-    found = metrics(call(("c", 5_000, 9_000, words(12)), ("a", start, 12_000, text)))
-    assert found["interruptionsByAgent"] == count
-    assert found["overtalkCount"] == 1
+    values = metrics(call(("c", 5_000, 9_000, words(12)), ("a", start, 12_000, text)))
+    assert values["interruptionsByAgent"] == count
+    assert values["overtalkCount"] == 1
 
 
 def test_starting_at_the_same_moment_interrupts_nobody() -> None:
-    found = metrics(call(("c", 0, 9_000, words(9)), ("a", 0, 9_000, words(9))))
-    assert found["interruptionsByAgent"] == found["interruptionsByCustomer"] == 0
+    values = metrics(call(("c", 0, 9_000, words(9)), ("a", 0, 9_000, words(9))))
+    assert values["interruptionsByAgent"] == values["interruptionsByCustomer"] == 0
 
 
 def test_pace_is_words_by_talk_time_and_null_under_30_words() -> None:
@@ -98,11 +98,11 @@ def test_dead_air_is_a_gap_of_10_seconds_that_nobody_announced() -> None:
         ("a", 40_000, 41_000, "I am back."),
         ("c", 50_999, 52_000, "Good."),
     )
-    found = metrics(transcript)
-    assert found["deadAirCount"] == 1
-    assert found["deadAirMs"] == 10_000
-    assert found["holdMs"] == 25_200
-    assert found["longestSilenceMs"] == 25_200
+    values = metrics(transcript)
+    assert values["deadAirCount"] == 1
+    assert values["deadAirMs"] == 10_000
+    assert values["holdMs"] == 25_200
+    assert values["longestSilenceMs"] == 25_200
 
 
 def test_a_bot_has_dead_air_from_5_seconds() -> None:
@@ -130,10 +130,10 @@ def test_response_gaps_are_from_the_end_of_the_customers_turn() -> None:
         ("c", 8_000, 9_000, words(3)),
         ("a", 10_000, 11_000, words(3)),
     )
-    found = metrics(transcript)
-    assert found["responseGapMsP50"] == 800
-    assert found["responseGapMsP90"] == 960
-    assert found["responseOverlapCount"] == 1
+    values = metrics(transcript)
+    assert values["responseGapMsP50"] == 800
+    assert values["responseGapMsP90"] == 960
+    assert values["responseOverlapCount"] == 1
 
 
 def test_the_response_gap_of_a_bot_is_its_latency() -> None:
@@ -142,10 +142,10 @@ def test_the_response_gap_of_a_bot_is_its_latency() -> None:
         ("c", 1_500, 2_000, "Hi."),
         ("b", 3_200, 4_000, "What is it?"),
     )
-    found = metrics(transcript, BOT)
-    assert found["latencyMsP90"] == found["latencyMsMax"] == 1_200
-    assert found["latencyMsCount"] == 1
-    assert "responseGapMsP50" not in found
+    values = metrics(transcript, BOT)
+    assert values["latencyMsP90"] == values["latencyMsMax"] == 1_200
+    assert values["latencyMsCount"] == 1
+    assert "responseGapMsP50" not in values
 
 
 def test_fallback_rate_counts_the_bots_turns() -> None:

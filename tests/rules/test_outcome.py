@@ -105,26 +105,26 @@ def test_what_is_done_is_resolved_and_what_fails_is_not() -> None:
 
 
 def test_what_is_too_short_has_no_probability() -> None:
-    found = judge([("c", "Where is my order? " * 9), ("a", "On its way.")])
-    assert found.results["resolution"]["probability"] is None
-    assert found.predicted_satisfaction is None
-    assert found.resolution == "unknown"
+    judgement = judge([("c", "Where is my order? " * 9), ("a", "On its way.")])
+    assert judgement.results["resolution"]["probability"] is None
+    assert judgement.predicted_satisfaction is None
+    assert judgement.resolution == "unknown"
 
 
 def test_another_language_has_no_outcome() -> None:
     lines = [("c", 10 * i, "Hola, mi pedido no ha llegado todavía.") for i in range(6)]
-    found = RuleJudge().judge(chat(*lines, language="es"), CARD, Context())
-    assert found.predicted_satisfaction is None
-    assert found.results["resolution"]["probability"] is None
-    assert found.results["dimensions"]["effort"] is None
+    judgement = RuleJudge().judge(chat(*lines, language="es"), CARD, Context())
+    assert judgement.predicted_satisfaction is None
+    assert judgement.results["resolution"]["probability"] is None
+    assert judgement.results["dimensions"]["effort"] is None
 
 
 def test_dimensions_are_shares() -> None:
     for transcript, channel in ((GOOD_CALL, "voice"), (GOOD_CHAT, "chat")):
-        found = RuleJudge().judge(transcript, scorecard(channel), Context())
-        values = found.results["dimensions"].values()
+        judgement = RuleJudge().judge(transcript, scorecard(channel), Context())
+        values = judgement.results["dimensions"].values()
         assert all(value is None or 0 <= value <= 1 for value in values)
-        assert found.results["dimensions"]["effort"] == 1
+        assert judgement.results["dimensions"]["effort"] == 1
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_dimensions_are_shares() -> None:
     ],
 )
 def test_what_the_customer_says_last_of_it_decides(lines, status) -> None:
-    found = judge(lines)
-    assert found.resolution == status
-    assert found.results["resolution"]["evidence"]
+    judgement = judge(lines)
+    assert judgement.resolution == status
+    assert judgement.results["resolution"]["evidence"]
 
 
 def test_where_the_words_are_strange_the_course_decides() -> None:

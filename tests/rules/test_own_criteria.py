@@ -25,9 +25,9 @@ def own(*criteria: dict[str, Any], channel: str = "chat", **more: Any) -> dict[s
             "question": "Is it so?",
             "type": "binary",
             "weight": 100 / len(criteria),
-            **each,
+            **criterion,
         }
-        for index, each in enumerate(criteria)
+        for index, criterion in enumerate(criteria)
     ]
     return {
         "name": "Ours",
@@ -71,9 +71,9 @@ def measures(metric: str, **ranges: Any) -> dict[str, Any]:
 
 def quotes(criterion: dict[str, Any], talk: Transcript) -> list[str]:
     texts = {segment.id: segment.text for segment in talk.segments}
-    for each in criterion["evidence"]:
-        assert texts[each["segmentId"]][each["charStart"] : each["charEnd"]] == each["quote"]
-    return [each["quote"] for each in criterion["evidence"]]
+    for quote in criterion["evidence"]:
+        assert texts[quote["segmentId"]][quote["charStart"] : quote["charEnd"]] == quote["quote"]
+    return [quote["quote"] for quote in criterion["evidence"]]
 
 
 MORNING = "Good morning! I am sorry to hear that."
@@ -107,10 +107,10 @@ AGENT_TURNS = [segment.text for segment in GOOD_CHAT.segments if segment.role is
 def test_phrases_are_looked_for_where_the_author_says(
     criterion: dict[str, Any], answer: str, evidence: list[str]
 ) -> None:
-    found = criteria_of(judged(GOOD_CHAT, criterion))[0]
-    assert found["answer"] == answer
-    assert found["judgedBy"] == "rule"
-    assert quotes(found, GOOD_CHAT) == evidence
+    result = criteria_of(judged(GOOD_CHAT, criterion))[0]
+    assert result["answer"] == answer
+    assert result["judgedBy"] == "rule"
+    assert quotes(result, GOOD_CHAT) == evidence
 
 
 def test_a_phrase_may_go_over_two_messages_and_any_script() -> None:
@@ -158,7 +158,7 @@ def test_what_must_be_said_in_order_is_told_apart_from_what_is_not_said() -> Non
 
 def test_where_nobody_knows_who_speaks_nothing_is_said_of_the_agent() -> None:
     talk = call(("u", 0, 5_000, "That is not my job."), speaker_attribution="none")
-    found = criteria_of(
+    criteria = criteria_of(
         judged(
             talk,
             never_says("not my job"),
@@ -168,8 +168,8 @@ def test_where_nobody_knows_who_speaks_nothing_is_said_of_the_agent() -> None:
             channel="voice",
         )
     )
-    assert [each["answer"] for each in found] == [None, "no", None, "yes"]
-    assert found[0]["applicable"] is False
+    assert [criterion["answer"] for criterion in criteria] == [None, "no", None, "yes"]
+    assert criteria[0]["applicable"] is False
 
 
 @pytest.mark.parametrize(
@@ -183,15 +183,19 @@ def test_where_nobody_knows_who_speaks_nothing_is_said_of_the_agent() -> None:
     ],
 )
 def test_a_metric_is_held_against_its_ranges(ranges: dict[str, Any], score: float) -> None:
-    found = criteria_of(judged(GOOD_CHAT, measures("firstResponseSeconds", **ranges)))[0]
-    assert (found["answer"], found["normalizedScore"], found["judgedBy"]) == (30, score, "metric")
+    criterion = criteria_of(judged(GOOD_CHAT, measures("firstResponseSeconds", **ranges)))[0]
+    assert (criterion["answer"], criterion["normalizedScore"], criterion["judgedBy"]) == (
+        30,
+        score,
+        "metric",
+    )
 
 
 def test_a_metric_that_is_missing_is_no_failure() -> None:
     talk = chat(("c", None, "Hello, is anybody there?"), ("a", None, "Yes, how can I help?"))
-    found = criteria_of(judged(talk, measures("firstResponseSeconds", full={"atMost": 60})))[0]
-    assert (found["applicable"], found["normalizedScore"]) == (False, None)
-    assert found["explanation"] == (
+    criterion = criteria_of(judged(talk, measures("firstResponseSeconds", full={"atMost": 60})))[0]
+    assert (criterion["applicable"], criterion["normalizedScore"]) == (False, None)
+    assert criterion["explanation"] == (
         "The time to the first reply in seconds was not measured. The transcript has no times."
     )
 
@@ -224,11 +228,11 @@ def test_a_criterion_applies_where_all_its_conditions_hold(
 ) -> None:
     plain, conditional = says("good morning"), {**says("welcome aboard"), "appliesWhen": conditions}
     judgement = judged(GOOD_CHAT, plain, conditional, **known)
-    found = criteria_of(judgement)[1]
-    assert found["applicable"] is applies
+    criterion = criteria_of(judgement)[1]
+    assert criterion["applicable"] is applies
     # What does not apply takes its weight away with it.
     assert judgement.score == (50 if applies else 100)
-    assert applies or found["explanation"].startswith("Applies only ")
+    assert applies or criterion["explanation"].startswith("Applies only ")
 
 
 def test_a_criterion_may_apply_to_an_event_only() -> None:
@@ -248,22 +252,22 @@ def test_a_criterion_for_a_language_model_is_not_guessed_by_rules() -> None:
     scale = [
         {"answer": level, "score": level / 2, "anchor": f"Level {level}."} for level in (0, 1, 2)
     ]
-    found = criteria_of(
+    criterion = criteria_of(
         judged(GOOD_CHAT, says("good morning"), {"type": "scale", "options": scale})
     )[1]
-    assert (found["applicable"], found["answer"]) == (False, None)
-    assert found["explanation"]
+    assert (criterion["applicable"], criterion["answer"]) == (False, None)
+    assert criterion["explanation"]
 
 
 def test_a_scorecard_for_other_languages_judges_nothing() -> None:
     checked = check({**own(says("good morning")), "languages": ["hi"]}, channel="chat")
-    found = RuleJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
-    assert found.problem is not None
-    assert found.problem.code == "UNSUPPORTED_LANGUAGE"
-    assert found.score is None
+    judgement = RuleJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
+    assert judgement.problem is not None
+    assert judgement.problem.code == "UNSUPPORTED_LANGUAGE"
+    assert judgement.score is None
     checked = check({**own(says("good morning")), "languages": ["eng"]}, channel="chat")
-    found = RuleJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
-    assert found.problem is None
+    judgement = RuleJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
+    assert judgement.problem is None
 
 
 def test_a_critical_criterion_fails_its_section_or_everything() -> None:
@@ -312,7 +316,7 @@ def test_a_critical_criterion_fails_its_section_or_everything() -> None:
 def test_the_linter_warns(change: dict[str, Any], field: str, said: str) -> None:
     checked = check(own({**says("hello"), **change}, languages=["en", "hi"]), channel="chat")
     assert checked.errors == []
-    found = [each for each in checked.warnings if said in each.message]
+    found = [warning for warning in checked.warnings if said in warning.message]
     assert [each.field.endswith(field) for each in found] == [True], checked.warnings
 
 
@@ -320,7 +324,7 @@ def test_a_plain_scorecard_has_no_warnings_and_an_unused_section_has_one() -> No
     assert check(own(says("hello")), channel="chat").warnings == []
     sections = [{"key": "own", "title": "Own"}, {"key": "more", "title": "More"}]
     unused = check({**own(says("hello")), "sections": sections}, channel="chat").warnings
-    assert [each.field for each in unused] == ["sections[1]"]
+    assert [row.field for row in unused] == ["sections[1]"]
 
 
 def test_a_draft_takes_over_what_it_does_not_say() -> None:
@@ -344,7 +348,7 @@ def test_a_draft_takes_over_what_it_does_not_say() -> None:
         "requires": ["greeting", "brand", "name"],
     }
     assert (greeting["title"], greeting["weight"], recap["title"]) == ("Hello", 40, "Recap")
-    assert [each["key"] for each in document["sections"]] == ["opening", "closing"]
+    assert [section["key"] for section in document["sections"]] == ["opening", "closing"]
     assert document["metrics"]["deadAirMs"] == 4_000
     assert document["metrics"]["nonTalkGapMs"] == 3_000
     shipped = check(
@@ -370,7 +374,7 @@ def test_weights_that_are_none_are_refused(parameters: dict[str, Any], field: st
         "judge": {"parameters": parameters},
     }
     checked = check({"name": "x", "criteria": [criterion]}, channel="chat")
-    assert [each.field for each in checked.errors] == [f"criteria[0].judge.parameters.{field}"]
+    assert [error.field for error in checked.errors] == [f"criteria[0].judge.parameters.{field}"]
 
 
 @pytest.mark.parametrize("turns", [0, -1, 1_001])
@@ -378,13 +382,13 @@ def test_at_least_one_turn_is_looked_at(turns: int) -> None:
     judge = {"parameters": {"lastTurns": turns}}
     criterion = {"use": "closing.recap", "weight": 100, "judge": judge}
     checked = check({"name": "x", "criteria": [criterion]}, channel="chat")
-    fields = {each.field for each in checked.errors}
+    fields = {error.field for error in checked.errors}
     assert fields == {"criteria[0].judge.parameters.lastTurns"}
 
 
 def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:
     checked = check({"name": "x", "criteria": [{"use": "no.such", "weight": 100}]}, channel="chat")
-    assert [(each.field, each.code) for each in checked.errors] == [("criteria[0].use", "ENUM")]
+    assert [(error.field, error.code) for error in checked.errors] == [("criteria[0].use", "ENUM")]
 
 
 def test_what_an_obstacle_weighs_is_a_setting_of_the_version() -> None:

@@ -223,7 +223,7 @@ def test_claims_that_waited_too_long_never_start_though_their_receiver_answers(
 def test_claims_of_a_changed_or_deleted_receiver_are_withdrawn(queues: ReceiverQueues) -> None:
     queues.add(claims("a", 3))
     queues.add(
-        [replace(each, receiver=replace(receiver("b"), version=2)) for each in claims("b", 2)]
+        [replace(claim, receiver=replace(receiver("b"), version=2)) for claim in claims("b", 2)]
     )
     assert queues.withdraw({"a": 1, "b": 2}) == []
     assert len(queues.withdraw({"a": 2, "b": 2})) == 3

@@ -78,7 +78,7 @@ def test_a_number_over_several_turns_is_masked_in_each() -> None:
         SpeakerTurn("agent", "And your date of birth?"),
         SpeakerTurn("customer", "Fourth of July 1985."),
     ]
-    assert [each.text for each in mask_turns(turns)] == [
+    assert [turn.text for turn in mask_turns(turns)] == [
         "Can I have the card number?",
         "Sure, [CARD]",
         "Okay.",
@@ -93,7 +93,7 @@ def test_an_announced_name_is_masked_in_the_whole_conversation() -> None:
         SpeakerTurn("customer", "My name is Keiko Tanaka."),
         SpeakerTurn("agent", "Thank you, Keiko. May I call you Ms Tanaka?"),
     ]
-    assert [each.text for each in mask_turns(turns)] == [
+    assert [turn.text for turn in mask_turns(turns)] == [
         "My name is [NAME].",
         "Thank you, [NAME]. May I call you Ms [NAME]?",
     ]
@@ -132,7 +132,7 @@ def test_precision_and_recall_reach_the_documented_figures() -> None:
 def masked(*lines: str) -> list[str]:
     """Mask lines such as "c: hello", a letter for who speaks."""
     turns = [SpeakerTurn(line[0], line[3:], is_service=line[0] == "a") for line in lines]
-    return [each.text for each in mask_turns(turns)]
+    return [turn.text for turn in mask_turns(turns)]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_without_new_answers_nothing_moves(channel: str) -> None:
 @given(st.data())
 def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -> None:
     results, card = RESULTS["chat"], CARDS["chat"]
-    criteria = {each["key"]: each for each in results["criteria"]}
+    criteria = {criterion["key"]: criterion for criterion in results["criteria"]}
     keys = data.draw(st.sets(st.sampled_from(sorted(criteria)), min_size=1, max_size=4))
     shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
     changed = rescored(results, card, {key: human(data.draw(shares)) for key in keys})
@@ -52,8 +52,8 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
         *("passed", "autoFail"),
     ):
         assert back.results[member] == results[member]
-    assert [each["score"] for each in back.results["sections"]] == [
-        each["score"] for each in results["sections"]
+    assert [section["score"] for section in back.results["sections"]] == [
+        section["score"] for section in results["sections"]
     ]
     for each in back.results["criteria"]:
         if each["key"] in keys:
@@ -65,13 +65,15 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
 
 def test_a_failed_section_takes_its_points_along() -> None:
     found = rescored(RESULTS["voice"], CARDS["voice"], {"opening.verification": human(0.0)})
-    opening = [each for each in found.results["criteria"] if each["section"] == "opening"]
+    opening = [
+        criterion for criterion in found.results["criteria"] if criterion["section"] == "opening"
+    ]
     assert {each["points"] for each in opening if each["applicable"]} == {0}
     assert found.results["autoFail"]["scope"] == "section"
     assert "opening.verification" in found.failed_criteria
 
 
 def test_too_little_left_is_no_score() -> None:
-    everything = {each.key: human(None) for each in CARDS["chat"].criteria}
+    everything = {criterion.key: human(None) for criterion in CARDS["chat"].criteria}
     with pytest.raises(Unscorable, match="No criterion could be judged"):
         rescored(RESULTS["chat"], CARDS["chat"], everything)

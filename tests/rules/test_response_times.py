@@ -36,10 +36,10 @@ def test_the_first_response_counts_from_the_hand_off() -> None:
 
 
 def test_a_reply_answers_the_first_message_of_the_run() -> None:
-    found = metrics(WRITTEN)
+    values = metrics(WRITTEN)
     # 0 to 40 and 50 to 60; the second message of the agent answers nothing new.
-    assert found["responseSecondsAvg"] == 25
-    assert found["responseSecondsP90"] == 37
+    assert values["responseSecondsAvg"] == 25
+    assert values["responseSecondsP90"] == 37
 
 
 def test_a_chat_that_only_a_bot_answers_has_no_first_response() -> None:
@@ -55,11 +55,11 @@ def test_the_resolution_takes_until_the_close() -> None:
 
 
 def test_a_chat_has_turns_questions_and_no_speech() -> None:
-    found = metrics(WRITTEN)
-    assert found["turnCount"] == 6
-    assert found["questionsAsked"] == 1
-    assert found["durationSeconds"] == 300
-    assert "agentTalkMs" not in found
+    values = metrics(WRITTEN)
+    assert values["turnCount"] == 6
+    assert values["questionsAsked"] == 1
+    assert values["durationSeconds"] == 300
+    assert "agentTalkMs" not in values
 
 
 def test_messages_without_times_have_reasons_in_place_of_numbers() -> None:

@@ -24,29 +24,29 @@ def spoken(*lines: tuple[str, str]) -> Transcript:
 
 
 def test_a_greeting_has_its_parts_within_two_turns() -> None:
-    found = judge("opening.greeting", GOOD_CALL)
-    assert found.answer == "yes"
-    quotes = [item.quote for item in found.evidence]
+    result = judge("opening.greeting", GOOD_CALL)
+    assert result.answer == "yes"
+    quotes = [item.quote for item in result.evidence]
     assert quotes == ["Thank you for calling Northwind Bank, my name is Anna."]
 
 
 def test_a_greeting_without_a_name_fails_and_says_so() -> None:
-    found = judge("opening.greeting", spoken(("a", "Welcome to Northwind."), ("c", "Hello.")))
-    assert found.answer == "no"
-    assert found.score == 0
-    assert found.explanation == (
+    result = judge("opening.greeting", spoken(("a", "Welcome to Northwind."), ("c", "Hello.")))
+    assert result.answer == "no"
+    assert result.score == 0
+    assert result.explanation == (
         "In the first turn, the agent gave a greeting and the company name but no personal name."
     )
-    assert [item.quote for item in found.evidence] == ["Welcome to Northwind."]
+    assert [item.quote for item in result.evidence] == ["Welcome to Northwind."]
 
 
 def test_an_opening_without_anything_says_so_and_shows_where_it_was_looked_for() -> None:
     lines = spoken(("a", "Yes?"), ("c", "Hello."), ("a", "Go on."), ("c", "It is broken."))
-    found = judge("opening.greeting", lines)
-    assert found.explanation == (
+    result = judge("opening.greeting", lines)
+    assert result.explanation == (
         "In the first two turns, the agent gave no greeting, no company name and no personal name."
     )
-    assert [item.quote for item in found.evidence] == ["Yes?", "Go on."]
+    assert [item.quote for item in result.evidence] == ["Yes?", "Go on."]
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_an_opening_without_anything_says_so_and_shows_where_it_was_looked_for()
     ],
 )
 def test_names_in_a_greeting_are_known_without_capitals(line, missing) -> None:
-    found = judge("opening.greeting", spoken(("a", line), ("c", "i have a question please")))
+    result = judge("opening.greeting", spoken(("a", line), ("c", "i have a question please")))
     assert [
-        part for part in ("greeting", "company", "personal") if f"no {part}" in found.explanation
+        part for part in ("greeting", "company", "personal") if f"no {part}" in result.explanation
     ] == (missing)
-    assert found.answer == ("no" if missing else "yes")
+    assert result.answer == ("no" if missing else "yes")
 
 
 def test_a_greeting_in_the_third_turn_is_late() -> None:
@@ -89,19 +89,19 @@ def test_a_brand_that_is_told_from_outside_counts() -> None:
 
 
 def test_a_recording_that_starts_mid_call_needs_no_greeting() -> None:
-    found = judge("opening.greeting", GOOD_CALL, starts_mid_call=True)
-    assert found.applicable is False
-    assert found.score is None
+    result = judge("opening.greeting", GOOD_CALL, starts_mid_call=True)
+    assert result.applicable is False
+    assert result.score is None
 
 
 def test_verification_comes_before_account_detail() -> None:
-    found = judge("opening.verification", GOOD_CALL)
-    assert found.answer == "yes"
-    assert found.evidence[0].segment_id == "seg_0003"
+    result = judge("opening.verification", GOOD_CALL)
+    assert result.answer == "yes"
+    assert result.evidence[0].segment_id == "seg_0003"
 
 
 def test_account_detail_before_verification_fails_with_the_detail_as_evidence() -> None:
-    found = judge(
+    result = judge(
         "opening.verification",
         spoken(
             ("a", "Hello."),
@@ -110,15 +110,15 @@ def test_account_detail_before_verification_fails_with_the_detail_as_evidence() 
             ("a", "Can you confirm your address?"),
         ),
     )
-    assert found.answer == "no"
-    assert [item.quote for item in found.evidence] == ["Your current balance is 12 euros."]
-    assert found.evidence[0].polarity == "contradicts"
+    assert result.answer == "no"
+    assert [item.quote for item in result.evidence] == ["Your current balance is 12 euros."]
+    assert result.evidence[0].polarity == "contradicts"
 
 
 def test_verification_does_not_apply_without_account_detail() -> None:
-    found = judge("opening.verification", spoken(("a", "We open at nine."), ("c", "Thanks.")))
-    assert found.applicable is False
-    assert found.unjudged is False
+    result = judge("opening.verification", spoken(("a", "We open at nine."), ("c", "Thanks.")))
+    assert result.applicable is False
+    assert result.unjudged is False
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_a_solution_need_not_be_confirmed_after_a_transfer() -> None:
 
 def test_asking_for_a_secret_fails_data_handling() -> None:
     lines = spoken(("a", "Please give me your PIN."), ("c", "My PIN?"))
-    found = judge("compliance.data_handling", lines)
-    assert found.answer == "no"
-    assert found.evidence[0].quote == "Please give me your PIN."
+    result = judge("compliance.data_handling", lines)
+    assert result.answer == "no"
+    assert result.evidence[0].quote == "Please give me your PIN."
 
 
 def test_data_handling_passes_only_where_enough_was_said() -> None:
@@ -212,8 +212,8 @@ def test_abuse_fails_courtesy_and_with_it_the_whole_call() -> None:
     ],
 )
 def test_a_recap_counts_its_elements(closing, level, score) -> None:
-    found = judge("closing.recap", spoken(("c", "Hello."), ("a", closing)))
-    assert (found.answer, found.score) == (level, score)
+    result = judge("closing.recap", spoken(("c", "Hello."), ("a", closing)))
+    assert (result.answer, result.score) == (level, score)
 
 
 def test_no_recap_is_asked_of_who_was_left() -> None:
@@ -227,10 +227,10 @@ def test_no_recap_is_asked_of_who_was_left() -> None:
 def test_what_needs_a_model_is_not_judged_and_never_guessed(card) -> None:
     for criterion in card.criteria:
         if criterion.rule is None:
-            found = judge(criterion.key, GOOD_CHAT, card)
-            assert found.applicable is False
-            assert found.explanation == NEEDS_MODEL
-            assert found.failure is None
+            result = judge(criterion.key, GOOD_CHAT, card)
+            assert result.applicable is False
+            assert result.explanation == NEEDS_MODEL
+            assert result.failure is None
 
 
 MIXED = call(
@@ -243,9 +243,9 @@ MIXED = call(
     ["opening.greeting", "opening.verification", "communication.pace", "communication.clarity"],
 )
 def test_nothing_is_said_of_an_agent_who_is_not_known(key) -> None:
-    found = judge(key, MIXED)
-    assert found.applicable is False
-    assert "not known who speaks" in found.explanation
+    result = judge(key, MIXED)
+    assert result.applicable is False
+    assert "not known who speaks" in result.explanation
 
 
 @pytest.mark.parametrize(
@@ -259,9 +259,9 @@ def test_what_holds_of_the_whole_conversation_is_judged_with_less_confidence(key
 
 def test_words_of_another_language_are_not_judged() -> None:
     french = chat(("c", 0, "Bonjour."), ("a", 10, "Bonjour, comment allez-vous ?"), language="fr")
-    found = judge("opening.greeting", french, CHAT)
-    assert found.applicable is False
-    assert found.explanation == "Not judged: French is not read yet."
+    result = judge("opening.greeting", french, CHAT)
+    assert result.applicable is False
+    assert result.explanation == "Not judged: French is not read yet."
     assert judge("responsiveness.first_response", french, CHAT).score == 1
 
 
@@ -273,7 +273,7 @@ def test_who_is_never_answered_has_no_agent_to_judge() -> None:
 
 def test_a_hand_off_restarts_the_wait() -> None:
     lines = chat(("c", 0, "Hello."), ("b", 2, "Wait."), ("a", 400, "Hi."))
-    found = judge(
+    result = judge(
         "responsiveness.first_response", lines, CHAT, handed_off_at=START.replace(minute=6)
     )
-    assert found.answer == 40
+    assert result.answer == 40

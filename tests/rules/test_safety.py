@@ -29,9 +29,9 @@ def judge(*lines: str) -> Answer:
     ],
 )
 def test_details_of_another_person_are_not_given_without_a_check(asking: str) -> None:
-    found = judge(f"c: {asking}", "a: Sure. The balance is 240 pounds.", "c: Thank you.")
-    assert (found.answer, found.score) == ("no", 0)
-    assert [item.quote for item in found.evidence][1] == "The balance is 240 pounds."
+    result = judge(f"c: {asking}", "a: Sure. The balance is 240 pounds.", "c: Thank you.")
+    assert (result.answer, result.score) == ("no", 0)
+    assert [item.quote for item in result.evidence][1] == "The balance is 240 pounds."
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_details_of_another_person_are_not_given_without_a_check(asking: str) ->
     ],
 )
 def test_refusing_or_asking_for_the_authority_protects_them(reply: str) -> None:
-    found = judge("c: I'm his wife, what is on the account?", f"a: {reply}")
-    assert found.answer == "yes"
-    assert "protected" in found.explanation
+    result = judge("c: I'm his wife, what is on the account?", f"a: {reply}")
+    assert result.answer == "yes"
+    assert "protected" in result.explanation
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_someone_who_is_only_mentioned_asks_for_nothing(asking: str) -> None:
 
 
 def test_where_nothing_is_told_there_is_nothing_to_protect() -> None:
-    found = judge("c: It's my son's order, where is it?", "a: The parcel is in the depot.")
-    assert (found.applicable, found.unjudged) == (False, False)
+    result = judge("c: It's my son's order, where is it?", "a: The parcel is in the depot.")
+    assert (result.applicable, result.unjudged) == (False, False)
 
 
 def test_an_authority_that_is_only_claimed_is_left_to_people() -> None:
@@ -86,9 +86,9 @@ def test_a_danger_is_a_critical_moment(said: str) -> None:
     moments = moments_of(
         facts_of(chat(("c", None, said), ("a", None, "I see.")), CHAT, Context()), CHAT
     )
-    found = [each for each in moments if each["type"] == "danger"]
-    assert [each["severity"] for each in found] == ["critical"]
-    assert found[0]["label"] == "The customer reported a danger."
+    dangers = [moment for moment in moments if moment["type"] == "danger"]
+    assert [danger["severity"] for danger in dangers] == ["critical"]
+    assert dangers[0]["label"] == "The customer reported a danger."
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_a_danger_is_a_critical_moment(said: str) -> None:
 )
 def test_a_figure_of_speech_is_no_danger(said: str) -> None:
     facts = facts_of(chat(("c", None, said), ("a", None, "I see.")), CHAT, Context())
-    assert not [each for each in moments_of(facts, CHAT) if each["type"] == "danger"]
+    assert not [moment for moment in moments_of(facts, CHAT) if moment["type"] == "danger"]

@@ -119,7 +119,7 @@ def test_every_problem_is_listed_at_once() -> None:
     changed["criteria"][0]["judge"]["rule"] = "sing"
     changed["criteria"][1]["criticality"] = "somewhat"
     changed["criteria"][5]["weight"] = True
-    assert {each.field: each.code for each in problems_of(changed)} == {
+    assert {problem.field: problem.code for problem in problems_of(changed)} == {
         "criteria[0].judge.rule": "ENUM",
         "criteria[1].criticality": "ENUM",
         "criteria[5].weight": "TYPE",
@@ -205,8 +205,8 @@ def test_a_scorecard_with_a_mistake_is_refused(
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    found = [each for each in problems_of(changed) if said in each.message]
-    assert found, [str(each) for each in problems_of(changed)]
+    found = [problem for problem in problems_of(changed) if said in problem.message]
+    assert found, [str(problem) for problem in problems_of(changed)]
     assert found[0].field.endswith(field)
 
 

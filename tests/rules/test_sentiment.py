@@ -43,17 +43,17 @@ def test_the_messages_of_a_chat_share_the_quarters_whenever_they_were_sent() -> 
 def test_the_worst_moment_and_the_end_weigh_more_than_the_rest() -> None:
     scores = [customer(text).segments[0].score for text in (AWFUL, NEUTRAL, LOVELY)]
     awful, neutral, lovely = scores
-    found = customer(AWFUL, NEUTRAL, LOVELY).customer.overall
+    overall = customer(AWFUL, NEUTRAL, LOVELY).customer.overall
     expected = 0.4 * sum(scores) / 3 + 0.35 * awful + 0.25 * (neutral + lovely) / 2
-    assert found == pytest.approx(expected, abs=1e-3)
+    assert overall == pytest.approx(expected, abs=1e-3)
     assert customer(AWFUL, NEUTRAL, LOVELY).customer.overall < 0
 
 
 def test_without_a_bad_moment_the_best_one_counts() -> None:
     neutral, lovely = (customer(text).segments[0].score for text in (NEUTRAL, LOVELY))
-    found = customer(LOVELY, NEUTRAL, NEUTRAL).customer.overall
+    overall = customer(LOVELY, NEUTRAL, NEUTRAL).customer.overall
     expected = 0.5 * (lovely + 2 * neutral) / 3 + 0.25 * lovely + 0.25 * neutral
-    assert found == pytest.approx(expected, abs=1e-3)
+    assert overall == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(

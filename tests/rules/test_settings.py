@@ -13,8 +13,8 @@ from app.operations.environment import settings_here
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the settings of whoever runs the tests out."""
-    for each in fields(Settings):
-        monkeypatch.delenv(each.metadata["variable"], raising=False)
+    for field in fields(Settings):
+        monkeypatch.delenv(field.metadata["variable"], raising=False)
     monkeypatch.chdir(tmp_path)
 
 

@@ -120,9 +120,11 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
         ("a", 60, "I can't help you with that."),
     ]
     coaching = RuleJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
-    strong = [each["criterionKey"] for each in coaching["strengths"]]
+    strong = [strength["criterionKey"] for strength in coaching["strengths"]]
     assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
-    weak = {each["criterionKey"]: each["text"] for each in coaching["improvements"]}
+    weak = {
+        improvement["criterionKey"]: improvement["text"] for improvement in coaching["improvements"]
+    }
     assert weak["communication.empathy"] == (
         "The agent did not acknowledge the problem that the customer described (“Hello, there "
         "were no screws in the package of my shelf.”). Name the customer's problem or feeling before working on it."
@@ -144,8 +146,8 @@ def test_rude_conduct_comes_first_and_is_quoted() -> None:
     assert first["text"].startswith(
         "The agent was rude or dismissive to the customer twice (“Calm down"
     )
-    assert [each["role"] for each in first["evidence"]] == ["agent", "agent"]
-    rude = [each["label"] for each in results["moments"] if each["type"] == "rudeness"]
+    assert [quote["role"] for quote in first["evidence"]] == ["agent", "agent"]
+    rude = [moment["label"] for moment in results["moments"] if moment["type"] == "rudeness"]
     assert rude == ["The agent was rude or dismissive to the customer."] * 2
 
 
@@ -159,7 +161,11 @@ def test_rude_conduct_comes_first_and_is_quoted() -> None:
 def test_a_danger_that_nobody_reacts_to_comes_before_everything(reply: str, ignored: bool) -> None:
     said = [("c", 0, "Hello, there is a smell of gas in my kitchen."), ("a", 20, reply)]
     coaching = RuleJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
-    found = [each["text"] for each in coaching["improvements"] if each["criterionKey"] is None]
+    found = [
+        improvement["text"]
+        for improvement in coaching["improvements"]
+        if improvement["criterionKey"] is None
+    ]
     assert bool(found) is ignored
     if ignored:
         assert found == [

@@ -16,19 +16,19 @@ def judge(key: str, transcript: Transcript, card: Scorecard = VOICE, **known) ->
 
 
 def test_an_announced_hold_is_no_dead_air() -> None:
-    found = judge("control.hold_silence", GOOD_CALL)
-    assert found.score == 1
-    assert found.evidence[0].quote == "Thank you, please hold on while I look that up."
+    result = judge("control.hold_silence", GOOD_CALL)
+    assert result.score == 1
+    assert result.evidence[0].quote == "Thank you, please hold on while I look that up."
 
 
 def test_unexplained_dead_air_fails_with_what_was_said_before_it() -> None:
     lines = call(("a", 0, 2_000, "Well."), ("c", 12_000, 13_000, "Hello?"))
-    found = judge("control.hold_silence", lines)
-    assert found.score == 0
-    assert found.explanation == (
+    result = judge("control.hold_silence", lines)
+    assert result.score == 0
+    assert result.explanation == (
         "The line was silent once for 10.0 seconds without explanation (limit: 10)."
     )
-    assert [item.quote for item in found.evidence] == ["Well."]
+    assert [item.quote for item in result.evidence] == ["Well."]
 
 
 def test_hold_and_silence_do_not_apply_without_either() -> None:
