@@ -91,12 +91,12 @@ def test_kappas_are_what_their_definitions_say(pairs: list[tuple[int, int]]) -> 
         (categories.weighted_kappa, lambda a, b: float((a - b) ** 2)),
     ):
         expected = sum(distance(a, b) for a, b in crossed) / size**2
-        found = figure(counted)
+        value = figure(counted)
         if expected == 0:
-            assert found is None
+            assert value is None
         else:
             met = sum(distance(a, b) for a, b in pairs) / size
-            assert found == pytest.approx(1 - met / expected)
+            assert value == pytest.approx(1 - met / expected)
 
 
 @given(rated)
@@ -109,16 +109,16 @@ def test_alpha_is_what_its_definition_says(units: list[tuple[int, ...]]) -> None
         (alpha.interval, lambda a, b: float((a - b) ** 2)),
         (alpha.ordinal, lambda a, b: _between(every, a, b) ** 2),
     ):
-        found = level(Counter(units))
+        value = level(Counter(units))
         expected = sum(distance(a, b) for a, b in itertools.permutations(every, 2))
         if not expected:
-            assert found is None
+            assert value is None
             continue
         met = sum(
             sum(distance(a, b) for a, b in itertools.permutations(unit, 2)) / (len(unit) - 1)
             for unit in paired
         )
-        assert found == pytest.approx(1 - (len(every) - 1) * met / expected)
+        assert value == pytest.approx(1 - (len(every) - 1) * met / expected)
 
 
 def _between(every: list[int], one: int, other: int) -> float:
@@ -197,7 +197,7 @@ def test_a_figure_that_most_draws_lack_has_no_bounds() -> None:
         return 1.0 if len(units) == 3 else None
 
     # All three are drawn in a quarter of the cases: (1 - 1 / e) cubed.
-    found = bootstrap.estimates({"a": 1, "b": 1, "c": 1}, {"all": of_all_three}, seed="x")
-    assert found == {"all": bootstrap.Estimate(1.0, None, None)}
+    estimates = bootstrap.estimates({"a": 1, "b": 1, "c": 1}, {"all": of_all_three}, seed="x")
+    assert estimates == {"all": bootstrap.Estimate(1.0, None, None)}
     sure = bootstrap.estimates({(1, 1): 30}, {"share": categories.share_equal}, seed="x")
     assert sure == {"share": bootstrap.Estimate(1.0, 1.0, 1.0)}

@@ -13,7 +13,7 @@ from app.calibration.score_model import LinearModel, Sample, model_from
 
 
 def samples(signals: list[dict[str, float]], labels: Iterable[float]) -> list[Sample]:
-    return [Sample(each, float(label)) for each, label in zip(signals, labels, strict=True)]
+    return [Sample(signal, float(label)) for signal, label in zip(signals, labels, strict=True)]
 
 
 points = st.lists(
@@ -57,8 +57,8 @@ def test_the_fit_is_where_the_penalised_error_is_least(number: int) -> None:
             (name, mean, scale, weight + by * (name == moved))
             for name, mean, scale, weight in linear.columns
         )
-        found = LinearModel(linear.bias, columns)
-        error = sum((found.predict(x) - y) ** 2 for x, y in zip(signals, labels, strict=True))
+        model = LinearModel(linear.bias, columns)
+        error = sum((model.predict(x) - y) ** 2 for x, y in zip(signals, labels, strict=True))
         shrunk = (
             penalty * (weights[name] + by * (name == moved)) ** 2
             for name, penalty in zip(names, penalties, strict=True)
@@ -85,9 +85,9 @@ def test_a_constant_or_missing_signal_has_no_weight() -> None:
 
 
 def test_points_that_fall_are_merged() -> None:
-    found = rising_curve([(0, 10), (1, 30), (2, 20), (3, 50)])
-    assert found.knots == ((0, 10), (1.5, 25), (3, 50))
-    assert [found.value(point) for point in (-5, 0, 0.75, 1.5, 9)] == [10, 10, 17.5, 25, 50]
+    curve = rising_curve([(0, 10), (1, 30), (2, 20), (3, 50)])
+    assert curve.knots == ((0, 10), (1.5, 25), (3, 50))
+    assert [curve.value(point) for point in (-5, 0, 0.75, 1.5, 9)] == [10, 10, 17.5, 25, 50]
     with pytest.raises(ValueError, match="points"):
         rising_curve([])
 

@@ -20,9 +20,9 @@ def test_a_change_moves_the_judgement_as_it_must(row) -> None:
 def test_what_people_call_resolved_is_likelier_resolved() -> None:
     chances = {True: [], False: []}
     for row in ROWS:
-        found = outputs(judge(row["messages"]))
-        chances[row["labels"]["resolved"]].append(found["resolution.probability"])
-    means = {label: sum(found) / len(found) for label, found in chances.items()}
+        shown = outputs(judge(row["messages"]))
+        chances[row["labels"]["resolved"]].append(shown["resolution.probability"])
+    means = {label: sum(values) / len(values) for label, values in chances.items()}
     assert means[True] > means[False] + 0.3
 
 

@@ -19,12 +19,12 @@ def results(talk: str) -> dict[str, Any]:
     return RuleJudge().judge(chat(*said), CARD, Context()).results
 
 
-def criterion(found: dict[str, Any], key: str) -> dict[str, Any]:
-    return next(item for item in found["criteria"] if item["key"] == key)
+def criterion(document: dict[str, Any], key: str) -> dict[str, Any]:
+    return next(item for item in document["criteria"] if item["key"] == key)
 
 
-def improvements(found: dict[str, Any]) -> dict[str | None, str]:
-    return {item["criterionKey"]: item["text"] for item in found["coaching"]["improvements"]}
+def improvements(document: dict[str, Any]) -> dict[str | None, str]:
+    return {item["criterionKey"]: item["text"] for item in document["coaching"]["improvements"]}
 
 
 REFUSED = """

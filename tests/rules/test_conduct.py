@@ -11,9 +11,9 @@ def read(*lines: tuple[str, str], language: str = "en") -> Readings:
     dialogue = dialogue_of(
         chat(*((side, None, text) for side, text in lines)), channel="chat", language=language
     )
-    found = readings_of(dialogue, find_cues(dialogue))
-    assert found is not None
-    return found
+    readings = readings_of(dialogue, find_cues(dialogue))
+    assert readings is not None
+    return readings
 
 
 def customer(*texts: str) -> CustomerLine:

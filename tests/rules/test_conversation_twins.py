@@ -55,12 +55,12 @@ def judge(lines: list[tuple[str, str]], language: str | None = "en") -> Judgemen
     return RuleJudge().judge(chat(*messages, language=language), CARD, Context())
 
 
-def is_clear(found: Judgement) -> bool:
+def is_clear(judgement: Judgement) -> bool:
     """Tell whether there is a score, or a reason why there is none."""
-    json.dumps(found.results, allow_nan=False)
-    if found.problem is not None:
-        return found.score is None and bool(found.problem.message)
-    return 0 <= found.score <= 100
+    json.dumps(judgement.results, allow_nan=False)
+    if judgement.problem is not None:
+        return judgement.score is None and bool(judgement.problem.message)
+    return 0 <= judgement.score <= 100
 
 
 @pytest.mark.parametrize("lines", TALKS)
@@ -103,13 +103,13 @@ def test_an_upset_customer_is_seen_in_every_output() -> None:
         ("a", "There is nothing I can do."),
         ("c", "Unbelievable. I want my money back."),
     ]
-    found, calm = judge(upset), judge(CHARGED)
-    assert found.customer_sentiment < -0.3 < calm.customer_sentiment
-    assert found.results["dimensions"]["customerSentiment"] < 0.4
-    assert found.predicted_satisfaction < 2.5 < calm.predicted_satisfaction
-    assert found.resolution == "unresolved"
-    assert found.results["resolution"]["probability"] is not None
-    assert found.passed is not True
+    angry, calm = judge(upset), judge(CHARGED)
+    assert angry.customer_sentiment < -0.3 < calm.customer_sentiment
+    assert angry.results["dimensions"]["customerSentiment"] < 0.4
+    assert angry.predicted_satisfaction < 2.5 < calm.predicted_satisfaction
+    assert angry.resolution == "unresolved"
+    assert angry.results["resolution"]["probability"] is not None
+    assert angry.passed is not True
 
 
 @pytest.mark.parametrize("letter", ["a", "c"])

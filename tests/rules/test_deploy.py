@@ -291,7 +291,7 @@ def test_every_metric_is_documented(exposed: list[Metric]) -> None:
 
 
 def test_alerts_name_label_values_that_exist(exposed: list[Metric]) -> None:
-    [subscriptions] = [each for each in exposed if each.name == "cqe_webhook_subscriptions"]
+    [subscriptions] = [metric for metric in exposed if metric.name == "cqe_webhook_subscriptions"]
     known = {sample.labels["status"] for sample in subscriptions.samples} | {"5xx"}
     text = (OBSERVABILITY / "alerts.yaml").read_text()
     assert set(re.findall(r'status="([^"]+)"', text)) <= known

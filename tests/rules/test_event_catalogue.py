@@ -15,7 +15,7 @@ TYPES = list(EventType)
 
 
 def test_the_types_are_those_of_the_specification() -> None:
-    assert [each.value for each in TYPES] == [
+    assert [event_type.value for event_type in TYPES] == [
         "evaluation.completed",
         "audio.transcribed",
         "audio.processed",

@@ -40,8 +40,8 @@ BYE = ("c", "Thanks, bye.")
     ],
 )
 def test_an_obstacle_is_found_where_it_is_said(text, kinds) -> None:
-    found = friction(ASKS, ("a", text), BYE)
-    assert sorted(cue.kind for cue in found.obstacles) == kinds
+    measured = friction(ASKS, ("a", text), BYE)
+    assert sorted(cue.kind for cue in measured.obstacles) == kinds
 
 
 def test_more_obstacles_mean_less_ease() -> None:
@@ -63,8 +63,8 @@ def test_a_conversation_without_obstacles_is_all_ease() -> None:
     ],
 )
 def test_a_refusal_that_names_its_ground_is_no_failure(text) -> None:
-    found = friction(ASKS, ("a", text), BYE)
-    assert found.amount == 0
+    measured = friction(ASKS, ("a", text), BYE)
+    assert measured.amount == 0
 
 
 def test_settling_for_something_else_counts_only_after_an_obstacle() -> None:
@@ -85,8 +85,8 @@ def test_a_request_made_again_is_paired_with_the_first() -> None:
 
 
 def test_an_unanswered_last_question_is_open() -> None:
-    found = exchanges(ASKS, ("a", "Yes."), ("c", "Is parking free?"))
-    assert [line.text for line in found.open_questions] == ["Is parking free?"]
+    taken = exchanges(ASKS, ("a", "Yes."), ("c", "Is parking free?"))
+    assert [line.text for line in taken.open_questions] == ["Is parking free?"]
 
 
 def test_every_feature_is_a_finite_number() -> None:
@@ -105,9 +105,9 @@ GROUND = ("a", "Unfortunately a basic ticket is non-refundable.")
     ["Please check again.", "This is ridiculous.", "Let me speak to a supervisor.", "Half, then?"],
 )
 def test_who_presses_for_what_is_refused_on_its_ground_meets_no_new_obstacle(reply) -> None:
-    found = friction(ASKS, GROUND, ("c", reply))
-    assert (found.amount, found.ends_open) == (0, False)
-    assert [cue.quote for cue in found.refusals] == ["Unfortunately"]
+    measured = friction(ASKS, GROUND, ("c", reply))
+    assert (measured.amount, measured.ends_open) == (0, False)
+    assert [cue.quote for cue in measured.refusals] == ["Unfortunately"]
 
 
 def test_to_ask_for_the_colleague_that_is_offered_is_no_obstacle() -> None:

@@ -10,7 +10,7 @@ from app.core.ids import is_id, new_id
 def test_ids_of_one_process_are_in_the_order_of_their_making() -> None:
     made = [new_id("evt") for _ in range(5_000)]
     assert made == sorted(set(made))
-    assert all(is_id(each, "evt") for each in made)
+    assert all(is_id(made_id, "evt") for made_id in made)
 
 
 def test_an_id_made_at_an_earlier_time_sorts_before() -> None:

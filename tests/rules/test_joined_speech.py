@@ -75,15 +75,15 @@ def answer(
 def test_a_segment_over_a_pause_becomes_two_utterances(two_turns: JoinedSpeech) -> None:
     words = (("Yes", 3.0, 3.5), ("please", 3.5, 4.1), ("and", 4.6, 4.8), ("thanks", 4.8, 5.5))
     said = placed(answer("Yes, please. And thanks!", *words, start=3.0, end=5.5), two_turns)
-    assert [(each.text, each.start_ms, each.end_ms) for each in said] == [
+    assert [(segment.text, segment.start_ms, segment.end_ms) for segment in said] == [
         ("Yes, please.", 13_000, 14_000),
         ("And thanks!", 60_100, 61_000),
     ]
-    assert [[word.text for word in each.words] for each in said] == [
+    assert [[word.text for word in segment.words] for segment in said] == [
         ["Yes", "please"],
         ["and", "thanks"],
     ]
-    assert {word.confidence for each in said for word in each.words} == {None}
+    assert {word.confidence for segment in said for word in segment.words} == {None}
 
 
 def test_a_segment_without_words_stays_whole(two_turns: JoinedSpeech) -> None:
@@ -97,7 +97,10 @@ def test_words_alone_are_divided_by_the_regions(two_turns: JoinedSpeech) -> None
         b' {"word": "thanks", "start": 5, "end": 6, "probability": 0.5}]}'
     )
     said = placed(read_answer(body), two_turns)
-    assert [(each.text, each.start_ms) for each in said] == [("Yes", 11_000), ("thanks", 60_500)]
+    assert [(segment.text, segment.start_ms) for segment in said] == [
+        ("Yes", 11_000),
+        ("thanks", 60_500),
+    ]
 
 
 def test_long_speech_is_sent_in_parts_of_ten_minutes(recording: Recording) -> None:

@@ -42,8 +42,8 @@ def test_the_schema_is_one_that_strict_servers_take() -> None:
         if schema["type"] == "object":
             assert schema["additionalProperties"] is False
             assert schema["required"] == list(schema["properties"])
-            for each in schema["properties"].values():
-                look(each)
+            for nested in schema["properties"].values():
+                look(nested)
         elif schema["type"] == "array":
             look(schema["items"])
         else:

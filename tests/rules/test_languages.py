@@ -78,9 +78,9 @@ def test_a_language_without_a_name_is_named_by_its_tag() -> None:
 
 def test_a_declaration_is_believed_but_for_a_switch_between_english_and_hindi() -> None:
     assert languages_of(["Please help me with that."], declared="fr").of_texts == ("fr",)
-    found = languages_of([line.text for line in HINGLISH.segments], declared="en-IN")
-    assert found.of_texts == ("en", "hi-Latn", "en", "hi", "hi-Latn")
-    assert found.confidence == 1
+    detected = languages_of([line.text for line in HINGLISH.segments], declared="en-IN")
+    assert detected.of_texts == ("en", "hi-Latn", "en", "hi", "hi-Latn")
+    assert detected.confidence == 1
 
 
 def test_a_transcript_keeps_the_languages_that_were_told() -> None:
@@ -106,13 +106,13 @@ def test_every_lexicon_can_answer_every_rule(language) -> None:
 def test_the_first_lexicons_find_what_is_labelled(read, least) -> None:
     hits = labelled = given = 0
     for dialogue in read():
-        for (_, _, labels), found in zip(
+        for (_, _, labels), detected in zip(
             dialogue.lines, found_in(dialogue, dialogue.language), strict=True
         ):
             hits, labelled, given = (
-                hits + len(labels & found),
+                hits + len(labels & detected),
                 labelled + len(labels),
-                given + len(found),
+                given + len(detected),
             )
     assert labelled > least
     assert hits / labelled > 0.9

@@ -34,10 +34,10 @@ class Speller:
         if operator is code.SUBPATTERN:
             return self._sequence(value[-1], texts)
         if operator is code.BRANCH:
-            found: Texts = {}
+            matched: Texts = {}
             for branch in value[1]:
-                found |= self._sequence(branch, texts)
-            return found
+                matched |= self._sequence(branch, texts)
+            return matched
         if operator in (code.MAX_REPEAT, code.POSSESSIVE_REPEAT):
             least, _, inner = value
             longer = texts
@@ -47,14 +47,14 @@ class Speller:
         return self._letter(_letters(operator, value), texts)
 
     def _letter(self, letters: set[str], texts: Texts) -> Texts:
-        found: Texts = {}
+        matched: Texts = {}
         for letter in sorted(letters):
             for end, text in texts.items():
                 if letter.isalnum() or category(letter).startswith("M"):
-                    found[end + letter] = text + letter
+                    matched[end + letter] = text + letter
                 elif not self._is_trigger(end):
-                    found[""] = text + letter
-        return found
+                    matched[""] = text + letter
+        return matched
 
     def _is_trigger(self, end: str) -> bool:
         return not self._triggers.isdisjoint(stems_in(end))

@@ -30,18 +30,18 @@ def test_names_and_numbers_are_masked(text, words) -> None:
 def test_a_gram_says_whose_it_is_and_whether_it_is_of_the_end() -> None:
     lines = [("c", None, "Where is it?"), *[("a", None, f"Wait {word}.") for word in "abcd"]]
     dialogue = dialogue_of(chat(*lines), channel="chat", language="en")
-    found = grams_of(dialogue, {0, 4})
-    assert {"c:where is it", "C:^ where", "a:^ wait a", "A:wait d $"} <= found
-    assert "A:wait a" not in found
+    grams = grams_of(dialogue, {0, 4})
+    assert {"c:where is it", "C:^ where", "a:^ wait a", "A:wait d $"} <= grams
+    assert "A:wait a" not in grams
 
 
 def test_courtesies_put_nothing_further_from_the_end() -> None:
     lines = ["The offer ended.", "It failed.", "Anything else?", "It failed again.", "Goodbye."]
     transcript = chat(("c", None, "Where?"), *(("a", None, line) for line in lines))
     dialogue = dialogue_of(transcript, channel="chat", language="en")
-    found = model_input_of(dialogue, find_cues(dialogue)).grams
-    assert {"A:it failed", "A:it failed again", "A:^ goodbye $"} <= found
-    assert "A:the offer" not in found
+    grams = model_input_of(dialogue, find_cues(dialogue)).grams
+    assert {"A:it failed", "A:it failed again", "A:^ goodbye $"} <= grams
+    assert "A:the offer" not in grams
 
 
 def document(name: str, ngrams: dict[str, float], **others) -> dict:

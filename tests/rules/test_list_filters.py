@@ -9,7 +9,7 @@ from app.evaluations.schemas.evaluations import EvaluationQuery
 def test_the_panel_has_every_filter_of_the_api() -> None:
     fields = EvaluationQuery().fields
     known = {field.data_key or name for name, field in fields.items()}
-    assert {each.name for each in list_filters.FIELDS} == known - set(list_filters.NO_CHIP)
+    assert {field.name for field in list_filters.FIELDS} == known - set(list_filters.NO_CHIP)
 
 
 def test_the_panel_offers_every_order_of_the_api() -> None:
@@ -42,5 +42,5 @@ def test_a_bad_value_is_shown_as_it_was_given() -> None:
 
 
 def test_only_pickers_have_no_options_of_their_own() -> None:
-    without = {each.control for each in list_filters.FIELDS if not each.options}
+    without = {field.control for field in list_filters.FIELDS if not field.options}
     assert without == {Control.PICKER, Control.NUMBER, Control.TEXT}

@@ -176,11 +176,11 @@ def test_a_mixed_recording_has_silence_but_no_numbers_of_roles() -> None:
     transcript = call(
         ("u", 0, 4_000, words(20)), ("u", 16_000, 18_000, words(20)), speaker_attribution="none"
     )
-    found, why = metrics(transcript), missing(transcript)
-    assert found["silenceMs"] == 12_000
-    assert found["deadAirCount"] == 1
+    values, why = metrics(transcript), missing(transcript)
+    assert values["silenceMs"] == 12_000
+    assert values["deadAirCount"] == 1
     for name in ("agentTalkMs", "talkRatio", "interruptionsByAgent", "agentWpm", "turnCount"):
-        assert found[name] is None
+        assert values[name] is None
         assert why[name] == "It is not known who speaks when."
 
 

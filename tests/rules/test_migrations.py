@@ -69,7 +69,7 @@ def test_migrations_say_their_kind_and_expansions_only_add(tmp_path: Path) -> No
                 assert before.keys() <= after.keys()
                 must_be_filled = {column for column, is_filled in after.items() if is_filled}
                 tables = {table for table, _ in before}
-                assert {each for each in must_be_filled if each[0] in tables} <= before.keys()
+                assert {column for column in must_be_filled if column[0] in tables} <= before.keys()
             before = after
 
 

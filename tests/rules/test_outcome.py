@@ -44,13 +44,13 @@ def judge(lines: list[tuple[str, str]]) -> Judgement:
 
 
 def probability(lines: list[tuple[str, str]]) -> float:
-    found: float = judge(lines).results["resolution"]["probability"]
-    return found
+    value: float = judge(lines).results["resolution"]["probability"]
+    return value
 
 
 def dimension(lines: list[tuple[str, str]], name: str) -> float:
-    found: float = judge(lines).results["dimensions"][name]
-    return found
+    value: float = judge(lines).results["dimensions"][name]
+    return value
 
 
 @pytest.mark.parametrize("lines", TALKS)

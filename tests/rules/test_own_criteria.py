@@ -140,8 +140,8 @@ def test_a_phrase_is_found_however_its_accents_are_spelled(asked: str, spoken: s
     ]
     for phrase, said in pairs:
         talk = chat(("a", 0, normalize(spoken, f"Na dann {said}, vu!")), ("c", 5, "ok"))
-        [found] = criteria_of(judged(talk, says(normalize(asked, phrase))))
-        assert quotes(found, talk) == [normalize(spoken, f"Na dann {said}, vu!")]
+        [criterion] = criteria_of(judged(talk, says(normalize(asked, phrase))))
+        assert quotes(criterion, talk) == [normalize(spoken, f"Na dann {said}, vu!")]
 
 
 def test_a_letter_without_its_mark_is_another_letter() -> None:
@@ -238,14 +238,14 @@ def test_a_criterion_applies_where_all_its_conditions_hold(
 def test_a_criterion_may_apply_to_an_event_only() -> None:
     talk = chat(("c", 0, "I want to speak to a manager!"), ("a", 9, "I am sorry about that."))
     criterion = says("sorry")
-    found = criteria_of(
+    criteria = criteria_of(
         judged(
             talk,
             {**criterion, "appliesWhen": {"events": ["escalation_request", "long_hold"]}},
             {**criterion, "appliesWhen": {"events": ["long_hold"]}},
         )
     )
-    assert [each["applicable"] for each in found] == [True, False]
+    assert [criterion["applicable"] for criterion in criteria] == [True, False]
 
 
 def test_a_criterion_for_a_language_model_is_not_guessed_by_rules() -> None:
@@ -316,8 +316,8 @@ def test_a_critical_criterion_fails_its_section_or_everything() -> None:
 def test_the_linter_warns(change: dict[str, Any], field: str, said: str) -> None:
     checked = check(own({**says("hello"), **change}, languages=["en", "hi"]), channel="chat")
     assert checked.errors == []
-    found = [warning for warning in checked.warnings if said in warning.message]
-    assert [each.field.endswith(field) for each in found] == [True], checked.warnings
+    warnings = [warning for warning in checked.warnings if said in warning.message]
+    assert [warning.field.endswith(field) for warning in warnings] == [True], checked.warnings
 
 
 def test_a_plain_scorecard_has_no_warnings_and_an_unused_section_has_one() -> None:

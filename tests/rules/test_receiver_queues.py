@@ -124,7 +124,7 @@ def test_a_receiver_is_behind_until_it_has_caught_up_to_within_a_second(
     started = queues.start()
     assert len(started) == 8
     queues.room_for("a", overdue_s=0.5)
-    assert [queues.finish(each, QUICK)[0] for each in started[:7]] == [None] * 7
+    assert [queues.finish(claim, QUICK)[0] for claim in started[:7]] == [None] * 7
     assert queues.finish(started[7], QUICK)[0] is not None
 
 
@@ -137,7 +137,7 @@ def test_every_receiver_has_a_slot_beside_fifty_that_hang(queues: ReceiverQueues
         queues.add(claims(name, 10))
     assert len(queues.start()) == 49 + SHARED_SLOTS
     queues.add(claims("healthy", 10))
-    assert [each.receiver.id for each in queues.start()] == ["healthy"]
+    assert [claim.receiver.id for claim in queues.start()] == ["healthy"]
 
 
 def test_slow_receivers_get_at_most_half_of_the_shared_slots(queues: ReceiverQueues) -> None:
@@ -200,7 +200,7 @@ def test_claims_that_waited_too_long_are_withdrawn(queues: ReceiverQueues, clock
     queues.add(claims("a", 2, first=3, claimed_at=clock.now))
     assert queues.withdraw({"a": 1}) == []
     clock.now += 0.1
-    assert [each.delivery_id for each in queues.withdraw({"a": 1})] == ["a1", "a2"]
+    assert [claim.delivery_id for claim in queues.withdraw({"a": 1})] == ["a1", "a2"]
     assert len(queues.delivery_ids()) == 3
 
 

@@ -54,8 +54,8 @@ def test_no_digit_of_a_spoken_card_is_left(number: str) -> None:
 def test_masking_again_changes_nothing_and_offsets_match_the_placeholders(text: str) -> None:
     masked = mask(text)
     assert mask(masked.text).text == masked.text
-    for each, original in zip(masked.redactions, masked.originals, strict=True):
-        assert masked.text[each.char_start : each.char_end] == original.entity.placeholder
+    for redaction, original in zip(masked.redactions, masked.originals, strict=True):
+        assert masked.text[redaction.char_start : redaction.char_end] == original.entity.placeholder
     kept = [
         text[before.end : after.start]
         for before, after in pairwise([_edge(0), *masked.originals, _edge(len(text))])
@@ -101,7 +101,7 @@ def test_an_announced_name_is_masked_in_the_whole_conversation() -> None:
 
 def test_the_words_of_an_entity_are_masked_and_keep_their_times() -> None:
     said = ["My", "PIN", "is", "4", "8", "2", "1."]
-    words = tuple(Word(each, 100 * at, 100 * at + 90, 0.9) for at, each in enumerate(said))
+    words = tuple(Word(word, 100 * at, 100 * at + 90, 0.9) for at, word in enumerate(said))
     segment = Segment("seg_0001", 0, "channel_1", Role.CUSTOMER, " ".join(said), words=words)
     masked, originals = mask_transcript(Transcript((segment,)))
     assert masked.redacted

@@ -31,8 +31,8 @@ def human(score: float | None, *, unjudged: bool = False) -> Answer:
 
 @pytest.mark.parametrize("channel", CARDS)
 def test_without_new_answers_nothing_moves(channel: str) -> None:
-    found = rescored(RESULTS[channel], CARDS[channel], {})
-    assert found.results == RESULTS[channel]
+    back = rescored(RESULTS[channel], CARDS[channel], {})
+    assert back.results == RESULTS[channel]
 
 
 @given(st.data())
@@ -55,22 +55,22 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
     assert [section["score"] for section in back.results["sections"]] == [
         section["score"] for section in results["sections"]
     ]
-    for each in back.results["criteria"]:
-        if each["key"] in keys:
-            assert each["judgedBy"] == "human"
-            assert each["original"]["judgedBy"] == criteria[each["key"]]["judgedBy"]
+    for criterion in back.results["criteria"]:
+        if criterion["key"] in keys:
+            assert criterion["judgedBy"] == "human"
+            assert criterion["original"]["judgedBy"] == criteria[criterion["key"]]["judgedBy"]
         else:
-            assert each == criteria[each["key"]]
+            assert criterion == criteria[criterion["key"]]
 
 
 def test_a_failed_section_takes_its_points_along() -> None:
-    found = rescored(RESULTS["voice"], CARDS["voice"], {"opening.verification": human(0.0)})
+    back = rescored(RESULTS["voice"], CARDS["voice"], {"opening.verification": human(0.0)})
     opening = [
-        criterion for criterion in found.results["criteria"] if criterion["section"] == "opening"
+        criterion for criterion in back.results["criteria"] if criterion["section"] == "opening"
     ]
-    assert {each["points"] for each in opening if each["applicable"]} == {0}
-    assert found.results["autoFail"]["scope"] == "section"
-    assert "opening.verification" in found.failed_criteria
+    assert {criterion["points"] for criterion in opening if criterion["applicable"]} == {0}
+    assert back.results["autoFail"]["scope"] == "section"
+    assert "opening.verification" in back.failed_criteria
 
 
 def test_too_little_left_is_no_score() -> None:

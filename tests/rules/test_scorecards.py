@@ -205,9 +205,9 @@ def test_a_scorecard_with_a_mistake_is_refused(
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    found = [problem for problem in problems_of(changed) if said in problem.message]
-    assert found, [str(problem) for problem in problems_of(changed)]
-    assert found[0].field.endswith(field)
+    problems = [problem for problem in problems_of(changed) if said in problem.message]
+    assert problems, [str(problem) for problem in problems_of(changed)]
+    assert problems[0].field.endswith(field)
 
 
 def test_what_is_no_object_is_refused() -> None:

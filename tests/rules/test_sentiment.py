@@ -25,10 +25,10 @@ def customer(*texts: str) -> Sentiment:
 def test_the_quarters_cut_the_time_of_the_side_in_four() -> None:
     texts = (AWFUL, NEUTRAL, NEUTRAL, NEUTRAL, LOVELY)
     lines = [("c", 1_000 * index, 1_000 * index + 900, text) for index, text in enumerate(texts)]
-    found = sentiment(call(*lines, duration=5_000), "voice").customer
-    assert found.by_quarter[0] < 0
-    assert found.by_quarter[1:3] == pytest.approx((0, 0), abs=0.01)
-    assert found.by_quarter[3] > 0
+    felt = sentiment(call(*lines, duration=5_000), "voice").customer
+    assert felt.by_quarter[0] < 0
+    assert felt.by_quarter[1:3] == pytest.approx((0, 0), abs=0.01)
+    assert felt.by_quarter[3] > 0
 
 
 def test_the_messages_of_a_chat_share_the_quarters_whenever_they_were_sent() -> None:
@@ -65,9 +65,9 @@ def test_thanks_at_the_end_of_a_chat_raise_the_sentiment(before) -> None:
 
 
 def test_the_shift_is_the_last_quarter_less_the_first() -> None:
-    found = customer(AWFUL, NEUTRAL, NEUTRAL, LOVELY).customer
-    assert found.shift == pytest.approx(found.end - found.begin, abs=2e-4)
-    assert found.trend == "improving"
+    felt = customer(AWFUL, NEUTRAL, NEUTRAL, LOVELY).customer
+    assert felt.shift == pytest.approx(felt.end - felt.begin, abs=2e-4)
+    assert felt.trend == "improving"
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_the_trend_names_the_size_of_the_shift(texts, trend) -> None:
 
 def test_one_quarter_makes_no_trend() -> None:
     lines = [("c", 0, 900, AWFUL) for _ in range(6)]
-    found = sentiment(call(*lines, duration=5_000), "voice").customer
-    assert found.shift is None
-    assert found.trend == "not_calculated"
+    felt = sentiment(call(*lines, duration=5_000), "voice").customer
+    assert felt.shift is None
+    assert felt.trend == "not_calculated"
 
 
 def test_a_side_that_says_nothing_has_no_sentiment() -> None:
@@ -97,9 +97,9 @@ def test_a_side_that_says_nothing_has_no_sentiment() -> None:
 
 
 def test_another_language_has_no_sentiment() -> None:
-    found = sentiment(chat(("c", 0, AWFUL), ("a", 5, LOVELY), language="fr"))
-    assert found.customer.overall is None
-    assert found.segments == ()
+    felt = sentiment(chat(("c", 0, AWFUL), ("a", 5, LOVELY), language="fr"))
+    assert felt.customer.overall is None
+    assert felt.segments == ()
 
 
 def test_the_timeline_counts_from_the_first_message_or_the_start_of_the_recording() -> None:
@@ -109,9 +109,9 @@ def test_the_timeline_counts_from_the_first_message_or_the_start_of_the_recordin
 
 
 def test_messages_without_times_count_by_their_place() -> None:
-    found = sentiment(chat(*(("c", None, text) for text in (AWFUL, NEUTRAL, NEUTRAL, LOVELY))))
-    assert found.customer.trend == "improving"
-    assert found.segments[0].at_ms is None
+    felt = sentiment(chat(*(("c", None, text) for text in (AWFUL, NEUTRAL, NEUTRAL, LOVELY))))
+    assert felt.customer.trend == "improving"
+    assert felt.segments[0].at_ms is None
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_message_is_labelled_by_its_words(text, label) -> None:
 @given(st.lists(st.tuples(st.sampled_from("ac"), st.text(max_size=60)), max_size=8))
 def test_sentiment_stays_between_its_bounds(lines) -> None:
     transcript = chat(*((letter, 7 * index, text) for index, (letter, text) in enumerate(lines)))
-    found = sentiment(transcript)
-    for side in (found.customer, found.agent):
+    felt = sentiment(transcript)
+    for side in (felt.customer, felt.agent):
         for value in (side.overall, side.begin, side.end, *side.by_quarter):
             assert value is None or -1 <= value <= 1

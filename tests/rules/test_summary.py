@@ -36,9 +36,9 @@ def test_a_summary_quotes_the_issue_the_outcome_and_what_is_promised() -> None:
 
 
 def test_every_sentence_of_a_summary_is_in_the_transcript() -> None:
-    found = summary(GOOD_CALL, "voice")
+    shown = summary(GOOD_CALL, "voice")
     said = [segment.text for segment in GOOD_CALL.segments]
-    for sentence in (found["issue"], found["outcome"], *found["actionItems"]):
+    for sentence in (shown["issue"], shown["outcome"], *shown["actionItems"]):
         assert any(sentence in text for text in said)
 
 
@@ -64,9 +64,9 @@ def test_the_issue_is_why_the_service_calls_or_what_the_customer_wants(lines, is
 
 def test_a_dot_within_a_number_ends_no_sentence_and_what_has_no_end_gets_one() -> None:
     said = [("c", None, "I want my money back"), ("a", None, "Well. I have refunded 64.90 pounds.")]
-    found = summary(chat(*said))
-    assert found["outcome"] == "I have refunded 64.90 pounds."
-    assert found["overview"].startswith(
+    shown = summary(chat(*said))
+    assert shown["outcome"] == "I have refunded 64.90 pounds."
+    assert shown["overview"].startswith(
         "The customer said \u201cI want my money back.\u201d "
         "The agent said \u201cI have refunded 64.90 pounds.\u201d"
     )
@@ -179,4 +179,4 @@ def test_what_is_found_in_one_sentence_is_quoted_once() -> None:
     facts = facts_of(chat(("a", None, "Sorry, I could not complete the booking.")), CHAT, Context())
     cues = [facts.said(kind)[0] for kind in ("apology", "bad_news", "failure")]
     assert [cue.quote for cue in cues] == ["Sorry", "Sorry, I", "I could not complete"]
-    assert [each.quote for each in quoted(cues)] == ["Sorry, I could not complete the booking."]
+    assert [cue.quote for cue in quoted(cues)] == ["Sorry, I could not complete the booking."]

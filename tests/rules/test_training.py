@@ -89,9 +89,9 @@ def test_training_tells_done_from_failed_and_repeats_to_the_byte(data, tmp_path)
 
 def test_training_names_the_file_that_is_missing(data, tmp_path) -> None:
     (data / "turns.jsonl.gz").unlink()
-    found = CliRunner().invoke(judge, ["train", str(data), "--into", str(tmp_path / "out")])
-    assert found.exit_code == 1
-    assert f"{data / 'turns.jsonl.gz'} is missing" in found.output
+    result = CliRunner().invoke(judge, ["train", str(data), "--into", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert f"{data / 'turns.jsonl.gz'} is missing" in result.output
     assert not (tmp_path / "out").exists()
 
 

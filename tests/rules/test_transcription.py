@@ -152,13 +152,13 @@ def test_a_recording_without_speech_gives_an_empty_transcript(transcriber: Any, 
 
 def test_progress_never_decreases_and_ends_at_one(transcriber: Any) -> None:
     shares: list[float] = []
-    found: list[DecodedSound] = []
+    sounds: list[DecodedSound] = []
     transcriber.transcribe(
-        SILENCE, TranscriptionOptions(), progress=shares.append, on_decoded=found.append
+        SILENCE, TranscriptionOptions(), progress=shares.append, on_decoded=sounds.append
     )
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
-    assert [sound.info.duration_ms for sound in found] == [10_000]
+    assert [sound.info.duration_ms for sound in sounds] == [10_000]
 
 
 def test_the_caller_sets_the_roles_of_the_channels() -> None:
@@ -236,9 +236,9 @@ def test_speech_across_a_window_boundary_is_found_once() -> None:
         once = [(r.start, r.stop) for r in speech_regions.find_regions(short, 1)]
         samples = short.read(1, 0, short.sample_count) * 32768
     with recording_of(np.tile(samples, 6)) as long:
-        found = list(speech_regions.find_regions(long, 0))
-        assert len(found) == 6 * len(once)
-        assert all(a.stop <= b.start for a, b in pairwise(found))
+        regions = list(speech_regions.find_regions(long, 0))
+        assert len(regions) == 6 * len(once)
+        assert all(a.stop <= b.start for a, b in pairwise(regions))
 
 
 def test_gain_brings_faint_and_loud_speech_to_one_level() -> None:
@@ -262,15 +262,16 @@ def test_noise_that_is_recognised_together_with_speech_gives_no_words(model: Any
             speech_regions.Region(0, 80_000, 130_000),
             speech_regions.Region(0, 130_000, 210_000),
         ]
-        found = list(
+        utterances = list(
             recognition.recognised(
                 Speech(recording, {0: regions}), model, "en", on_done=lambda samples: None
             )
         )
     assert (
-        "is invalid for this conference" in " ".join(utterance.text for utterance in found).lower()
+        "is invalid for this conference"
+        in " ".join(utterance.text for utterance in utterances).lower()
     )
-    assert all(5_000 <= utterance.start_ms < 8_125 for utterance in found)
+    assert all(5_000 <= utterance.start_ms < 8_125 for utterance in utterances)
 
 
 def test_little_padding_is_encoded(model: Any) -> None:

@@ -70,9 +70,9 @@ def test_the_plan_is_read_from_the_settings() -> None:
 def test_overage_is_usage_beyond_the_plan(
     metric: UsageMetric, used: int, included: int, shown_as: tuple[float, ...]
 ) -> None:
-    found = compared(metric, used, included)
-    assert tuple(found.values()) == shown_as
-    assert {type(each) for each in found.values()} == {type(shown_as[0])}
+    shown = compared(metric, used, included)
+    assert tuple(shown.values()) == shown_as
+    assert {type(value) for value in shown.values()} == {type(shown_as[0])}
 
 
 @pytest.mark.parametrize(

@@ -61,26 +61,26 @@ def test_a_published_vector_of_standard_webhooks() -> None:
 
 def test_the_standard_signature_follows_its_formula() -> None:
     secret = signing_secrets.new_secret()
-    found = headers(secret)
-    assert found["webhook-signature"] == standard_signature(
-        secret, found["webhook-id"], found["webhook-timestamp"], BODY
+    sent = headers(secret)
+    assert sent["webhook-signature"] == standard_signature(
+        secret, sent["webhook-id"], sent["webhook-timestamp"], BODY
     )
 
 
 def test_during_an_overlap_the_new_secret_comes_first_and_signs_the_body_alone() -> None:
     new, old = signing_secrets.new_secret(), signing_secrets.new_secret()
-    found = headers(new, old)
-    assert found["X-Webhook-Signature"] == signatures.sign_body(new, BODY)
-    assert found["webhook-signature"].split(" ") == [
+    sent = headers(new, old)
+    assert sent["X-Webhook-Signature"] == signatures.sign_body(new, BODY)
+    assert sent["webhook-signature"].split(" ") == [
         standard_signature(new, "evt_1", "1764000000", BODY),
         standard_signature(old, "evt_1", "1764000000", BODY),
     ]
 
 
 def test_the_ids_and_times_stand_in_both_families() -> None:
-    found = headers(signing_secrets.new_secret())
-    assert found["X-Webhook-Id"] == found["webhook-id"] == "evt_1"
-    assert found["X-Webhook-Timestamp"] == found["webhook-timestamp"] == "1764000000"
-    assert found["X-Webhook-Delivery"] == "dlv_1"
-    assert found["X-Webhook-Attempt"] == "2"
-    assert found["Content-Type"] == "application/json"
+    sent = headers(signing_secrets.new_secret())
+    assert sent["X-Webhook-Id"] == sent["webhook-id"] == "evt_1"
+    assert sent["X-Webhook-Timestamp"] == sent["webhook-timestamp"] == "1764000000"
+    assert sent["X-Webhook-Delivery"] == "dlv_1"
+    assert sent["X-Webhook-Attempt"] == "2"
+    assert sent["Content-Type"] == "application/json"
