@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -165,25 +166,29 @@ def test_an_import_that_was_cut_off_continues(
 def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: Path) -> None:
     watch = [sys.executable, "-m", "app.cli", "import", str(folder), "--watch", "--no-evaluate"]
     environment = {**os.environ, "CQE_DATA_DIR": str(data_dir), "CQE_REDIS_URL": "none"}
-    with subprocess.Popen(
-        watch,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A background process may have been started without Ctrl-C.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    ) as process:
+    with (
+        subprocess.Popen(
+            watch,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A background process may have been started without Ctrl-C.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        ) as process,
+        ExitStack() as stack,
+    ):
+        stack.callback(process.kill)
         assert process.stdout is not None
         # A file that exists and cannot be read.
         (folder / "broken.jsonl").symlink_to("/proc/self/mem")
         shutil.copy(SPEECH, folder / "first.mp3")
         assert process.stdout.readline() == (
-            "first.mp3: 1 records: 1 created, 0 updated, 0 skipped, 0 failed\n"
+            "first.mp3: 1 record: 1 created, 0 updated, 0 skipped, 0 failed\n"
         )
         shutil.copy(SPEECH, folder / "copy.mp3")
         assert process.stdout.readline() == (
-            "copy.mp3: 1 records: 0 created, 0 updated, 1 skipped, 0 failed\n"
+            "copy.mp3: 1 record: 0 created, 0 updated, 1 skipped, 0 failed\n"
         )
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE_S)
