@@ -158,3 +158,86 @@ def test_where_the_words_are_strange_the_course_decides() -> None:
     glad, sad = ("c", "Wonderful, thank you!"), ("c", "That is terrible.")
     assert probability([*tale, saddled, glad]) > 0.8
     assert probability([*tale, thrown, sad]) < 0.3
+
+
+TABLE = ("Hello, a table for two tonight at eight please.", "Your table is booked for eight.")
+PIZZA = ("Hi, I would like to order a large pizza.", "Good evening. Sure, that is 12 dollars.")
+OPENING = ("Hi, when do you open?", "Good morning. We open at nine on weekdays.")
+KETTLE = ("Hi, my kettle arrived broken.", "I am sorry. I have refunded the kettle just now.")
+
+
+@pytest.mark.parametrize(
+    ("opening", "question", "end"),
+    [
+        (KETTLE, "Would you need anything else from me?", "Okay, bye."),
+        (TABLE, "Will you need a deposit?", "See you tonight, bye."),
+        (TABLE, "Could you e-mail me the menu?", "Okay, bye."),
+        (PIZZA, "And is there a delivery charge please?", "Thank you, that is all."),
+        (OPENING, "Will you be open on Sunday?", "Okay, bye."),
+        (OPENING, "Could you please tell me if you are open on Sunday?", "Okay, bye."),
+    ],
+)
+def test_a_no_to_a_question_refuses_nothing(opening, question, end) -> None:
+    lines = [("c", opening[0]), ("a", opening[1]), ("c", question), ("a", "No."), ("c", end)]
+    found = judge(lines)
+    assert found.resolution == "resolved"
+    assert found.results["dimensions"]["effort"] == 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["Can you make an exception?", "Could you put it on Thursday?", "Thursday, please."],
+)
+def test_a_no_to_what_the_customer_came_for_is_not_resolved(asked) -> None:
+    lines = [
+        ("c", "I want an exception: my visit must be moved, it must be on Thursday."),
+        ("a", "Your visit is moved to Friday."),
+        ("c", asked),
+        ("a", "No."),
+        ("c", "Okay, bye."),
+    ]
+    assert judge(lines).resolution == "unresolved"
+
+
+@pytest.mark.parametrize(
+    "asked", ["Can't you make an exception?", "Would you please reconsider?", "Hm, please?"]
+)
+def test_a_no_to_a_request_in_other_words_is_not_resolved(asked) -> None:
+    lines = [("c", PIZZA[0]), ("a", "That is 12 dollars."), ("c", asked), ("a", "No.")]
+    assert judge([*lines, ("c", "Okay, bye.")]).resolution == "unresolved"
+
+
+def test_an_alternative_makes_up_for_a_refusal_with_a_reason() -> None:
+    def explanation(refusal: str) -> str:
+        lines = [
+            ("c", "Hello, can you send my new card to another address?"),
+            ("a", f"We cannot deliver it there due to our security policy{refusal}."),
+            ("c", "Then I will do that."),
+            ("a", "Goodbye."),
+        ]
+        found: str = judge(lines).results["resolution"]["explanation"]
+        return found
+
+    nothing = "nothing was done instead"
+    assert nothing in explanation("")
+    assert nothing in explanation(", but we cannot change that")
+    assert nothing not in explanation(", but you can collect it at the shop")
+    assert nothing not in explanation(". Please collect it at the shop instead")
+
+
+def test_an_arrangement_that_the_customer_rejects_is_not_resolved() -> None:
+    booked = "Your visit is booked for Friday between eight and twelve. The number is 5521."
+    lines = [
+        ("b", "Hi, this is Ava from Volt Energy. How can I help?"),
+        ("c", "I would like to book a technician visit for Thursday."),
+        ("b", "Sure. Which address is it?"),
+        ("c", "12 Hill Road."),
+        ("b", booked),
+        ("c", "No, I said Thursday!"),
+    ]
+    rejected = judge([*lines, ("b", "Thank you. Goodbye.")])
+    assert rejected.resolution == "unresolved"
+    (evidence,) = rejected.results["resolution"]["evidence"]
+    assert evidence["quote"] == "No, I said Thursday!"
+    moved = [*lines, ("b", "Your visit is moved to Thursday."), ("c", "Thanks, bye.")]
+    assert judge(moved).resolution == "resolved"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from app.ai.dialogue.cues import Cue, Cues
+from app.ai.dialogue.exchanges import content_of
 from app.ai.dialogue.sentences import sentence_spans
 from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.languages.phrases import plain_of
@@ -21,12 +22,26 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _REASONED_KINDS = ("failure", "refusal", "bad_news")
-# Requests for an action; questions for a fact are none.
+# Requests for an action; questions for a fact are none, however politely they are asked.
+_ACTION = (
+    r"(?:send|e-?mail|text|post|print|call|ring|contact|transfer|connect|change|move|rebook|reschedule|postpone|cancel|stop"
+    r"|refund|return|exchange|replace|repair|fix|reset|unlock|unblock|block|remove|delete|waive|reduce|lower|credit"
+    r"|reimburse|compensate|pay|give|make|do|add|book|reserve|order|arrange|put|renew|extend|upgrade|update|correct"
+    r"|reconsider|help|look|try|check|find|hold|tell|explain|show|let|get (?:me|us|it|this|that|someone|somebody))"
+)
+_ASKS_FACT = (
+    r"\W*(?:(?:and|but|so|or)\W+)?(?:is|are|was|were|do|does|did|has|have|will|would|should"
+    r"|what|when|where|which|who|how|why)\b"
+)
 _REQUEST = re.compile(
-    r"\b(?:can|could|would|will) you\b(?! (?:please )?(?:tell|check|confirm|see)(?: me)? (?:if|whether)\b)"
-    r"|\b(?:can|could|may) (?:i|we) (?:please |just |also )?"
+    r"(?!.*\b(?:tell|check|confirm|see|know)(?: me)? (?:if|whether)\b)"
+    r"(?:.*\b(?:"
+    r"(?:can|could|would|will)(?:n?'t)? you (?:(?:just|also|maybe|perhaps|then|not|at least) ){0,2}"
+    rf"(?:please|kindly|{_ACTION})\b"
+    r"|(?:can|could|may) (?:i|we) (?:please |just |also )?"
     r"(?:have|get|speak|talk|change|move|cancel|return|exchange)\b"
-    r"|\bplease\b|\bis it possible to\b|\bi(?:'d| would) like\b",
+    r"|is it possible to\b|i(?:'d| would) like\b)"
+    rf"|(?!{_ASKS_FACT}).*\bplease\b)",
     re.IGNORECASE,
 )
 _POLITE = r"(?:hello|hi|well|sorry|i'm sorry|i am sorry|unfortunately|sir|madam|ma'am)"
@@ -40,6 +55,11 @@ _BARE_NO = re.compile(
 _MOST_WORDS = 9
 # Kinds of lines that make up for a bare refusal, at once or later.
 _REDEEMING = ("alternative", "commitment", "done", "next_step", "success", "transfer")
+_DONE = ("done", "success")
+_INSTEAD = re.compile(
+    r"\b(?:(?:but|however)\W+(?:you|we|i)(?:'ll| will| can| could| may)(?! not|'t)|instead(?! of))\b",
+    re.IGNORECASE,
+)
 
 
 def reasoned_refusals(cues: Cues) -> list[Cue]:
@@ -50,33 +70,60 @@ def reasoned_refusals(cues: Cues) -> list[Cue]:
 
 
 def bare_refusals(dialogue: Dialogue, cues: Cues) -> list[Cue]:
-    """List the requests that get no more than a "no", then or later."""
+    """List the requests that get no more than a "no", then or later.
+
+    Where something was done, only what the customer asks for again counts.
+    """
     refused = list(_answered_no(dialogue))
     if not refused:
         return []
-    redeeming = [
-        line.position
-        for line in dialogue.service
-        if _REASON.search(line.text) or any(cue.kind in _REDEEMING for cue in cues.in_line(line))
+    reasons = [line.position for line in dialogue.service if _REASON.search(line.text)]
+    last = max(last_alternative(dialogue, cues), *reasons, -1)
+    is_done = bool(cues.of(*_DONE, side=Side.SERVICE))
+    return [
+        Cue(BARE, answer, 0, len(answer.text))
+        for request, answer in refused
+        if answer.position > last and (not is_done or _is_repeated(dialogue, request))
     ]
-    last = max(redeeming, default=-1)
-    return [Cue(BARE, line, 0, len(line.text)) for line in refused if line.position > last]
+
+
+def last_alternative(dialogue: Dialogue, cues: Cues) -> int:
+    """Return the position of the last line that makes up for a refusal; -1 without one."""
+    return max(
+        (
+            line.position
+            for line in dialogue.service
+            if _INSTEAD.search(plain_of(line.text))
+            or any(cue.kind in _REDEEMING for cue in cues.in_line(line))
+        ),
+        default=-1,
+    )
 
 
 def asks_fact(line: Line) -> bool:
     """Tell whether a line of the customer ends with a question that requests nothing."""
     last = _last_sentence(line)
-    return last.endswith("?") and not _REQUEST.search(last)
+    return last.endswith("?") and not _REQUEST.match(last)
 
 
-def _answered_no(dialogue: Dialogue) -> Iterator[Line]:
+def _answered_no(dialogue: Dialogue) -> Iterator[tuple[Line, Line]]:
     for asking, answer in pairwise(dialogue.turns):
         if asking.side is not Side.CUSTOMER or answer.side is not Side.SERVICE:
             continue
+        request = asking.lines[-1]
         text = plain_of(" ".join(line.text for line in answer.lines))
         is_bare = len(text.split()) <= _MOST_WORDS and _BARE_NO.fullmatch(text)
-        if is_bare and _REQUEST.search(_last_sentence(asking.lines[-1])):
-            yield answer.lines[0]
+        if is_bare and _REQUEST.match(_last_sentence(request)):
+            yield request, answer.lines[0]
+
+
+def _is_repeated(dialogue: Dialogue, request: Line) -> bool:
+    words = content_of(_last_sentence(request))
+    return bool(words) and any(
+        2 * len(words & content_of(line.text)) >= len(words)
+        for line in dialogue.customer
+        if line.position < request.position
+    )
 
 
 def _last_sentence(line: Line) -> str:

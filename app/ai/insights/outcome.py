@@ -127,13 +127,8 @@ def _course(facts: Facts, score: Score, probability: float | None) -> _Resolutio
             if probability is not None and probability < _UNRESOLVED:
                 break
             return _Resolution("resolved", item.answer.explanation, item.answer.evidence)
-    if (remains := _unresolved_at_end(facts)) is not None:
-        return remains
-    if (refusal := standing_refusal(facts)) is not None:
-        evidence = quoted([refusal], CONTRADICTS)
-        return _Resolution(
-            "unresolved", facts.sentence("resolution.refused"), evidence, stated=True
-        )
+    if (stated := _stated(facts)) is not None:
+        return stated
     if probability is None:
         return _Resolution("unknown", _why_unknown(facts), ())
     arranged = _arranged(facts)
@@ -164,6 +159,16 @@ def _why_unknown(facts: Facts) -> str:
     )
 
 
+def _stated(facts: Facts) -> _Resolution | None:
+    if (unresolved := _unresolved_at_end(facts)) is not None:
+        return unresolved
+    for key, cue in (("refused", standing_refusal(facts)), ("objected", _objection(facts))):
+        if cue is not None:
+            explanation = facts.sentence(f"resolution.{key}")
+            return _Resolution("unresolved", explanation, quoted([cue], CONTRADICTS), stated=True)
+    return None
+
+
 def _unresolved_at_end(facts: Facts) -> _Resolution | None:
     # Only the customer's last word counts: after every action, or without later thanks.
     done = facts.said("success", "done")
@@ -192,6 +197,20 @@ def _arranged(facts: Facts) -> Cue | None:
         if not _declines_help(facts, line.line)
     )
     return None if failed >= _position(done) or objected else done
+
+
+def _objection(facts: Facts) -> Cue | None:
+    """Return the customer's correction of the last completed action, unless thanks followed."""
+    settled = facts.said(*_DONE) + facts.heard("thanks", "praise", "solved")
+    last = max(settled, key=_position, default=None)
+    if last is None or last.kind not in _DONE:
+        return None
+    for line in facts.dialogue.customer[::-1]:
+        if line.position > _position(last) and not _declines_help(facts, line):
+            corrected = facts.heard("correction", lines=[line])
+            if corrected and facts.heard("rejection", lines=[line]):
+                return corrected[0]
+    return None
 
 
 def _declines_help(facts: Facts, line: Line) -> bool:

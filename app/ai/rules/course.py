@@ -7,7 +7,7 @@ from enum import StrEnum
 from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, CustomerLine, Readings
 from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
-from app.ai.dialogue.refusals import BARE, asks_fact
+from app.ai.dialogue.refusals import BARE, asks_fact, last_alternative
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, shown
 
@@ -77,18 +77,21 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
 
 
 def standing_refusal(facts: Facts) -> Cue | None:
-    """Return the last refusal of a request that nothing was done about and no praise followed."""
+    """Return the last refusal of a request that no action, alternative or praise made up for."""
     if facts.model_input is None:
         return None
     friction = facts.model_input.friction
     refusals = [cue for cue in friction.refusals if cue.kind != "bad_news"]
     refusals += [cue for cue in friction.obstacles if cue.kind == BARE]
+    if not refusals:
+        return None
     settling = facts.said("done", "success") + facts.heard("praise", "solved")
     settled = max((cue.line.position for cue in settling), default=-1)
+    offered = last_alternative(facts.dialogue, facts.cues)
     standing = [
         cue
         for cue in refusals
-        if cue.line.position > settled and not _answers_a_question(facts, cue.line)
+        if settled < cue.line.position > offered and not _answers_a_question(facts, cue.line)
     ]
     return max(standing, key=lambda cue: cue.line.position, default=None)
 
