@@ -76,10 +76,10 @@ def _purge_own_files(runtime: Runtime) -> None:
     """Delete what uploads and requests left in the data folder, also on a host without a worker."""
     while True:
         # Not in the heartbeat's thread: it may take minutes to look through many recordings.
-        time.sleep(_PURGE_EVERY_S)
         with suppress(OSError):
             runtime.state.purge(time.time())
             runtime.storage.purge_partial()
+        time.sleep(_PURGE_EVERY_S)
 
 
 GUNICORN_OPTIONS: dict[str, Any] = {

@@ -149,7 +149,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                 return  # The stand-in has polled meanwhile: the other events are outdated.
 
     def handle(self, conn: Connection) -> bool:
-        """Serve one request in a thread; return whether the connection can serve another."""
+        """Serve one request; return whether the connection can serve another."""
         request, keep = None, False
         conn.sock.begin()
         try:
@@ -193,7 +193,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     def _stand_in(self) -> None:
         """Poll while the poller serves a request that takes long."""
-        while self.alive:
+        while True:
             self._has_begun.wait()
             self._has_begun.clear()
             time.sleep(_QUICK_S)
@@ -205,6 +205,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                     # Without a stand-in, every slow request would hold up the others.
                     self.log.exception("This web process is replaced")
                     self.alive = False
+                    return
 
     def _poll_until_served(self, since: float) -> None:
         with self._poller_lock:
