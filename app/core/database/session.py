@@ -111,6 +111,11 @@ class Database:
         waits = waits_for_disk and settings.is_sqlite and settings.sqlite_synchronous == "FULL"
         self._commit_flush = CommitFlush(self.engine.url.database, flush) if waits else None
 
+    def commits_quickly(self) -> bool:
+        """Whether a commit hardly waits: SQLite on a quick disk."""
+        is_sqlite = self.engine.dialect.name == "sqlite"
+        return is_sqlite and (self._commit_flush is None or self._commit_flush.is_quick)
+
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Open one snapshot for reading; nothing written in it is kept."""

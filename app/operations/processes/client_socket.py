@@ -71,6 +71,7 @@ class ClientSocket(socket.socket):
         self._unsent = bytearray()
         self._answering = False
         self._head_is_too_large = False
+        self._is_complete = False
 
     @property
     def held_bytes(self) -> int:
@@ -86,6 +87,11 @@ class ClientSocket(socket.socket):
     def has_unsent(self) -> bool:
         """Whether a part of the answer is still here."""
         return bool(self._unsent)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the request that `has_request` found has arrived."""
+        return self._is_complete
 
     @property
     def is_read_request(self) -> bool:
@@ -115,6 +121,7 @@ class ClientSocket(socket.socket):
 
         This only decides when the request is served. What it says is gunicorn's to read.
         """
+        self._is_complete = False
         head_end = self._received.find(_HEAD_END)
         if head_end < 0:
             self._head_is_too_large = len(self._received) > _MAX_HEAD_BYTES
@@ -122,7 +129,8 @@ class ClientSocket(socket.socket):
         body_bytes = self._announced_bytes(head_end)
         if body_bytes > MAX_JSON_BYTES:
             return True  # An upload, or too large: its reader checks the size first.
-        return len(self._received) >= head_end + len(_HEAD_END) + body_bytes
+        self._is_complete = len(self._received) >= head_end + len(_HEAD_END) + body_bytes
+        return self._is_complete
 
     def begin(self, read_ahead: bytes = b"") -> None:
         """Start on the next request; `read_ahead` are its bytes that were read with the last one."""

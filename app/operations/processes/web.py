@@ -32,6 +32,7 @@ def _prepare_worker(server: Any, worker: Any) -> None:
     Thread(target=compile_templates, args=(application,), daemon=True).start()
     runtime = runtime_of(application)
     worker.serves_reads = runtime.settings.is_sqlite
+    worker.writes_are_quick = runtime.db.commits_quickly
     if runtime.traces.enabled:
         runtime.traces.start("web", runtime.db.engine)
         _trace_requests(application)

@@ -53,8 +53,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     With `serves_reads`, the poller also serves the requests that only read, one after the other:
     threads that hand the interpreter's lock to each other at every statement answer a third less.
-    If one of them takes long, the stand-in polls until the poller is back, and gives all requests
-    to threads. Those that write always get a thread, because they wait for the disk.
+    Those that write are served like that while `writes_are_quick`; otherwise they get threads, which
+    wait for the disk together. If a request takes long, the stand-in polls until the poller is back,
+    and gives all requests to threads.
 
     It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
     `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
@@ -80,6 +81,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._next_sweep = 0.0
         # For a database in files of this host only: reading it hardly ever waits.
         self.serves_reads = False
+        self.writes_are_quick: Callable[[], bool] = lambda: False
         self._poller_lock = threading.Lock()  # held by the thread that polls
         self._serving_since: float | None = None
         self._has_begun = threading.Event()
@@ -123,8 +125,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     def enqueue_req(self, conn: Connection) -> None:
         """Serve a request that has arrived: here, or in a thread."""
-        is_poller = threading.current_thread() is threading.main_thread()
-        if not (self.serves_reads and is_poller and conn.sock.is_read_request):
+        if not (self.serves_reads and self._is_quick(conn.sock)):
             super().enqueue_req(conn)
             return
         self._serving_since = time.monotonic()
@@ -190,6 +191,12 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                 self._after_answer(conn)
         except (OSError, ValueError):  # closed meanwhile
             self._drop(conn)
+
+    def _is_quick(self, sock: ClientSocket) -> bool:
+        is_poller = threading.current_thread() is threading.main_thread()
+        return is_poller and (
+            sock.is_read_request or (sock.is_complete and self.writes_are_quick())
+        )
 
     def _stand_in(self) -> None:
         """Poll while the poller serves a request that takes long."""
