@@ -114,6 +114,15 @@ class ServiceProcess:
             kill(pid)
 
 
+def is_refused(port: int) -> bool:
+    """Whether nobody takes connections on the port any more."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 def descendants(parent: int) -> dict[int, str]:
     listing = subprocess.run(
         ["ps", "-eo", "pid=,ppid=,stat=,comm="], capture_output=True, text=True, check=True

@@ -16,7 +16,7 @@ import requests
 from tests.caller import Caller, error_code
 from tests.recordings import reserve, send, show
 from tests.waiting import wait_until
-from tests.walks.service_process import ServiceProcess
+from tests.walks.service_process import ServiceProcess, is_refused
 
 MIB = 1024 * 1024
 CUT_OFF_AFTER_S = 10
@@ -239,11 +239,3 @@ def test_a_stop_closes_the_port_while_a_slow_download_is_served(
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: is_refused(service.port), within_s=SOON_S)
         assert service.process.poll() is None
-
-
-def is_refused(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except ConnectionRefusedError:
-        return True
-    return False

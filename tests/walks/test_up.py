@@ -15,7 +15,14 @@ import pytest
 
 from tests.caller import Caller
 from tests.waiting import PATIENCE_S, wait_until
-from tests.walks.service_process import ServiceProcess, descendants, environment, is_running, kill
+from tests.walks.service_process import (
+    ServiceProcess,
+    descendants,
+    environment,
+    is_refused,
+    is_running,
+    kill,
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +39,6 @@ def fresh(tmp_path: Path) -> Iterator[ServiceProcess]:
     service = ServiceProcess(tmp_path / "instance")
     yield service.wait_ready()
     service.end()
-
-
-def is_refused(port: int) -> bool:
-    """Whether nobody takes connections on the port any more."""
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except ConnectionRefusedError:
-        return True
-    return False
 
 
 def folder(service: ServiceProcess) -> Path:

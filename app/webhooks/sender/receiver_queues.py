@@ -51,7 +51,7 @@ class ReceiverQueue:
 
     @property
     def shared(self) -> int:
-        """How many slots of the shared pool this receiver uses."""
+        """Return the number of shared slots that this receiver uses."""
         return max(0, len(self.in_flight) - 1)
 
     def update(self, *, overdue_s: float) -> None:
