@@ -16,11 +16,11 @@ from app.events.catalogue import described_types
 from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
-from app.web import cors, current, errors, request_id, request_times
+from app.web import cors, current, errors, request_log
 from app.web.api import LazyRule, OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
-from app.web.transfers.endpoints import BlobOwner, Blobs
+from app.web.transfers import BlobOwner, Blobs
 from app.wiring import build_runtime
 
 
@@ -38,9 +38,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     app.json = OrjsonProvider(app)
     app.url_rule_class = LazyRule
     app.url_map.merge_slashes = False
-    if runtime.counts.enabled:
-        request_times.install(app, runtime.counts)
-    request_id.install(app)
+    request_log.install(app, runtime.counts)
     errors.install(app)
     if settings.cors_origins:
         cors.install(app, settings.cors_origins)

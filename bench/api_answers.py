@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from app.web.openapi.field_examples import TAIL, examples_by_name
+from app.web.openapi.examples import TAIL, examples_by_name
 from tests.api_story import Story
 from tests.caller import Caller
 from tests.walks.service_process import ROOT, ServiceProcess, wait_until

@@ -35,7 +35,7 @@ from app.core.process.command import COMMAND
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime
-from app.web.schemas.messages import load_valid, text_fields
+from app.web.schemas.base import load_valid, text_fields
 
 _MAX_SHOWN = 20
 # Progress is printed every so many batches of facts.

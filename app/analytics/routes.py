@@ -35,10 +35,10 @@ from app.analytics.schemas.rounds import (
 )
 from app.core.clock import utc_now
 from app.core.database.paging import Page
+from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
-from app.web.public_address import public_address
 
 blp = Blueprint(
     "analytics", __name__, url_prefix="/analytics", description="Reports over evaluations"

@@ -19,8 +19,8 @@ from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
 from app.web import rate_limit
+from app.web.addresses import Address, client_address, is_trusted
 from app.web.api import is_under_a_base
-from app.web.client_address import Address, client_address, is_trusted
 from app.web.principal import DEFAULT
 
 logger = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.usage import meter
 from app.web.current import current_runtime
-from app.web.schemas.messages import load_valid
+from app.web.schemas.base import load_valid
 
 
 @click.group("keys")

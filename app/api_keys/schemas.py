@@ -5,7 +5,7 @@ from marshmallow import fields
 from app.api_keys.scopes import SCOPES
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Items, Network, Text, Timestamp, Whole
-from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, sort_field
 
 _POLICIES = ("default", "required", "optional")
 _MAX_GRACE_S = 7 * 24 * 3600

@@ -13,11 +13,10 @@ from app.audio_files.uploads.links import RecordingLinks
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
+from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, require_scope
-from app.web.public_address import public_address
-from app.web.raw_access import check_raw
+from app.web.principal import EXPENSIVE, check_raw, require_scope
 
 blp = Blueprint(
     "audio-files",

@@ -6,7 +6,7 @@ from marshmallow import fields, validate, validates_schema
 
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import FORMAT, RANGE, CamelSchema, CodedMessage, reject
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -19,9 +19,7 @@ from app.web.schemas.fields import (
     Timestamp,
     Whole,
 )
-from app.web.schemas.messages import FORMAT, RANGE, CodedMessage
-from app.web.schemas.pagination import PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
+from app.web.schemas.query_fields import Choices, PeriodQuery, QueryFlag, QueryWhole, sort_field
 
 _MAX_CHANNELS = 8
 

@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp
-from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class CalibrationProfileQuery(PageQuery):

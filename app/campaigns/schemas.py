@@ -5,8 +5,7 @@ from marshmallow import fields
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Nested, Reference, Text, Timestamp
-from app.web.schemas.pagination import PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices
+from app.web.schemas.query_fields import Choices, PeriodQuery, sort_field
 
 
 class CampaignQuery(PeriodQuery):

@@ -5,8 +5,7 @@ from typing import Any
 from app.conversations import messages, queries, schemas
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import require_scope
-from app.web.raw_access import check_raw
+from app.web.principal import check_raw, require_scope
 
 blp = Blueprint(
     "conversations", __name__, url_prefix="/conversations", description="Chats and their messages"

@@ -6,8 +6,14 @@ from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.evaluations.schemas.transcripts import RedactionSchema
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, LanguageTag, Nested, Reference, Text, Timestamp
-from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
+from app.web.schemas.query_fields import (
+    Choices,
+    PageQuery,
+    PeriodQuery,
+    QueryFlag,
+    QueryWhole,
+    sort_field,
+)
 
 
 class ConversationQuery(PeriodQuery):

@@ -7,7 +7,7 @@ from typing import Any
 from marshmallow import Schema
 
 from app.core.errors import InvalidInput
-from app.web.schemas.messages import load_valid
+from app.web.schemas.base import load_valid
 
 # The location of a form's fields in the details of an error.
 LOCATION = "form"

@@ -5,7 +5,7 @@ from marshmallow import fields
 from app.engagements.enums import EngagementStatus
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Pattern, Text, Timestamp
-from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class EngagementCreate(CamelSchema):

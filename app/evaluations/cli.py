@@ -24,7 +24,7 @@ from app.evaluations.schemas.evaluations import EvaluationSchema
 from app.evaluations.schemas.filters import CurrentFilters
 from app.evaluations.schemas.results import ResultsSchema
 from app.web.current import current_runtime
-from app.web.schemas.messages import load_valid, text_fields
+from app.web.schemas.base import load_valid, text_fields
 
 _POLL_S = 0.25
 _SORTS = {

@@ -10,11 +10,10 @@ from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchem
 from app.evaluations.transcripts import shown as shown_transcripts
 from app.evaluations.trials import service as trial_service
 from app.scorecards.authoring import complete_document
+from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, check_scope, require_scope
-from app.web.public_address import public_address
-from app.web.raw_access import check_raw
+from app.web.principal import EXPENSIVE, check_raw, check_scope, require_scope
 
 blp = Blueprint(
     "evaluations",

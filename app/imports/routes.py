@@ -31,11 +31,11 @@ from app.imports.schemas.voice_calls import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
 from app.voice_calls.schemas import VoiceCallSchema
+from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.parser import NDJSON
 from app.web.principal import require_scope
-from app.web.public_address import public_address
 
 blp = Blueprint(
     "imports",

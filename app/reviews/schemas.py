@@ -6,10 +6,18 @@ from marshmallow import ValidationError, fields, validates_schema
 
 from app.evaluations.enums import BANDS, RESOLUTIONS, REVIEW_ACTIONS, ReviewAction
 from app.evaluations.schemas.results import AutoFailSchema
-from app.web.schemas.base import CamelSchema, StoredSchema, reject
+from app.web.schemas.base import (
+    LENGTH,
+    REQUIRED,
+    TYPE,
+    UNKNOWN,
+    CamelSchema,
+    CodedMessage,
+    StoredSchema,
+    reject,
+)
 from app.web.schemas.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
-from app.web.schemas.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, CodedMessage
-from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, sort_field
 
 _MAX_QUOTE_LENGTH = 10_000
 _RATING_FIELDS = ("criteria", "confirms_others")

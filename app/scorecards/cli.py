@@ -14,7 +14,7 @@ from app.core.json_loader import load_object
 from app.scorecards import authoring, service
 from app.scorecards.schemas import scorecards as schemas
 from app.web.current import current_runtime
-from app.web.schemas.messages import load_valid
+from app.web.schemas.base import load_valid
 
 _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

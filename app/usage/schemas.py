@@ -15,7 +15,7 @@ from app.web.schemas.fields import (
     Timestamp,
     Whole,
 )
-from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, sort_field
 
 _TYPES = tuple(UsageMetric)
 

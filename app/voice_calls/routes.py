@@ -4,10 +4,10 @@ from typing import Any
 
 from app.audio_files.uploads.links import RecordingLinks
 from app.voice_calls import epa, queries, schemas, service
+from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope
-from app.web.public_address import public_address
 
 blp = Blueprint(
     "voice-calls", __name__, url_prefix="/voice-calls", description="Calls of a voice bot"

@@ -8,8 +8,7 @@ from app.evaluations.schemas.results import AdviceSchema, EngineSchema
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, CallStatus, EpaStatus
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Nested, Reference, Text, Timestamp
-from app.web.schemas.pagination import PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices, QueryFlag
+from app.web.schemas.query_fields import Choices, PeriodQuery, QueryFlag, sort_field
 
 
 class VoiceCallQuery(PeriodQuery):

@@ -8,7 +8,7 @@ from webargs.flaskparser import FlaskParser
 
 from app.core.errors import InvalidInput, UnsupportedMediaType
 from app.core.json_loader import load_object
-from app.web.schemas.messages import FORMAT, REQUIRED, CodedMessage, details_of
+from app.web.schemas.base import FORMAT, REQUIRED, CodedMessage, details_of
 
 MAX_JSON_BYTES = 1024 * 1024
 NDJSON = "application/x-ndjson"

@@ -1,5 +1,6 @@
-"""Principal of the current request, and the scopes that endpoints need."""
+"""Principal of the current request, and the scopes that endpoints and unmasked texts need."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -8,9 +9,12 @@ from flask import g
 from app.core.errors import InsufficientScope
 from app.core.principal import Principal
 
+logger = logging.getLogger(__name__)
+
 View = TypeVar("View", bound=Callable[..., Any])
 
 DEFAULT, EXPENSIVE, KEYS = "default", "expensive", "keys"
+RAW_TEXTS = "transcripts:raw"
 
 
 def current_principal() -> Principal:
@@ -38,3 +42,11 @@ def check_scope(scope: str) -> None:
     """Raise `InsufficientScope` if the key of this request lacks the scope."""
     if scope not in current_principal().scopes:
         raise InsufficientScope(f"This request needs the scope {scope}.")
+
+
+def check_raw(object_id: str, *, redacted: bool) -> None:
+    """Refuse unmasked texts without the scope, and log the access, never a text."""
+    if redacted:
+        return
+    check_scope(RAW_TEXTS)
+    logger.info("unmasked texts of %s were shown to key %s", object_id, current_principal().key_id)

@@ -7,10 +7,9 @@ from marshmallow import ValidationError, fields, validates
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.core.outgoing_http.reply import EXCERPT_BYTES, AttemptOutcome
 from app.events.catalogue import EventType
-from app.web.schemas.base import PlainSchema
+from app.web.schemas.base import FORMAT, CodedMessage, PlainSchema
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Whole
-from app.web.schemas.messages import FORMAT, CodedMessage
-from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, PeriodQuery, sort_field
 from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
 
 _TYPES = tuple(EventType)

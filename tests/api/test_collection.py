@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from app.web.openapi.collection import SIGN_SCRIPT
+from app.web.openapi.pages import SIGN_SCRIPT
 from tests.caller import Caller
 
 # What Postman offers to the script, on top of Node's own cryptography.

@@ -9,8 +9,7 @@ from app.analytics.schemas.fields import Day
 from app.evaluations.schemas.filters import EvaluationFilters
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Zone
-from app.web.schemas.pagination import PageQuery, sort_field
-from app.web.schemas.query_fields import Choices
+from app.web.schemas.query_fields import Choices, PageQuery, sort_field
 
 
 class ExportFilters(EvaluationFilters):

@@ -6,7 +6,7 @@ from app.analytics.schemas.fields import optional_number
 from app.analytics.schemas.query import AnalyticsQuery
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Nested, Timestamp
-from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class LeaderboardQuery(AnalyticsQuery, PageQuery):

@@ -8,9 +8,8 @@ from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.schemas.fields import optional_number
 from app.analytics.schemas.query import AnalyticsQuery
 from app.evaluations.enums import Channel
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import ENUM, CamelSchema, reject
 from app.web.schemas.fields import Choice, Nested, Timestamp
-from app.web.schemas.messages import ENUM
 from app.web.schemas.query_fields import QueryWhole
 
 

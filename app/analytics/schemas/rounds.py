@@ -5,7 +5,7 @@ from marshmallow import fields
 from app.analytics.schemas.agreement import AgreementSchema
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Items, Nested, Reference, Text, Timestamp
-from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class CalibrationRoundCreate(CamelSchema):

@@ -18,9 +18,8 @@ from app.people.gate.admission import current_actor, current_address, current_pe
 from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
 from app.web.principal import require_scope
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import ENUM, CamelSchema, CodedMessage
 from app.web.schemas.fields import Choice, Text
-from app.web.schemas.messages import ENUM, CodedMessage
 
 blp = PageBlueprint("account", __name__)
 

@@ -33,9 +33,14 @@ from app.people import audit
 from app.people.audit import Action
 from app.people.gate.admission import current_actor
 from app.reviews.transitions import possible_actions
-from app.web import raw_access
 from app.web.current import current_runtime
-from app.web.principal import check_scope, current_principal, require_scope
+from app.web.principal import (
+    RAW_TEXTS,
+    check_raw,
+    check_scope,
+    current_principal,
+    require_scope,
+)
 
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
 
@@ -48,7 +53,7 @@ def show(evaluation_id: str) -> str:
     """Show an evaluation."""
     runtime = current_runtime()
     raw = request.args.get("words") == "raw"
-    raw_access.check_raw(evaluation_id, redacted=not raw)
+    check_raw(evaluation_id, redacted=not raw)
     if raw:
         with runtime.db.writing() as session:
             audit.record(session, current_actor(), Action.RAW_TEXTS_READ, evaluation_id)
@@ -152,7 +157,7 @@ def _conversation(details: EvaluationDetails, *, is_unmasked: bool) -> ShownConv
     transcript = details.transcript
     # Quotes are places in the masked text, so that the unmasked one has no marks.
     quotes = {} if is_unmasked else quotes_by_turn(details.results["criteria"])
-    may_read_raw = raw_access.SCOPE in current_principal().scopes
+    may_read_raw = RAW_TEXTS in current_principal().scopes
     return ShownConversation(
         turns=conversation.turns_of(transcript, quotes),
         erased_at=transcript["erased_at"],

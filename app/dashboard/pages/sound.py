@@ -11,7 +11,7 @@ from app.people.audit import Action
 from app.people.gate.admission import current_actor
 from app.web.current import current_runtime
 from app.web.principal import require_scope
-from app.web.transfers.file_responses import requested_range
+from app.web.transfers import requested_range
 
 blp = PageBlueprint("sound", __name__, url_prefix="/recordings/<id:audio_file_id>")
 

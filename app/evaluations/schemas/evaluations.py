@@ -17,8 +17,14 @@ from app.evaluations.schemas.filters import HAS_VERDICT, MAX_CONFIDENCE, Evaluat
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Nested, Timestamp
-from app.web.schemas.pagination import PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices, QueryFlag, QueryNumber, QueryWhole
+from app.web.schemas.query_fields import (
+    Choices,
+    PeriodQuery,
+    QueryFlag,
+    QueryNumber,
+    QueryWhole,
+    sort_field,
+)
 
 
 class EvaluationQuery(EvaluationFilters, PeriodQuery):

@@ -13,7 +13,7 @@ from app.evaluations.enums import (
     SourceType,
     Status,
 )
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import ENUM, RANGE, TYPE, CamelSchema, CodedMessage, reject
 from app.web.schemas.fields import (
     Flag,
     LanguageTag,
@@ -24,7 +24,6 @@ from app.web.schemas.fields import (
     Timestamp,
     Whole,
 )
-from app.web.schemas.messages import ENUM, RANGE, TYPE, CodedMessage
 from app.web.schemas.query_fields import Ids
 
 MOST_IDS = 100

@@ -6,9 +6,8 @@ from marshmallow import fields, validates_schema
 
 from app.evaluations.enums import Status
 from app.evaluations.schemas.filters import CurrentFilters
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import REQUIRED, CamelSchema, reject
 from app.web.schemas.fields import Choice, Flag, Nested, Reference, Timestamp, Whole
-from app.web.schemas.messages import REQUIRED
 
 STATUSES = ("queued", "running", "completed", "failed")
 

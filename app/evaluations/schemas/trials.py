@@ -5,9 +5,8 @@ from typing import Any
 from marshmallow import fields, validates_schema
 
 from app.scorecards.schemas.scorecards import CHANNELS, ScorecardCreate
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import REQUIRED, CamelSchema, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Whole
-from app.web.schemas.messages import REQUIRED
 
 TRIAL_STATUSES = ("queued", "running", "completed", "failed")
 

@@ -7,9 +7,8 @@ from marshmallow import validates_schema
 from app.core.names import camel_case
 from app.imports.external_ids import MESSAGE, PATTERN
 from app.imports.loading.named_references import NAMED_REFERENCES
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import RANGE, CamelSchema, reject
 from app.web.schemas.fields import Labels, Pattern, Text
-from app.web.schemas.messages import RANGE
 
 
 class RecordUpsert(CamelSchema):

@@ -4,8 +4,8 @@ from marshmallow import validate
 
 from app.directory.enums import ExecutiveKind
 from app.imports.schemas.base import NamedUpsert
+from app.web.schemas.base import FORMAT, CodedMessage
 from app.web.schemas.fields import Choice, Reference, Text
-from app.web.schemas.messages import FORMAT, CodedMessage
 
 
 class CallCenterUpsert(NamedUpsert):

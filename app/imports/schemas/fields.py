@@ -7,8 +7,8 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from app.core.clock import utc_now
+from app.web.schemas.base import FORMAT, LENGTH, RANGE, TYPE, CodedMessage
 from app.web.schemas.fields import BASE_MESSAGES, MAX_INTEGER, Text, Timestamp
-from app.web.schemas.messages import FORMAT, LENGTH, RANGE, TYPE, CodedMessage
 
 # The clocks of other systems may be ahead of ours, but not by more than a day.
 _CLOCK_TOLERANCE = timedelta(days=1)

@@ -8,7 +8,7 @@ from app.imports.files import AUTO
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.roles import ROLES
 from app.imports.options import ON_CONFLICT
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import REQUIRED, CamelSchema, reject
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -22,9 +22,7 @@ from app.web.schemas.fields import (
     Whole,
     Zone,
 )
-from app.web.schemas.messages import REQUIRED
-from app.web.schemas.pagination import PageQuery, sort_field
-from app.web.schemas.query_fields import Choices, QueryFlag
+from app.web.schemas.query_fields import Choices, PageQuery, QueryFlag, sort_field
 
 _IMPORT_ID = "imp_01k9zr0b3de6g8j1m4q7s9vxzc"
 UPLOAD_FORMATS = (AUTO, *FORMATS)

@@ -18,8 +18,7 @@ from app.imports.schemas.directory import CallCenterUpsert, ExecutiveUpsert
 from app.imports.schemas.voice_calls import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
-from app.web.schemas.base import CamelSchema
-from app.web.schemas.messages import REQUIRED, load_valid
+from app.web.schemas.base import REQUIRED, CamelSchema, load_valid
 
 
 class _CampaignRecord(CampaignUpsert, ReferencesByName):

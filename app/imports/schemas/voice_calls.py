@@ -10,7 +10,7 @@ from app.imports.schemas.base import require_order
 from app.imports.schemas.contacts import ContactUpsert
 from app.imports.schemas.fields import PastMoment, PlainValues, SpokenText
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, ROLES, CallStatus
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import TYPE, CamelSchema, CodedMessage
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -22,7 +22,6 @@ from app.web.schemas.fields import (
     Text,
     Whole,
 )
-from app.web.schemas.messages import TYPE, CodedMessage
 
 _MAX_S = 7 * 86_400
 _MAX_MS = 1000 * _MAX_S

@@ -18,10 +18,10 @@ from app.people.gate import cookie, forgery
 from app.people.roles import CONFIRMED_SCOPES, OWN_ACCOUNT, ROLES
 from app.people.sessions import Person
 from app.web import rate_limit
-from app.web.client_address import client_address
+from app.web.addresses import client_address
 from app.web.current import current_runtime
 from app.web.principal import DEFAULT, check_scope
-from app.web.request_id import request_id
+from app.web.request_log import request_id
 
 logger = logging.getLogger(__name__)
 

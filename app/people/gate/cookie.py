@@ -7,7 +7,7 @@ from flask import Request
 from werkzeug.wrappers import Response
 
 from app.core.settings import Settings
-from app.web.client_address import request_scheme
+from app.web.addresses import request_scheme
 
 _SECURE_NAME, _PLAIN_NAME = "__Host-cqe", "cqe_session"
 

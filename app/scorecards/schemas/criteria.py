@@ -16,7 +16,7 @@ from app.ai.scorecard.schema import (
     MOST_WORDS,
     WORDS,
 )
-from app.web.schemas.base import StoredSchema
+from app.web.schemas.base import TYPE, CodedMessage, StoredSchema
 from app.web.schemas.fields import (
     MAX_INTEGER,
     Choice,
@@ -30,7 +30,6 @@ from app.web.schemas.fields import (
     Text,
     Whole,
 )
-from app.web.schemas.messages import TYPE, CodedMessage
 
 _KEY = ("[a-z0-9_]+([.][a-z0-9_]+)*", "This must be words of a-z, 0-9 and _, parted by dots.")
 

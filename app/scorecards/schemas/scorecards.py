@@ -21,8 +21,7 @@ from app.scorecards.schemas.criteria import (
 )
 from app.web.schemas.base import CamelSchema, StoredSchema
 from app.web.schemas.fields import Choice, Items, LanguageTag, Nested, Text, Timestamp, Whole
-from app.web.schemas.pagination import PageQuery, sort_field
-from app.web.schemas.query_fields import QueryWhole
+from app.web.schemas.query_fields import PageQuery, QueryWhole, sort_field
 
 CHANNELS = tuple(default_scorecards.IDS)
 

@@ -15,12 +15,10 @@ from app import __version__
 from app.core.names import camel_case
 from app.web.api import BASES, Blueprint, IdConverter
 from app.web.errors import ErrorSchema
-from app.web.openapi.descriptions import describe
-from app.web.openapi.field_examples import exemplify
-from app.web.openapi.samples import add_samples, error_samples
+from app.web.openapi.examples import add_samples, error_samples, exemplify
 from app.web.principal import EXPENSIVE
 
-_PARTS = Path(__file__).with_name("fixed_parts.toml")
+_FOLDER = Path(__file__).parent
 METHODS = ("get", "post", "put", "patch", "delete")
 _ALWAYS = ("401", "403", "404", "405", "429", "500", "503")
 _WITH_BODY = ("400", "411", "413", "415", "422")
@@ -73,14 +71,14 @@ def build_document(
     _translate_patterns(document)
     exemplify(components["schemas"])
     add_samples(document)
-    describe(document)
+    _describe(document)
     return document
 
 
 @cache
 def _parts() -> dict[str, Any]:
     """Return the parts of the document that depend on no endpoint."""
-    return tomllib.loads(_PARTS.read_text())
+    return tomllib.loads((_FOLDER / "fixed_parts.toml").read_text())
 
 
 def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
@@ -202,3 +200,30 @@ def _views(app: Flask) -> dict[tuple[str, str], Any]:
             for method in rule.methods or ():
                 views[method, path] = app.view_functions[rule.endpoint]
     return views
+
+
+def _describe(document: dict[str, Any]) -> None:
+    """Describe every field and parameter of the document that does not describe itself."""
+    descriptions = tomllib.loads((_FOLDER / "descriptions.toml").read_text())
+    for name, schema in document["components"]["schemas"].items():
+        _describe_fields(schema, name, descriptions["fields"])
+    for item in document["webhooks"].values():
+        _describe_fields(item, "Event", descriptions["fields"])
+    for item in document["paths"].values():
+        _describe_fields(item, "", descriptions["fields"])
+        for holder in item.values():
+            parameters = holder if isinstance(holder, list) else holder.get("parameters", ())
+            for parameter in parameters:
+                if "name" in parameter and "description" not in parameter:
+                    parameter["description"] = descriptions["parameters"][parameter["name"]]
+
+
+def _describe_fields(node: Any, owner: str, descriptions: dict[str, str]) -> None:
+    if isinstance(node, dict) and isinstance(node.get("properties"), dict):
+        for field, shape in node["properties"].items():
+            for name in (f"{owner}.{field}", field, camel_case(field)):
+                if name in descriptions:
+                    shape.setdefault("description", descriptions[name])
+    members = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for member in members:
+        _describe_fields(member, owner, descriptions)

@@ -13,7 +13,7 @@ from marshmallow import fields, validate
 
 from app.core.clock import iso_utc
 from app.core.ids import SUFFIX, is_id
-from app.web.schemas.messages import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage
+from app.web.schemas.base import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage
 
 MAX_INTEGER = 2**53 - 1
 BASE_MESSAGES = {

@@ -21,7 +21,7 @@ from app.people.roles import READ_AUDIT
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.schemas.fields import Choice, Reference, Text
-from app.web.schemas.pagination import PeriodQuery
+from app.web.schemas.query_fields import PeriodQuery
 
 blp = PageBlueprint("audit", __name__)
 

@@ -10,7 +10,7 @@ from app.dashboard import forms
 from app.dashboard.views.scorecards.draft_changes import weight_text
 from app.scorecards import authoring
 from app.scorecards.schemas.scorecards import ScorecardCreate
-from app.web.schemas.messages import load_valid
+from app.web.schemas.base import load_valid
 
 _SCHEMA = ScorecardCreate()
 # Where the path of a part ends within the path of a field.

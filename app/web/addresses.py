@@ -1,8 +1,14 @@
-"""Client address of a request; only trusted proxies may forward it."""
+"""Addresses of a request: the client's, which only trusted proxies may forward, and the service's own."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+from flask import request
+
+from app.core.errors import MalformedRequest
+from app.core.settings import Settings
 
 Address = IPv4Address | IPv6Address
 
@@ -10,7 +16,7 @@ Address = IPv4Address | IPv6Address
 def client_address(
     peer: str, forwarded_for: str, trusted: Sequence[IPv4Network | IPv6Network]
 ) -> Address | None:
-    """Walk X-Forwarded-For from the right past trusted proxies; None if it is malformed.
+    """Return the client's address, None if it is malformed; trusted proxies are skipped.
 
     Args:
         peer: the address of the connection; empty for a Unix socket, which counts as loopback.
@@ -42,6 +48,26 @@ def request_scheme(
     return (forwarded_proto if is_trusted(peer, trusted) else "") or scheme
 
 
+def public_address(settings: Settings) -> str:
+    """Return CQE_PUBLIC_URL, or else the address that this request was sent to.
+
+    The caller chooses the Host header, so it is used only if it names this machine.
+
+    Raises:
+        MalformedRequest: the Host header names another machine, and CQE_PUBLIC_URL is not set.
+    """
+    if settings.public_url:
+        return settings.public_url
+    host = urlsplit(request.host_url).hostname or ""
+    here = ("localhost", settings.host.casefold(), request.environ.get("SERVER_NAME", ""))
+    if host not in here and not _is_loopback(host):
+        raise MalformedRequest(
+            "The Host header does not name this service: set CQE_PUBLIC_URL to the address that "
+            "callers use."
+        )
+    return request.host_url.rstrip("/")
+
+
 def _trusted(address: Address, trusted: Sequence[IPv4Network | IPv6Network]) -> bool:
     return any(address in network for network in trusted)
 
@@ -60,3 +86,10 @@ def _without_port(hop: str) -> str:
     if hop.startswith("["):
         return hop[1:].split("]", 1)[0]
     return hop.split(":", 1)[0] if hop.count(":") == 1 else hop
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

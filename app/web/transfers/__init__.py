@@ -1,1 +1,0 @@
-"""Uploads and downloads by signed URL."""
