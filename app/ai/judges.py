@@ -3,10 +3,8 @@
 from functools import partial
 
 from app.ai.judge import Judge
-from app.ai.language_model.answer_store import AnswerStore
-from app.ai.language_model.asking import Limits
-from app.ai.language_model.completions import ANSWER_BODY
-from app.ai.language_model.judge import Access, LanguageModelJudge
+from app.ai.language_model.asking import ANSWER_BODY, Limits
+from app.ai.language_model.judge import Access, AnswerStore, LanguageModelJudge
 from app.ai.model_server.endpoint import Endpoint
 from app.ai.model_server.endpoint_memory import EndpointMemory
 from app.ai.rule_judge import RuleJudge

@@ -11,15 +11,13 @@ import orjson
 
 from app.ai.redaction.conversation_text import SpeakerTurn
 from app.ai.redaction.entities import Entity
-from app.ai.redaction.masking import mask, mask_turns
-from app.ai.redaction.transcripts import mask_transcript
+from app.ai.redaction.masking import SERVICE_ROLES, mask, mask_transcript, mask_turns
 from app.ai.transcript import Redaction, Transcript
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
 
 ENTITY_TYPES = tuple(entity.value for entity in Entity)
-_SERVICE = frozenset({"agent", "supervisor", "bot"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class Redactor:
         """Mask a transcript, and encrypt the originals of the segments that changed."""
         masked, originals = mask_transcript(transcript)
         segments = {
-            segment_id: {"text": original.text, "words": original.words}
+            segment_id: {"text": original.text, "words": [word.text for word in original.words]}
             for segment_id, original in originals.items()
         }
         return masked, self.seal(segments=segments) if segments else None
@@ -114,7 +112,7 @@ def _turn(message: Mapping[str, Any], speaker: str) -> SpeakerTurn:
     return SpeakerTurn(
         message[speaker],
         message["text"],
-        is_service=message["role"] in _SERVICE,
+        is_service=message["role"] in SERVICE_ROLES,
         name=message.get("author_name"),
     )
 

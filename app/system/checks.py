@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from app import __version__
 from app.ai.judges import endpoint_of
-from app.ai.language_model.completions import complete
+from app.ai.language_model.asking import complete
 from app.ai.model_server.endpoint import ModelError
 from app.ai.transcribers import server_of
 from app.core import queue

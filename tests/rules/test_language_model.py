@@ -12,14 +12,19 @@ import pytest
 from app.ai.dialogue.evidence import beginning
 from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.language_model.answers import Source, answers_of, summary_of
-from app.ai.language_model.excerpt import PromptMessage, excerpt_of, tokens_of
-from app.ai.language_model.fusion import answer_of_both
-from app.ai.language_model.masking import Masked, MaskedText
-from app.ai.language_model.prompt import PROMPT_FILE, shipped_prompt
-from app.ai.language_model.questions import answer_schema, questions_of
-from app.ai.language_model.reading import document_in, problems_of
+from app.ai.language_model.answers import answers_of, summary_of
+from app.ai.language_model.judge import answer_of_both
+from app.ai.language_model.prompt import (
+    PROMPT_FILE,
+    PromptMessage,
+    Source,
+    excerpt_of,
+    shipped_prompt,
+    tokens_of,
+)
+from app.ai.language_model.questions import answer_schema, document_in, problems_of, questions_of
 from app.ai.model_server.endpoint_memory import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
+from app.ai.redaction.masking import mask
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
 from app.ai.transcript import Role, Segment
 from tests.talks import chat, scorecard
@@ -108,7 +113,7 @@ def test_an_answer_of_another_form_is_named(change: dict[str, Any], told: str) -
 def hear(
     criterion: Any, *quotes: tuple[int, str], answer: str = "2", confidence: str = "high"
 ) -> tuple[Answer, int]:
-    text = MaskedText(TEXT, (Masked(11, 19, "[PHONE]"), Masked(32, 43, "[EMAIL]")))
+    masked = mask(TEXT)
     segment = Segment("seg_0007", 6, "a", Role.AGENT, TEXT)
     shown = PromptMessage(7, "agent", "Call me at [PHONE] or write to [EMAIL] [cut]")
     told = {
@@ -119,7 +124,7 @@ def hear(
             {"message": number, "quote": quote, "polarity": "supports"} for number, quote in quotes
         ],
     }
-    source = {7: Source(shown, segment, text)}
+    source = {7: Source(shown, segment, masked)}
     answers, dropped = answers_of({"answers": {"q1": told}}, questions_of([criterion]), source)
     return answers[criterion.key], dropped
 
@@ -146,7 +151,7 @@ def test_a_quote_of_the_masked_text_is_shown_in_its_sentence(quote: str, origina
 def test_a_quote_is_found_however_its_accents_are_spelled() -> None:
     text = normalize("NFD", "Ça a été réglé.")
     segment = Segment("seg_0001", 0, "a", Role.AGENT, text)
-    source = {0: Source(PromptMessage(0, "agent", text), segment, MaskedText(text))}
+    source = {0: Source(PromptMessage(0, "agent", text), segment, mask(text))}
     quotes = [{"message": 0, "quote": "été réglé", "polarity": "supports"}]
     told = {"answer": "2", "confidence": "high", "explanation": "So.", "evidence": quotes}
     answers, dropped = answers_of({"answers": {"q1": told}}, questions_of([ACCURACY]), source)

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ai.redaction.check_digits import has_luhn_digit
 from app.ai.redaction.conversation_text import SpeakerTurn
 from app.ai.redaction.entities import Entity, EntitySpan
-from app.ai.redaction.masking import mask, mask_turns
-from app.ai.redaction.transcripts import mask_transcript
+from app.ai.redaction.masking import mask, mask_transcript, mask_turns
+from app.ai.redaction.personal_numbers import has_luhn_digit
 from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
 from bench.redaction import SETS, conversations, measured, rates
 

@@ -12,7 +12,7 @@ import pytest
 from app.ai.context import Context
 from app.ai.judge import Judgement
 from app.ai.judges import build_judge
-from app.ai.language_model.completions import ANSWER_BODY
+from app.ai.language_model.asking import ANSWER_BODY
 from app.ai.model_server import endpoint_memory
 from app.core.process.stopping import Stopped
 from app.core.settings import TokenPrices

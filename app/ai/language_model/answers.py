@@ -1,24 +1,21 @@
 """Answers of a language model, verified against the transcript before they count."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
 
 from app.ai.dialogue.evidence import Evidence, sentence_around
-from app.ai.language_model.excerpt import PromptMessage
-from app.ai.language_model.masking import MaskedText
+from app.ai.language_model.prompt import Source
 from app.ai.language_model.questions import (
     CANNOT_TELL,
     CONFIDENCE,
     NOT_APPLICABLE,
     SUMMARY_PARTS,
     Question,
+    answer_problems,
 )
-from app.ai.language_model.reading import answer_problems
 from app.ai.scorecard.values import Option
 from app.ai.scoring.answers import Answer, failed, judged, not_applicable
-from app.ai.transcript import Segment
 from app.ai.wording.sentences import sentence
 
 BY = "model"
@@ -27,19 +24,6 @@ LEAST_CONFIDENCE = 0.25
 _ABSENT_CONFIDENCE = 0.5
 _MOST_QUOTES = 3
 _MOST_CHARS = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A message as it was shown, and the segment with the words that it replaces.
-
-    What `addresses_judge` is quoted as evidence of nothing.
-    """
-
-    shown: PromptMessage
-    segment: Segment
-    masked: MaskedText
-    addresses_judge: bool = False
 
 
 def answers_of(

@@ -2,23 +2,28 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from app.ai.language_model import reading
-from app.ai.language_model.completions import Completion, complete
+import orjson
+
 from app.ai.language_model.prompt import ChatMessages, with_repair
-from app.ai.language_model.questions import Question, answer_schema
-from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
+from app.ai.language_model.questions import (
+    Question,
+    answer_problems,
+    answer_schema,
+    document_in,
+    problems_of,
+)
+from app.ai.model_server.endpoint import Endpoint, ModelError, Reason, RequestBody
 from app.ai.model_server.endpoint_memory import EndpointMemory
-from app.core.outgoing_http.reply import HttpClient
+from app.core.outgoing_http.reply import BodyLimit, HttpClient, Reply
 from app.core.process.waiting import backoff_s, pause, wait_for
 
 logger = logging.getLogger(__name__)
-
 MAX_RETRIES = 3
 SEED = 7
 # The forms of answers; a server that refuses one gets the next.
@@ -27,10 +32,8 @@ FORMS = ("json_schema", "json_object", "text")
 _DISPENSABLE = ("temperature", "seed", "max_tokens")
 _REFUSED = frozenset({400, 404, 415, 422, 501})
 _LEAST_TIME_S = 0.05
-
-
-class _NotSent(ModelError):
-    """No request was made; an earlier failure is the better reason."""
+# A few thousand tokens and their wrapping; a larger body cannot be a valid answer.
+ANSWER_BODY = BodyLimit(2 * 1024 * 1024, within_s=None)
 
 
 @dataclass(slots=True)
@@ -63,6 +66,21 @@ class Limits:
     timeout_s: float
     deadline_s: float
     output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Answer of a model; the counts are None if the server does not report them."""
+
+    content: str
+    model: str | None
+    request_id: str | None
+    prompt_tokens: int | None
+    answer_tokens: int | None
+
+
+class _NotSent(ModelError):
+    """No request was made; an earlier failure is the better reason."""
 
 
 @dataclass(slots=True)
@@ -104,8 +122,8 @@ class Asking:
     ) -> ModelReply:
         schema = answer_schema(questions)
         completion = self._completed(sender, messages, schema)
-        document = reading.document_in(completion.content)
-        problems = reading.problems_of(document, questions)
+        document = document_in(completion.content)
+        problems = problems_of(document, questions)
         if problems:
             self.usage.repairs += 1
             again = with_repair(messages, completion.content, problems)
@@ -114,7 +132,7 @@ class Asking:
             except ModelError as error:
                 logger.warning("the judge's repair was not answered: %s", error.message)
             else:
-                repaired = reading.document_in(completion.content)
+                repaired = document_in(completion.content)
                 document = document if repaired is None else repaired
         if document is None or not self._any_usable(document, questions):
             raise ModelError(
@@ -126,8 +144,7 @@ class Asking:
     def _any_usable(document: dict[str, Any], questions: Sequence[Question]) -> bool:
         answers = document["answers"]
         return any(
-            not reading.answer_problems(answers.get(question.id), question)
-            for question in questions
+            not answer_problems(answers.get(question.id), question) for question in questions
         )
 
     def _completed(
@@ -243,3 +260,54 @@ class Asking:
             return
         self.usage.prompt_tokens += completion.prompt_tokens
         self.usage.answer_tokens += completion.answer_tokens
+
+
+def complete(
+    endpoint: Endpoint, client: HttpClient, request: Mapping[str, Any], *, timeout_s: float
+) -> Completion:
+    """Send a chat completion request.
+
+    Raises:
+        ModelError: with the reason, and whether another attempt may help.
+    """
+    body = orjson.dumps({"model": endpoint.model, **request})
+    return _completion(
+        endpoint.post(
+            client,
+            "/chat/completions",
+            RequestBody("application/json", body),
+            timeout_s=timeout_s,
+        )
+    )
+
+
+def _completion(reply: Reply) -> Completion:
+    try:
+        document = orjson.loads(reply.body)
+        content = document["choices"][0]["message"]["content"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        document, content = {}, None
+    if not isinstance(content, str):
+        raise ModelError(
+            Reason.INVALID_OUTPUT, "The model server's answer is not a chat completion with a text."
+        )
+    usage = document.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Completion(
+        content=content,
+        model=_text(document.get("model")),
+        request_id=_text(reply.headers.get("x-request-id") or document.get("id")),
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        answer_tokens=_count(usage.get("completion_tokens")),
+    )
+
+
+def _text(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
+    return "".join(char for char in value if char.isprintable())[:200] or None
+
+
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_count and 0 <= value < 1 << 53 else None

@@ -2,21 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from app.ai import rule_judge
 from app.ai.context import Context
 from app.ai.cpu_limit import CpuLimit
 from app.ai.facts.conversation_facts import Facts, facts_of
 from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
-from app.ai.language_model.answer_store import AnswerStore
 from app.ai.language_model.answers import BY, answers_of, summary_of
 from app.ai.language_model.asking import Asking, Limits, ModelUsage
-from app.ai.language_model.cost import quality_of
-from app.ai.language_model.fusion import answer_of_both
-from app.ai.language_model.prompt import shipped_prompt
-from app.ai.language_model.prompt_request import PromptRequest, prompt_request_of
-from app.ai.language_model.reading import problems_of
+from app.ai.language_model.prompt import PromptRequest, prompt_request_of, shipped_prompt
+from app.ai.language_model.questions import problems_of
 from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
 from app.ai.model_server.endpoint_memory import EndpointMemory
 from app.ai.results import judgement_of
@@ -34,6 +30,18 @@ from app.core.settings import TokenPrices
 PROVIDER = "openai_compatible"
 # If the scores by model and by rules differ by more points, a person has to review.
 MOST_DIFFERENCE = 30
+_MILLION = 1_000_000
+_QUOTES_OF_MODEL, _QUOTES_OF_RULE = 2, 1
+
+
+class AnswerStore(Protocol):
+    """Stores a model's documents by the hash of all that they depend on."""
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """Return the stored document."""
+
+    def keep(self, key: str, document: Mapping[str, Any], *, evaluation_id: str | None) -> None:
+        """Store a document; one that is stored under the key already stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +97,16 @@ class LanguageModelJudge:
         if not criteria:
             quality = Quality(ruled.dropped)
             return judgement_of(facts, scorecard, by_rules, rule_judge.ENGINE, quality)
-        asking = self._asking(should_stop)
+        access = self._access
+        asking = Asking(
+            access.endpoint, access.memory, access.limits, access.open_sender, should_stop
+        )
         try:
             prompt_request = prompt_request_of(
                 facts.dialogue,
                 criteria,
-                input_tokens=self._access.input_tokens,
-                mask=self._access.mask,
+                input_tokens=access.input_tokens,
+                mask=access.mask,
             )
             verdict = self._ask(asking, prompt_request, context.evaluation_id)
         except ModelError as error:
@@ -115,12 +126,6 @@ class LanguageModelJudge:
         if "model" not in criterion.methods:
             return False
         return self._hybrid or criterion.methods[0] == "model" or by_rule.unjudged
-
-    def _asking(self, should_stop: Callable[[], bool]) -> Asking:
-        access = self._access
-        return Asking(
-            access.endpoint, access.memory, access.limits, access.open_sender, should_stop
-        )
 
     def _ask(
         self, asking: Asking, prompt_request: PromptRequest, evaluation_id: str | None
@@ -182,7 +187,7 @@ class LanguageModelJudge:
             return score_of(scorecard, mixed, problem)
 
         by_model, final = score(hybrid=False), score(hybrid=self._hybrid)
-        quality = quality_of(
+        quality = _quality(
             verdict.usage,
             replace(verdict.use, model_score=by_model.score, embedded_score=by_rules.score),
             self._access.prices,
@@ -215,7 +220,7 @@ class LanguageModelJudge:
         if missing and (score.problem or _outweigh(missing, score)):
             score = unscored(score, _of_outage(error))
         quality = replace(
-            quality_of(
+            _quality(
                 usage,
                 ModelUse(embedded_score=score.score),
                 self._access.prices,
@@ -242,3 +247,75 @@ def _of_outage(error: ModelError) -> Problem:
     invalid = error.reason is Reason.INVALID_OUTPUT
     code = ErrorCode.ENGINE_OUTPUT_INVALID if invalid else ErrorCode.ENGINE_UNAVAILABLE
     return Problem(code, f"{error.message} Rules alone can judge too little of the scorecard.")
+
+
+def _quality(
+    usage: ModelUsage, use: ModelUse, prices: TokenPrices | None, *, dropped: int
+) -> Quality:
+    """Return the quality of a judgement; tokens and cost are None if the endpoint reports none."""
+    return Quality(
+        unverified_evidence_count=dropped,
+        model_calls=usage.requests,
+        retries=usage.retries,
+        cost_estimate=_cost(usage, prices),
+        model=replace(
+            use,
+            prompt_tokens=usage.prompt_tokens if usage.tokens_known else None,
+            answer_tokens=usage.answer_tokens if usage.tokens_known else None,
+            latency_ms=usage.latency_ms,
+            repairs=usage.repairs,
+            answer_form=usage.form if usage.requests else None,
+        ),
+    )
+
+
+def _cost(usage: ModelUsage, prices: TokenPrices | None) -> float | None:
+    if not usage.requests:
+        return 0.0
+    if prices is None or not usage.tokens_known:
+        return None
+    cost = usage.prompt_tokens * prices.prompt + usage.answer_tokens * prices.answer
+    return round(cost / _MILLION, 6)
+
+
+def answer_of_both(rule: Answer, model: Answer, criterion: Criterion, *, hybrid: bool) -> Answer:
+    """Return the model's answer, or in a hybrid the mean where both have judged.
+
+    A critical failure that a rule has shown with a quote always stays.
+    """
+    if _is_shown_failure(rule, criterion):
+        return rule
+    if not hybrid or rule.score is None:
+        return model
+    if model.score is None:
+        return rule
+    return _mean(rule, model, criterion)
+
+
+def _is_shown_failure(rule: Answer, criterion: Criterion) -> bool:
+    return (
+        criterion.criticality != "none"
+        and rule.score is not None
+        and rule.score <= criterion.fails_at
+        and bool(rule.evidence)
+    )
+
+
+def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
+    scores = (rule.score or 0.0, model.score or 0.0)
+    mean = sum(scores) / 2
+    nearest = min(
+        criterion.options,
+        key=lambda option: (abs(option.score - mean), option.answer != model.answer),
+    )
+    of_model = model.evidence[:_QUOTES_OF_MODEL]
+    of_rule = [piece for piece in rule.evidence if piece not in of_model][:_QUOTES_OF_RULE]
+    return Answer(
+        applicable=True,
+        explanation=sentence("model.both", model=model.explanation, rules=rule.explanation),
+        judged_by=model.judged_by,
+        answer=nearest.answer,
+        score=mean,
+        confidence=round(((rule.confidence or 0.0) + (model.confidence or 0.0)) / 2, 4),
+        evidence=(*of_model, *of_rule),
+    )

@@ -1,14 +1,14 @@
 """Conversation as the detectors read it: turns, their words and cues, and texts by speaker."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from app.ai.redaction.digit_runs import CUT
-from app.ai.redaction.number_cues import CueMatch, NumberCue, cues_of
-from app.ai.redaction.words import words_of
+from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of
 
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 # The most characters between a cue and a number of the same turn.
 _CUE_DISTANCE = 90
 # The most turns between a question and its answer.
@@ -53,9 +53,11 @@ class ConversationText:
         return ConversationText(turns, _words=words, _cues=cues)
 
     def words(self, turn: int) -> frozenset[str]:
-        """Return the words of a turn, in lower case."""
+        """Return the words of a turn in lower case, with straight apostrophes."""
         if turn not in self._words:
-            self._words[turn] = words_of(self.turns[turn].text)
+            self._words[turn] = frozenset(
+                _WORD.findall(self.turns[turn].text.lower().replace("\u2019", "'"))
+            )
         return self._words[turn]
 
     def has_any(self, words: frozenset[str]) -> bool:
@@ -154,3 +156,8 @@ class SpeakerText:
                 first, last = max(start, turn_start), min(end, turn_end)
                 parts.append((self.turns[index], first - turn_start, last - turn_start))
         return parts
+
+
+def split_words(text: str) -> frozenset[str]:
+    """Return the words of a word list."""
+    return frozenset(text.split())

@@ -3,20 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from app.ai.redaction import addresses, birth_dates, emails, names, personal_numbers
 from app.ai.redaction.conversation_text import ConversationText, SpeakerText
-from app.ai.redaction.detectors import (
-    addresses,
-    announced_secrets,
-    birth_dates,
-    cards,
-    emails,
-    names,
-    national_ids,
-    phones,
-)
-from app.ai.redaction.digit_runs import NUMBER_WORDS, DigitRun, digit_runs
-from app.ai.redaction.entities import Entity, EntitySpan, merged_spans
-from app.ai.redaction.number_cues import NumberCue, cue_after
+from app.ai.redaction.digit_runs import NUMBER_WORDS, DigitRun, NumberCue, cue_after, digit_runs
+from app.ai.redaction.entities import EntitySpan, merged_spans
 
 _MIN_DIGITS = 3
 _DIGIT = re.compile(r"\d")
@@ -36,7 +26,7 @@ def detect(conversation: ConversationText) -> dict[int, list[EntitySpan]]:
     for turn in range(len(conversation.turns)):
         for span in _text_spans(conversation, turn, turn in numbered):
             spans.setdefault(turn, []).append(span)
-    _add_repeated_names(conversation, spans)
+    names.add_repeated(conversation, spans)
     return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items()}
 
 
@@ -53,14 +43,7 @@ def _number_spans(
         if len(run.digits) < _MIN_DIGITS:
             continue
         cue = _cue_of(conversation, speaker_text, run)
-        is_international = phones.plus_position(run, speaker_text.text) is not None
-        card_spans = [] if is_international else list(cards.find(run, cue))
-        yield from card_spans
-        if any(span.start <= run.start and run.end <= span.end for span in card_spans):
-            continue
-        yield from national_ids.find(run, cue)
-        yield from announced_secrets.find(run, cue, speaker_text.text)
-        yield from phones.find(run, cue, speaker_text.text)
+        yield from personal_numbers.find(run, cue, speaker_text.text)
 
 
 def _cue_of(
@@ -78,30 +61,10 @@ def _text_spans(
         yield from emails.find(text, words)
     if has_number:
         yield from emails.find_ip_addresses(text)
-        yield from national_ids.find_codes(text)
+        yield from personal_numbers.find_codes(text)
         yield from addresses.find(conversation, turn)
     if has_number or not words.isdisjoint(birth_dates.MONTHS):
         yield from birth_dates.find(conversation, turn)
-    if not words.isdisjoint(announced_secrets.PASSWORD_WORDS):
-        yield from announced_secrets.find_passwords(text)
+    if not words.isdisjoint(personal_numbers.PASSWORD_WORDS):
+        yield from personal_numbers.find_passwords(text)
     yield from names.find(conversation, turn)
-
-
-def _add_repeated_names(conversation: ConversationText, spans: dict[int, list[EntitySpan]]) -> None:
-    """Add the names that were found once wherever they occur again in the conversation."""
-    name_words = {
-        word
-        for turn, turn_spans in spans.items()
-        for span in turn_spans
-        if span.entity is Entity.NAME
-        for word in names.name_words(conversation.turns[turn].text, span)
-    }
-    if not name_words:
-        return
-    lower_case = {word.lower() for word in name_words}
-    spellings = names.spellings_of(name_words)
-    for turn in range(len(conversation.turns)):
-        if not conversation.words(turn).isdisjoint(lower_case):
-            repeated = list(names.find_known(conversation.turns[turn].text, spellings))
-            if repeated:
-                spans.setdefault(turn, []).extend(repeated)

@@ -5,16 +5,18 @@ birth?", "The fourth of July"). Masking a masked text again changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from app.ai.redaction.conversation_text import ConversationText, SpeakerTurn
 from app.ai.redaction.detection import detect
 from app.ai.redaction.entities import Entity, EntitySpan, merged_spans
-from app.ai.redaction.service_names import is_service_name, service_name_words
-from app.ai.transcript import Redaction
+from app.ai.redaction.names import is_service_name, service_name_words
+from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
 
 # A placeholder brings the texts around it closer together, so that another round may find more.
 _MAX_ROUNDS = 6
+SERVICE_ROLES = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 
 
 class MaskedTurn(NamedTuple):
@@ -23,6 +25,19 @@ class MaskedTurn(NamedTuple):
     text: str
     redactions: tuple[Redaction, ...]
     originals: tuple[EntitySpan, ...]
+
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the place of `text[start:end]` in the original; a placeholder counts whole."""
+        shift_start = shift_end = 0
+        for redaction, original in zip(self.redactions, self.originals, strict=True):
+            if redaction.char_start < end and start < redaction.char_end:
+                start, end = min(start, redaction.char_start), max(end, redaction.char_end)
+            shift = original.end - redaction.char_end
+            if redaction.char_end <= start:
+                shift_start = shift
+            if redaction.char_end <= end:
+                shift_end = shift
+        return start + shift_start, end + shift_end
 
 
 def mask(text: str) -> MaskedTurn:
@@ -40,11 +55,48 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
             break
         for turn, turn_spans in spans.items():
             before = masked[turn]
-            new = [_original_span(_widened(span, before), before) for span in turn_spans]
+            new = [
+                EntitySpan(*before.original_span(span.start, span.end), span.entity)
+                for span in turn_spans
+            ]
             originals = merged_spans([*before.originals, *new])
             masked[turn] = _masked_turn(turns[turn].text, originals)
         conversation = conversation.with_texts({turn: masked[turn].text for turn in spans})
     return masked
+
+
+def mask_transcript(transcript: Transcript) -> tuple[Transcript, dict[str, Segment]]:
+    """Mask every segment; return also the unmasked segments that changed, by their ids.
+
+    A masked transcript is returned unchanged.
+    """
+    if transcript.redacted:
+        return transcript, {}
+    segments = transcript.segments
+    masked = mask_segments(transcript)
+    originals = {
+        segment.id: segment
+        for segment, turn in zip(segments, masked, strict=True)
+        if turn.redactions
+    }
+    masked_segments = tuple(map(_masked_segment, segments, masked))
+    return replace(transcript, segments=masked_segments, redacted=True), originals
+
+
+def mask_segments(transcript: Transcript) -> list[MaskedTurn]:
+    """Mask the texts of the segments, in their order."""
+    names = {participant.id: participant.display_name for participant in transcript.participants}
+    return mask_turns(
+        [
+            SpeakerTurn(
+                segment.participant_id,
+                segment.text,
+                is_service=segment.role in SERVICE_ROLES,
+                name=names.get(segment.participant_id),
+            )
+            for segment in transcript.segments
+        ]
+    )
 
 
 def _without_service_names(
@@ -79,22 +131,24 @@ def _masked_turn(text: str, originals: Sequence[EntitySpan]) -> MaskedTurn:
     return MaskedTurn("".join(parts), tuple(redactions), tuple(originals))
 
 
-def _widened(span: EntitySpan, masked: MaskedTurn) -> EntitySpan:
-    """Extend a span over the placeholders that it overlaps."""
-    start, end = span.start, span.end
-    for redaction in masked.redactions:
-        if redaction.char_start < end and start < redaction.char_end:
-            start, end = min(start, redaction.char_start), max(end, redaction.char_end)
-    return EntitySpan(start, end, span.entity)
+def _masked_segment(segment: Segment, masked: MaskedTurn) -> Segment:
+    if not masked.redactions:
+        return segment
+    return replace(
+        segment,
+        text=masked.text,
+        words=_masked_words(segment, masked.originals),
+        redactions=masked.redactions,
+    )
 
 
-def _original_span(span: EntitySpan, masked: MaskedTurn) -> EntitySpan:
-    """Move a span of the masked text to its place in the original; it splits no placeholder."""
-    shift_start = shift_end = 0
-    for redaction, original in zip(masked.redactions, masked.originals, strict=True):
-        shift = original.end - redaction.char_end
-        if redaction.char_end <= span.start:
-            shift_start = shift
-        if redaction.char_end <= span.end:
-            shift_end = shift
-    return EntitySpan(span.start + shift_start, span.end + shift_end, span.entity)
+def _masked_words(segment: Segment, spans: Sequence[EntitySpan]) -> tuple[Word, ...]:
+    """Replace the words that an entity overlaps; their times stay."""
+    words = []
+    position = 0
+    for word in segment.words:
+        start = max(position, segment.text.find(word.text, position))
+        end = position = start + len(word.text)
+        span = next((span for span in spans if span.start < end and start < span.end), None)
+        words.append(replace(word, text=span.entity.placeholder) if span else word)
+    return tuple(words)

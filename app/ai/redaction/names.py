@@ -1,12 +1,13 @@
-"""Names of people, announced by "my name is", "this is … speaking", "Mr", a signature or a question."""
+"""Names of people, announced by "my name is", "this is … speaking", "Mr", a signature or a question.
+
+The names with which agents, bots and their company introduce themselves are not masked.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
 
-from app.ai.redaction.conversation_text import ConversationText
-from app.ai.redaction.detectors.given_names import GIVEN_NAMES
+from app.ai.redaction.conversation_text import ConversationText, SpeakerTurn, split_words
 from app.ai.redaction.entities import Entity, EntitySpan
-from app.ai.redaction.words import split_words
 
 # A turn without these words cannot match; checking words is cheaper than searching patterns.
 _NAMED_BY = split_words("name names name's surname")
@@ -110,6 +111,68 @@ _CONNECTORS = split_words("from with here calling speaking and your at")
 _MIN_KNOWN_LETTERS = 3
 _JOINTS = "'\u2019-"
 _ANY_NAME = re.compile(rf"(?<![\w\[@.-])[^\W\d_]++(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
+# Without names that are more often words: will, mark, grace, hope, may, rose, bill, art.
+_GIVEN_NAMES = split_words(
+    """
+    aaron abdul abigail adam adrian ahmed aidan aisha alan albert alejandro alex alexander
+    alexandra alexis alfred ali alice alicia alison allison alyssa amanda amber amelia amir amit
+    amy ana andre andrea andreas andrew andy angela angelica anita anjali ann anna anne annette
+    annie anthony antonio anya arjun arthur ashley ashok audrey barbara beatrice ben benjamin
+    bernard beth bethany betty beverly bob bobby bonnie bradley brandon brenda brian bridget
+    bruce bryan caitlin caleb cameron camila carl carla carlos carmen carol carolina caroline
+    carolyn catherine cathy charles charlie charlotte chelsea chen cheryl chris christian
+    christina christine christopher cindy claire clara claudia colin colleen connor courtney
+    craig crystal cynthia daisy dale daniel daniela danielle danny darren dave david deborah
+    debbie debra deepak denise dennis derek diana diane diego dmitri dominic don donald donna
+    doris dorothy doug douglas dylan edith eduardo edward edwin eileen elaine eleanor elena eli
+    elijah elizabeth ella ellen emily emma eric erica erik erin ernest esther ethan eugene eva
+    evan evelyn fatima felicia felix fernando fiona frances francesca francis francisco frankie
+    fred frederick gabriel gabriela gareth gary gavin geoff george georgia gerald gina giovanni
+    gita gloria gordon graham greg gregory gustavo hannah hans harold harpreet harriet hassan
+    heather heidi helen henry howard hugh hugo ian ibrahim igor imran ingrid irene isaac isabel
+    isabella ivan jackie jacob jacqueline jake james jamie jane janet janice jared jasmine jason
+    javier jayden jean jeff jeffrey jennifer jenny jeremy jerome jerry jesse jessica jill jim
+    jimmy joan joanna joanne joe joel johan john johnny jonathan jordan jorge jose joseph joshua
+    juan juanita judith judy julia julian julie justin kaitlyn karen karim karl karthik kate
+    katherine kathleen kathryn kathy katie kavita kayla keith kelly ken kenneth kevin khalid kim
+    kimberly kirsten kristen kristin kumar kurt kyle lakshmi larry laura lauren laurie lawrence
+    leah leo leonard leslie lewis liam linda lindsay lisa lois lorraine louis louise lucas lucia
+    lucy luis luke lydia lynn madison mandy manuel marcus margaret maria marie marilyn mario
+    marion marjorie marlene marsha martha martin mary mateo mathew matt matthew maureen max maya
+    megan melanie melissa mercedes meredith mia michael michele michelle miguel mike mildred
+    mindy miriam mitchell mohamed mohammed molly monica morgan nadia nancy naomi natalia natalie
+    natasha nathan neha neil nicholas nick nicola nicole nina noah nora norma norman olga oliver
+    olivia omar oscar pablo pamela patricia patrick paul paula pauline pedro peggy penny peter
+    phil philip phillip phyllis pooja prakash pranav pratik priya rachel rafael rahul raj rajesh
+    ralph ramesh ramon randy raul raymond rebecca regina renee ricardo richard rick ricky rita
+    rob robert roberta roberto robin rodrigo roger rohan roland ron ronald rosa rosemary ross
+    roy ruth ryan sabrina sally sam samantha samuel sandra sanjay santiago sara sarah scott sean
+    sebastian sergei sergio seth shannon sharon shaun sheila shelly shirley shreya simon sofia
+    sonia sophia sophie spencer stacey stacy stanley stefan stella stephanie stephen steve
+    steven stuart sunil suresh susan suzanne sylvia tamara tammy tanya tara taylor teresa terry
+    thelma theo theodore theresa thomas tiffany tim timothy tina todd tom tony tracey tracy
+    travis trevor tyler valerie vanessa vera veronica vicky victor victoria vijay vikram vincent
+    virginia vivian vladimir walter wanda warren wayne wendy wesley william willie xavier yasmin
+    yolanda yuki yusuf yvonne zachary zainab zoe
+    """
+)
+_SERVICE_WORD = r"[^\W\d_]{2,20}"
+_SERVICE_CAPITAL = r"[A-Z\u00c0-\u00de][^\W\d_]{1,20}"
+# Two capitalised words, or any single word.
+_OWN_NAME = rf"({_SERVICE_CAPITAL}\s{_SERVICE_CAPITAL}|{_SERVICE_WORD})\b"
+_OWN = re.compile(
+    rf"\b(?i:my name(?: is|'s|\u2019s)|this is|i'm|i\u2019m|i am|you(?:'re|\u2019re| are) (?:now )?"
+    rf"(?:speaking|talking|chatting|connected) (?:with|to)|(?<!am i )speaking (?:with|to)"
+    rf"|you can call me)\s{_OWN_NAME}"
+    rf"|\b{_OWN_NAME}\s(?i:speaking|here)\b"
+)
+_COMPANY = re.compile(
+    rf"\b(?i:welcome to|for (?:calling|contacting|choosing|chatting with|ringing))\s"
+    rf"({_SERVICE_CAPITAL}(?:\s{_SERVICE_CAPITAL}){{0,2}}|{_SERVICE_WORD})"
+    rf"|\b(?i:this is|i'm|i am|my name is)\s{_SERVICE_WORD}(?:\s{_SERVICE_WORD})?,?\s(?i:from|at|with)\s"
+    rf"({_SERVICE_CAPITAL}(?:\s{_SERVICE_CAPITAL}){{0,2}}|{_SERVICE_WORD})"
+)
+_WORD_OF_NAME = re.compile(_SERVICE_WORD)
 
 
 def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
@@ -122,7 +185,40 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
         yield from _answered(text, conversation.turns[question].text)
 
 
-def name_words(text: str, span: EntitySpan) -> Iterator[str]:
+def add_repeated(conversation: ConversationText, spans: dict[int, list[EntitySpan]]) -> None:
+    """Add the names that were found once wherever they occur again in the conversation."""
+    names = {
+        word
+        for turn, turn_spans in spans.items()
+        for span in turn_spans
+        if span.entity is Entity.NAME
+        for word in _known_words(conversation.turns[turn].text, span)
+    }
+    if not names:
+        return
+    lower_case = {word.lower() for word in names}
+    spellings = _spellings_of(names)
+    for turn in range(len(conversation.turns)):
+        if not conversation.words(turn).isdisjoint(lower_case):
+            repeated = list(_known(conversation.turns[turn].text, spellings))
+            if repeated:
+                spans.setdefault(turn, []).extend(repeated)
+
+
+def service_name_words(turns: Iterable[SpeakerTurn]) -> frozenset[str]:
+    """Return the words of the names with which agents and bots introduce themselves, in lower case."""
+    return frozenset(
+        word.lower() for turn in turns if turn.is_service for word in _introduced_words(turn)
+    )
+
+
+def is_service_name(text: str, span: EntitySpan, service_words: frozenset[str]) -> bool:
+    """Tell whether a name consists only of such words."""
+    words = _WORD_OF_NAME.findall(text[span.start : span.end].lower())
+    return bool(words) and service_words.issuperset(words)
+
+
+def _known_words(text: str, span: EntitySpan) -> Iterator[str]:
     """Yield the words of a name by which it is recognised elsewhere in the conversation."""
     for word in re.findall(_WORD, text[span.start : span.end]):
         plain = word.rstrip(".")
@@ -130,7 +226,7 @@ def name_words(text: str, span: EntitySpan) -> Iterator[str]:
             yield plain
 
 
-def find_known(text: str, spellings: frozenset[str]) -> Iterator[EntitySpan]:
+def _known(text: str, spellings: frozenset[str]) -> Iterator[EntitySpan]:
     """Yield names that are known from elsewhere, also as the first part of "Anne-Marie"."""
     for match in _ANY_NAME.finditer(text):
         name = match[0]
@@ -140,7 +236,7 @@ def find_known(text: str, spellings: frozenset[str]) -> Iterator[EntitySpan]:
             yield EntitySpan(match.start(), match.start() + len(name), Entity.NAME)
 
 
-def spellings_of(names: Iterable[str]) -> frozenset[str]:
+def _spellings_of(names: Iterable[str]) -> frozenset[str]:
     """Return the spellings of known names: capitalised, in capitals, and given names in lower case."""
     return frozenset(spelling for name in names for spelling in _spellings(name))
 
@@ -148,7 +244,7 @@ def spellings_of(names: Iterable[str]) -> frozenset[str]:
 def _spellings(name: str) -> Iterator[str]:
     yield name.capitalize() if name.islower() else name
     yield name.upper()
-    if name.lower() in GIVEN_NAMES:
+    if name.lower() in _GIVEN_NAMES:
         yield name.lower()
 
 
@@ -165,7 +261,7 @@ def _announced(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
 
 def _introduced_in_lower_case(text: str) -> Iterator[EntitySpan]:
     for match in _I_AM_LOWER.finditer(text):
-        if match[1].split()[0].lower() in GIVEN_NAMES:
+        if match[1].split()[0].lower() in _GIVEN_NAMES:
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
 
 
@@ -174,7 +270,7 @@ def _introduced(text: str) -> Iterator[EntitySpan]:
         yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
     for match in _I_AM.finditer(text):
         first = match[1].split()[0].rstrip(".").lower()
-        if first in GIVEN_NAMES or _is_connected(match):
+        if first in _GIVEN_NAMES or _is_connected(match):
             yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
 
 
@@ -194,7 +290,7 @@ def _answered(text: str, question: str) -> Iterator[EntitySpan]:
         return
     words = match[1].split()
     is_alone = match.end() >= len(text.rstrip(" .!?,"))
-    is_known = words[0].rstrip(".").lower() in GIVEN_NAMES
+    is_known = words[0].rstrip(".").lower() in _GIVEN_NAMES
     has_capitals = len(words) > 1 and all(word[0].isupper() for word in words[:2])
     if is_known or has_capitals or (is_alone and (len(words) > 1 or words[0][0].isupper())):
         yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
@@ -214,3 +310,10 @@ def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterat
             break
     if stop > start:
         yield EntitySpan(start, stop, Entity.NAME)
+
+
+def _introduced_words(turn: SpeakerTurn) -> Iterator[str]:
+    yield from _WORD_OF_NAME.findall(turn.name or "")
+    for pattern in (_OWN, _COMPANY):
+        for match in pattern.finditer(turn.text):
+            yield from _WORD_OF_NAME.findall(match[1] or match[2])

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from app.ai.redaction.conversation_text import ConversationText
+from app.ai.redaction.conversation_text import ConversationText, split_words
 from app.ai.redaction.entities import Entity, EntitySpan
-from app.ai.redaction.words import split_words
 
 # A conversation without these words contains no personal address.
 _ADDRESS_WORDS = split_words(

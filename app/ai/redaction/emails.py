@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 
+from app.ai.redaction.conversation_text import split_words
 from app.ai.redaction.entities import Entity, EntitySpan
-from app.ai.redaction.words import split_words
 
 # Both patterns match only from the start of a token and bound each part (a label of a domain has at
 # most 63 characters), so that their cost is linear in the length of the text.

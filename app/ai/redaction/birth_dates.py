@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from app.ai.redaction.conversation_text import ConversationText
+from app.ai.redaction.conversation_text import ConversationText, split_words
+from app.ai.redaction.digit_runs import NumberCue
 from app.ai.redaction.entities import Entity, EntitySpan
-from app.ai.redaction.number_cues import NumberCue
-from app.ai.redaction.words import split_words
 
 # A text without digits and without these words has no date.
 MONTHS = split_words(
