@@ -1,7 +1,9 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from flask import Flask
 
@@ -16,12 +18,20 @@ from app.events.catalogue import described_types
 from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
-from app.web import cors, current, errors, request_log
+from app.web import cors, current, errors, request_record
 from app.web.api import LazyRule, OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
 from app.web.transfers import BlobOwner, Blobs
 from app.wiring import build_runtime
+
+
+class _Application(Flask):
+    """Flask for views that are plain functions."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function; Flask looks at each request whether one is a coroutine."""
+        return func
 
 
 def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
@@ -33,12 +43,12 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level)
     runtime = runtime or build_runtime(settings)
-    app = Flask("app", static_folder=None)
+    app = _Application("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
     app.url_rule_class = LazyRule
     app.url_map.merge_slashes = False
-    request_log.install(app, runtime.counts)
+    request_record.install(app, runtime.counts)
     errors.install(app)
     if settings.cors_origins:
         cors.install(app, settings.cors_origins)

@@ -14,7 +14,7 @@ from app.core.errors import AppError, InsufficientScope, MethodNotAllowed, NotFo
 from app.dashboard.navigation import own_path
 from app.people.gate.admission import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded
 from app.web import errors
-from app.web.request_log import request_id
+from app.web.request_record import request_id
 
 logger = logging.getLogger(__name__)
 

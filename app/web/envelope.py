@@ -6,7 +6,7 @@ from marshmallow import Schema, fields
 
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page
-from app.web.request_log import request_id
+from app.web.request_record import request_id
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Nested, Timestamp, Whole
 

@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException
 from app.core import errors
 from app.core.clock import utc_now
 from app.core.secrets.encryption import UnknownMasterKey
-from app.web.request_log import request_id
+from app.web.request_record import request_id
 from app.web.schemas.base import CamelSchema
 
 logger = logging.getLogger(__name__)

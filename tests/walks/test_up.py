@@ -1,5 +1,6 @@
 """`up` with real processes: output, refusals, failures and shutdown."""
 
+import json
 import os
 import pty
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.caller import Caller
 from tests.waiting import PATIENCE_S, wait_until
@@ -76,6 +78,18 @@ def test_without_a_terminal_key_and_password_go_into_a_private_file(
     caller = Caller(f"http://127.0.0.1:{started.port}", key, secret)
     assert caller.get("/api-keys").status_code == 200
     caller.close()
+
+
+def test_a_request_is_logged_without_its_query(started: ServiceProcess) -> None:
+    url = f"http://127.0.0.1:{started.port}/health/live?sig=abc"
+    answer = requests.get(url, headers={"X-Request-Id": "of-the-caller"}, timeout=PATIENCE_S)
+    wait_until(lambda: "of-the-caller" in started.text)
+    [line] = [line for line in started.text.splitlines() if "of-the-caller" in line]
+    logged = json.loads(line)
+    assert logged["requestId"] == answer.headers["X-Request-Id"]
+    assert (logged["method"], logged["path"], logged["status"]) == ("GET", "/health/live", 200)
+    assert logged["bytes"] == len(answer.content)
+    assert "abc" not in line
 
 
 def assert_ends_and_leaves_nothing(service: ServiceProcess, below: dict[int, str]) -> None:

@@ -109,6 +109,8 @@ def _sqlite(url: str, shared: dict[str, Any]) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
         mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
+        if not mode:  # one statement is a transaction of its own
+            return
         statement = f"BEGIN {mode}"
         try:
             connection.connection.execute(statement)

@@ -99,7 +99,8 @@ class Database:
         self._info = {"hooks": hooks or Hooks()}
         self.engine = make_engine(settings, waits_for_disk=waits_for_disk)
         # Every statement of a transaction sees the same moment, as is usual in SQLite.
-        one_snapshot = one_statement = {"sqlite_begin": "DEFERRED"}
+        one_snapshot = {"sqlite_begin": "DEFERRED"}
+        one_statement = {"sqlite_begin": ""}
         if not settings.is_sqlite:
             one_snapshot = {"isolation_level": "REPEATABLE READ"}
             one_statement = {"isolation_level": "AUTOCOMMIT"}
@@ -130,7 +131,7 @@ class Database:
 
     @contextmanager
     def reading_once(self) -> Iterator[Connection]:
-        """Open a connection for one statement, which saves PostgreSQL the begin and the end."""
+        """Open a connection for one statement, which saves the begin and the end of a transaction."""
         with translated_errors(), self._statement_engine.connect() as connection:
             yield connection
 

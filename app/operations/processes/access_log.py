@@ -1,7 +1,10 @@
 """Logs of the web server as JSON lines; an access line has the path but no query string."""
 
 import logging
+import os
+import re
 import sys
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -10,30 +13,27 @@ from gunicorn.glogging import Logger  # type: ignore[import-untyped]
 from app.core.clock import utc_now
 from app.core.process.log import JsonLines, redact
 
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+
 
 class AccessLog(Logger):  # type: ignore[misc]
     """Gunicorn's logger, writing JSON lines to standard error."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
-        for logger, formatter in (
-            (self.error_log, JsonLines()),
-            (self.access_log, logging.Formatter("%(message)s")),
-        ):
-            handler = logging.StreamHandler(sys.stderr)
-            handler.setFormatter(formatter)
-            logger.handlers[:] = [handler]
-            logger.propagate = False
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(JsonLines())
+        self.error_log.handlers[:] = [handler]
+        self.error_log.propagate = False
 
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: Any) -> None:
-        if not self.access_log_enabled:
-            return
-        headers = dict(resp.headers)
+        caller_id = environ.get("HTTP_X_REQUEST_ID", "")
         line = {
             "time": utc_now(),
             "level": "INFO",
             "logger": "access",
-            "requestId": headers.get("X-Request-Id"),
+            "requestId": dict(resp.headers).get("X-Request-Id"),
+            "callerRequestId": caller_id if _REQUEST_ID.fullmatch(caller_id) else None,
             "client": environ.get("REMOTE_ADDR"),
             "method": environ.get("REQUEST_METHOD"),
             "path": redact(environ.get("PATH_INFO", "")),
@@ -41,4 +41,6 @@ class AccessLog(Logger):  # type: ignore[misc]
             "bytes": resp.sent,
             "milliseconds": round(request_time.total_seconds() * 1000, 1),
         }
-        self.access_log.info(orjson.dumps(line).decode())
+        # Python's logging takes three times as long as the rest of this.
+        with suppress(OSError):
+            os.write(sys.stderr.fileno(), orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))

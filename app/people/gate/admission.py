@@ -21,7 +21,7 @@ from app.web import rate_limit
 from app.web.addresses import client_address
 from app.web.current import current_runtime
 from app.web.principal import DEFAULT, check_scope
-from app.web.request_log import request_id
+from app.web.request_record import request_id
 
 logger = logging.getLogger(__name__)
 

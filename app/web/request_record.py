@@ -1,7 +1,5 @@
-"""Record of each request: its id `req_…`, its log entry and its counts for the metrics."""
+"""Record of each request: its id `req_…`, and its counts for the metrics."""
 
-import logging
-import re
 import time
 
 from flask import Flask, Response, g, has_request_context, request
@@ -10,8 +8,6 @@ from app.core.ids import new_id
 from app.core.metrics.catalogue import REQUEST_SECONDS, REQUESTS, REQUESTS_IN_FLIGHT
 from app.core.metrics.counts import ProcessCounts
 
-logger = logging.getLogger("app.access")
-_INBOUND = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 # Callers may send any word as a method; each would become a time series.
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
@@ -27,48 +23,34 @@ def request_id() -> str:
 
 
 def install(app: Flask, counts: ProcessCounts) -> None:
-    """Add the id to every answer, log it at level DEBUG, and count it when metrics are on.
+    """Add the id to every answer, and count requests when metrics are on.
 
     Install it first, so that authentication counts as well.
     """
 
+    @app.after_request
+    def add_id(response: Response) -> Response:
+        response.headers.add("X-Request-Id", request_id())
+        return response
+
+    if not counts.enabled:
+        return
+
     @app.before_request
     def begin() -> None:
+        counts.keep_writing()
         g.arrived = time.perf_counter()
-        if counts.enabled:
-            counts.keep_writing()
-            counts.change(REQUESTS_IN_FLIGHT, 1)
+        counts.change(REQUESTS_IN_FLIGHT, 1)
 
     @app.after_request
-    def finish(response: Response) -> Response:
-        response.headers.add("X-Request-Id", request_id())
-        seconds = time.perf_counter() - g.arrived
-        if logger.isEnabledFor(logging.DEBUG):
-            _log(response, seconds)
-        if counts.enabled:
-            _count(counts, response, seconds)
+    def count(response: Response) -> Response:
+        _count(counts, response, time.perf_counter() - g.arrived)
         return response
 
     @app.teardown_request
     def end(_: BaseException | None) -> None:
-        if counts.enabled and "arrived" in g:
+        if "arrived" in g:
             counts.change(REQUESTS_IN_FLIGHT, -1)
-
-
-def _log(response: Response, seconds: float) -> None:
-    """Log an answer without the query string; the id that the caller sent is only logged."""
-    inbound = request.headers.get("X-Request-Id", "")
-    logger.debug(
-        "%s %s %s",
-        request.method,
-        request.path,
-        response.status_code,
-        extra={
-            "request_id": request_id(),
-            "inbound_id": inbound if _INBOUND.fullmatch(inbound) else None,
-            "duration_ms": round(seconds * 1000, 1),
-        },
-    )
 
 
 def _count(counts: ProcessCounts, response: Response, seconds: float) -> None:
