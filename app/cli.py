@@ -80,7 +80,7 @@ def _open_application(context: click.Context) -> None:
     if "--help" in sys.argv:
         return
     # Not at the top: the application takes longer to import than most commands to run.
-    from app.core.hosts import clock_offset  # noqa: PLC0415
+    from app.core import hosts  # noqa: PLC0415
     from app.factory import create_app  # noqa: PLC0415
     from app.operations.environment import settings_here  # noqa: PLC0415
     from app.operations.failure import plain_errors  # noqa: PLC0415
@@ -89,7 +89,7 @@ def _open_application(context: click.Context) -> None:
 
     with plain_errors():
         app = create_app(settings_here())
-        clock_offset.follow(runtime_of(app).db.engine)
+        hosts.follow_clock(runtime_of(app).db.engine)
         require_usable(runtime_of(app))
     context.with_resource(app.app_context())
 

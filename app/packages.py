@@ -228,13 +228,12 @@ PACKAGES: tuple[Package, ...] = (
     Package(
         "core",
         (
-            "database.deployment",
             "database.idempotency",
             "database.key_checks",
             "database.schema_revision",
-            "hosts.heartbeats",
-            "hosts.keepers",
+            "hosts",
             "request_limits.nonces",
+            "storage.deployment",
         ),
     ),
     Package("dashboard", _MODELS),

@@ -6,8 +6,8 @@ from app.analytics.engine import facts
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
 from app.core.hooks import Hooks
-from app.core.jobs.job_metrics import count_ended
-from app.core.metrics.counts import ProcessCounts
+from app.core.jobs.runner import count_ended
+from app.core.metrics import ProcessCounts
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings

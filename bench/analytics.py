@@ -27,7 +27,8 @@ from app.core.clock import utc_now
 from app.core.database.session import Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
-from app.core.settings import RateLimit, Settings
+from app.core.setting_parsers import RateLimit
+from app.core.settings import Settings
 from app.factory import create_app
 from app.web.current import runtime_of
 from bench.analytics_stage import Stage

@@ -22,7 +22,8 @@ from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import KEY_FILE, create_key_file
-from app.core.settings import RateLimit, Settings
+from app.core.setting_parsers import RateLimit
+from app.core.settings import Settings
 from app.directory.models import Executive
 from app.engagements.models import Engagement
 from app.evaluations.enums import RESOLUTIONS, TRENDS

@@ -16,7 +16,8 @@ from pathlib import Path
 from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Table
 from app.core.secrets.encryption import create_key_file
-from app.core.settings import RateLimit, Settings
+from app.core.setting_parsers import RateLimit
+from app.core.settings import Settings
 from app.wiring import build_runtime
 from tests import kill_scenarios
 from tests.delivery_audit import DeliveryAudit

@@ -22,7 +22,8 @@ from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Database, Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
-from app.core.settings import RateLimit, Settings
+from app.core.setting_parsers import RateLimit
+from app.core.settings import Settings
 from app.factory import create_app
 from app.packages import load_tables
 from app.web.current import runtime_of

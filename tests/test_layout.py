@@ -34,8 +34,7 @@ TRANSACTIONS = frozenset(
     {
         "app/analytics/engine/part_writer.py",
         "app/audio_files/uploads/audio_objects.py",
-        "app/core/hosts/heartbeats.py",
-        "app/core/hosts/keepers.py",
+        "app/core/hosts.py",
         "app/core/jobs/runner.py",
         "app/core/request_limits/nonces.py",
         "app/demo/loading.py",
@@ -48,7 +47,7 @@ TRANSACTIONS = frozenset(
         "app/operations/first_start.py",
         "app/operations/background_work.py",
         "app/operations/start_checks.py",
-        "app/core/storage/marker.py",
+        "app/core/storage/deployment.py",
         "app/operations/stored_secrets.py",
         "app/people/gate/admission.py",
         "app/privacy/retention.py",

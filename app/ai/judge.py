@@ -9,7 +9,7 @@ from app.ai.facts.sentiment import SegmentSentiment
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.score import Problem
 from app.ai.transcript import Transcript
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 from app.core.process.stopping import never_stop
 
 

@@ -27,11 +27,10 @@ from app.analytics.schemas.exports import ExportCreate, ExportFilters
 from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema
 from app.core import commands
 from app.core.clock import utc_now
-from app.core.commands import errors_as_messages
+from app.core.commands import COMMAND, errors_as_messages
 from app.core.database.paging import PageRequest
 from app.core.database.session import Database
 from app.core.process import stopping
-from app.core.process.command import COMMAND
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime

@@ -13,9 +13,9 @@ from app.api_keys.escalation import require_within
 from app.api_keys.models import ApiKey, Credential, SignaturePolicy
 from app.api_keys.scopes import MANAGE_KEYS, in_order
 from app.core.clock import utc_now
+from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row, require_match
-from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.principal import Principal

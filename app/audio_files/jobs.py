@@ -25,7 +25,7 @@ from app.core.errors import NotFound
 from app.core.jobs.leases import Lease
 from app.core.jobs.runner import JobType, RunningJob, list_due, run_next
 from app.core.jobs.thread_pool import TryLock, run_in_threads
-from app.core.metrics.catalogue import TRANSCRIBED_SECONDS
+from app.core.metrics import TRANSCRIBED_SECONDS
 from app.core.runtime import Runtime
 from app.evaluations import contexts
 from app.evaluations import service as evaluations

@@ -11,7 +11,7 @@ from app.campaigns.enums import CampaignCount
 from app.campaigns.models import Campaign
 from app.core.database import upserts
 from app.core.database.counters import add_at_commit
-from app.core.database.named_tables import NamedTable
+from app.core.database.rows import NamedTable
 from app.core.database.upserts import Upserted
 
 CAMPAIGNS = NamedTable(Campaign, "campaign", "campaignId")

@@ -11,7 +11,7 @@ from app.ai.dialogue.turns import Dialogue, dialogue_of
 from app.ai.facts.measures import Measures
 from app.ai.facts.response_times import answer_times, measure_responses, sent_times
 from app.conversations.transcripts import transcript_of, with_participants
-from app.core.digests import digest_of
+from app.core.json_documents import digest_of
 from app.redaction.redactor import Redactor, SealedOriginals
 
 # Given columns of a message; a message whose given columns are equal is unchanged.

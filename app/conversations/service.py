@@ -21,9 +21,9 @@ from app.core.clock import utc_now
 from app.core.database import upserts
 from app.core.database.rows import find_row
 from app.core.database.upserts import Upserted
-from app.core.digests import digest_of
 from app.core.errors import InvalidInput
 from app.core.ids import new_id
+from app.core.json_documents import digest_of
 from app.directory.service import EXECUTIVES
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType

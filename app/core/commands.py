@@ -1,15 +1,21 @@
-"""Parts that commands share: errors as messages, options of times and filters, JSON as output."""
+"""Parts that commands share: their name, errors as messages, options, and JSON as output."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
 from app.core.clock import as_utc, iso_utc
 from app.core.errors import AppError, InvalidInput
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+
+# Only a checkout contains the script `run`.
+COMMAND = "./run" if (_CHECKOUT / "run").is_file() else "cqe"
 
 
 @contextmanager

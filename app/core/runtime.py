@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.core.database.session import Database
 from app.core.hooks import Hooks
-from app.core.metrics.counts import ProcessCounts
+from app.core.metrics import ProcessCounts
 from app.core.process import owner
 from app.core.process.traces import Traces
 from app.core.queue import Doorbell, is_shared_by_hosts, redis_url

@@ -8,10 +8,9 @@ from jinja2 import StrictUndefined
 from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.wrappers import Response as AnyResponse
 
-from app.core import errors
+from app.core import errors, hosts
 from app.core.clock import iso_utc
-from app.core.hosts import heartbeats
-from app.core.process.command import COMMAND
+from app.core.commands import COMMAND
 from app.core.runtime import Runtime
 from app.dashboard import responses, words
 from app.dashboard.assets import Assets
@@ -86,7 +85,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
             "navigation": list(sections_for(person)) if person else [],
             "form_token": forgery.form_token(person.token) if person else "",
             "notice": current_notice(),
-            "worker_is_alive": heartbeats.is_running(runtime.db, heartbeats.WORKER),
+            "worker_is_alive": hosts.is_running(runtime.db, hosts.WORKER),
             "is_insecure": not cookie.is_secure(request, runtime.settings),
         }
 

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.campaigns.service import CAMPAIGNS
-from app.core.database.named_tables import NamedTable
 from app.core.database.paging import PageRequest
+from app.core.database.rows import NamedTable
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements.service import ENGAGEMENTS
 from app.scorecards import service as scorecards

@@ -6,10 +6,10 @@ import time
 import click
 
 from app.audio_files import jobs as audio_files
+from app.core import hosts
+from app.core.commands import COMMAND
 from app.core.database.schema_revision import is_usable
 from app.core.errors import AppError
-from app.core.hosts import heartbeats
-from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.demo import loading, messages, service
 from app.demo.service import DemoProgress
@@ -62,7 +62,7 @@ def _progress(runtime: Runtime) -> DemoProgress:
 def _print_pending(runtime: Runtime) -> None:
     progress = _progress(runtime)
     waiting = progress.total - progress.ended
-    if waiting and heartbeats.is_running(runtime.db, heartbeats.WORKER):
+    if waiting and hosts.is_running(runtime.db, hosts.WORKER):
         click.echo(f"The worker evaluates the demo: {waiting} evaluations are left.")
     elif waiting:
         click.echo(
@@ -74,7 +74,7 @@ def _wait(runtime: Runtime) -> None:
     """Wait until the evaluations have ended; without a worker, run them here."""
     while (progress := _progress(runtime)).ended < progress.total:
         _print_progress(progress)
-        if not heartbeats.is_running(runtime.db, heartbeats.WORKER):
+        if not hosts.is_running(runtime.db, hosts.WORKER):
             _work(runtime)
         time.sleep(_POLL_S)
     if sys.stderr.isatty():

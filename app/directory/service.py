@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.core.database import upserts
-from app.core.database.named_tables import NamedTable
+from app.core.database.rows import NamedTable
 from app.core.database.upserts import Upserted
 from app.directory.models import CallCenter, Executive
 

@@ -8,9 +8,8 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.counters import add_at_commit
-from app.core.database.named_tables import NamedTable
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.rows import require_match
+from app.core.database.rows import NamedTable, require_match
 from app.core.database.session import Reader, Table
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id

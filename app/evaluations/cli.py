@@ -10,11 +10,10 @@ from typing import Any
 import click
 from sqlalchemy.orm import Session
 
-from app.core import commands
+from app.core import commands, hosts
 from app.core.commands import errors_as_messages, message_of, print_json
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput, ServiceUnavailable
-from app.core.hosts import heartbeats
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs, listing, results, service
@@ -222,7 +221,7 @@ def _wait(show: Callable[[Session], dict[str, Any]]) -> dict[str, Any]:
 def _judge_without_worker(runtime: Runtime, errors: list[Exception]) -> None:
     """Judge what is due here, unless a worker runs."""
     try:
-        if not heartbeats.is_running(runtime.db, heartbeats.WORKER):
+        if not hosts.is_running(runtime.db, hosts.WORKER):
             jobs.judge(runtime)
     except ServiceUnavailable:
         return  # It is tried again, until the caller has seen the end.

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from app.audio_files import jobs as audio_files
 from app.audio_files import queries as recordings
+from app.core import hosts
 from app.core.errors import ServiceUnavailable
-from app.core.hosts import heartbeats
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
@@ -97,7 +97,7 @@ class FileImport:
         self._awaited.remove(ended)
         self._awaited_recordings.remove(row["id"] for row in results)
         is_idle = not ended and not results
-        if is_idle and not heartbeats.is_running(self._runtime.db, heartbeats.WORKER):
+        if is_idle and not hosts.is_running(self._runtime.db, hosts.WORKER):
             with stopping.on_interrupt():
                 evaluations.judge(self._runtime)
                 audio_files.process_audio(self._runtime, "")

@@ -11,9 +11,9 @@ from app.audio_files import jobs as audio_files
 from app.audio_files.playback import jobs as playback
 from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests as processing
+from app.core import hosts
 from app.core.clock import utc_now
 from app.core.database import idempotency
-from app.core.hosts import heartbeats
 from app.core.process import log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
@@ -56,7 +56,7 @@ def _delete_orphans(runtime: Runtime) -> None:
 
 def _purge_hosts(runtime: Runtime) -> None:
     with runtime.db.writing() as session:
-        heartbeats.purge(session)
+        hosts.purge(session)
 
 
 def _purge_idempotency_answers(runtime: Runtime) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from app.core.process.command import COMMAND
+from app.core.commands import COMMAND
 from app.core.storage.opening import storage_folder
 from app.operations import migrating, start_checks, stored_secrets
 from app.operations.backups import service as backups

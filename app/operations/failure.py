@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError
 
+from app.core.commands import COMMAND
 from app.core.errors import AppError
-from app.core.process.command import COMMAND
 from app.core.secrets.encryption import UnknownMasterKey
 from app.core.settings import SettingsError
 from app.core.storage.objects import ForeignStorage

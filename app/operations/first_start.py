@@ -6,11 +6,11 @@ from typing import TypedDict
 from sqlalchemy.orm import Session
 
 from app.api_keys.service import any_key, create_key
-from app.core.database import deployment
 from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.core.storage import deployment
 from app.operations import migrating, start_checks, stored_secrets
 from app.operations.backups import service as backups
 from app.people import passwords

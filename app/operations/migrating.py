@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import OperationalError
 
+from app.core.commands import COMMAND
 from app.core.database.engine import postgresql_parameters, set_on_connect
 from app.core.database.schema_revision import (
     SchemaState,
@@ -30,7 +31,6 @@ from app.core.database.schema_revision import (
     needed_revision,
     stored_revision,
 )
-from app.core.process.command import COMMAND
 from app.core.settings import Settings
 from app.operations.failure import CannotRun
 

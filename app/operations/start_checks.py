@@ -1,12 +1,12 @@
 """Checks of a start: a process refuses a database that it cannot read or would damage."""
 
+from app.core.commands import COMMAND
 from app.core.database import key_checks, schema_check
 from app.core.database.schema_revision import is_usable, needed_revision, stored_revision
 from app.core.database.session import Reader
 from app.core.errors import ServiceUnavailable
-from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
-from app.core.storage import marker
+from app.core.storage import deployment
 from app.operations import stored_secrets
 from app.operations.failure import CannotRun
 
@@ -35,7 +35,7 @@ def require_usable(runtime: Runtime) -> None:
             with runtime.db.writing() as session:
                 stored_secrets.require_readable(session, runtime.keyring)
                 key_checks.record_current(session, runtime.keyring)
-        marker.require_own(runtime.db, runtime.storage)
+        deployment.require_own(runtime.db, runtime.storage)
     except ServiceUnavailable:
         return
     finally:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import click
 
 from app import __version__
+from app.core.commands import COMMAND
 from app.core.process import log
-from app.core.process.command import COMMAND
 from app.core.secrets.encryption import KEY_FILE
 from app.core.settings import Settings
 from app.operations import data_dir

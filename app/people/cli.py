@@ -7,9 +7,8 @@ import click
 from sqlalchemy.orm import Session
 
 from app.core.clock import iso_utc
-from app.core.commands import errors_as_messages
+from app.core.commands import COMMAND, errors_as_messages
 from app.core.errors import NotFound
-from app.core.process.command import COMMAND
 from app.people import audit, passwords, service, sessions
 from app.people.audit import COMMAND_LINE, Action
 from app.people.models import User

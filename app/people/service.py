@@ -8,8 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.locks import one_at_a_time
 from app.core.database.rows import find_row
-from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.people import sessions

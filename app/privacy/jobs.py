@@ -6,9 +6,9 @@ from functools import partial
 
 from app.audio_files import erasure as audio_files
 from app.audio_files.playback import objects as playback
-from app.core.database import deployment
 from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
+from app.core.storage import deployment
 from app.core.storage.objects import StorageAway
 from app.privacy import service
 from app.privacy.models import Erasure

@@ -10,7 +10,7 @@ import click
 from app.core.commands import errors_as_messages, print_json
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, InvalidInput, MalformedRequest
-from app.core.json_loader import load_object
+from app.core.json_documents import load_object
 from app.scorecards import authoring, service
 from app.scorecards.schemas import scorecards as schemas
 from app.web.current import current_runtime

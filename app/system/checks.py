@@ -22,16 +22,15 @@ from app.ai.judges import endpoint_of
 from app.ai.language_model.asking import complete
 from app.ai.model_server.endpoint import ModelError
 from app.ai.transcribers import server_of
-from app.core import queue
+from app.core import hosts, queue
 from app.core.clock import iso_utc, utc_now
+from app.core.commands import COMMAND
 from app.core.database import key_checks
 from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.hosts import heartbeats
-from app.core.hosts.heartbeats import Host
+from app.core.hosts import Host
 from app.core.private_files import is_private
-from app.core.process.command import COMMAND
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
 from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.system import last_backup, queue_choice
@@ -207,18 +206,18 @@ def _worker(settings: Settings) -> Outcome:
     running: Sequence[Host] = ()
     with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
         if session is not None and is_usable(session):
-            running = heartbeats.list_running(session)
-    if not any(host.service == heartbeats.WORKER for host in running):
+            running = hosts.list_running(session)
+    if not any(host.service == hosts.WORKER for host in running):
         return Verdict.WARN, "no heartbeat of a worker: is the service running?"
-    hosts = "; ".join(
+    described = "; ".join(
         f"{host.name}: {host.service} {host.version}"
         + (f" ({', '.join(host.roles)})" if host.roles else "")
         + (f", clock {-host.clock_offset_ms / 1000:+.1f} s" if host.clock_offset_ms else "")
         for host in running
     )
     if missing := set(ROLES).difference(*(host.roles for host in running)):
-        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {hosts}"
-    return Verdict.OK, hosts
+        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {described}"
+    return Verdict.OK, described
 
 
 def _clock(settings: Settings) -> Outcome:

@@ -13,8 +13,7 @@ from app.analytics.engine.part_writer import pending_count
 from app.core import clock
 from app.core.clock import utc_now
 from app.core.errors import AppError, ServiceUnavailable
-from app.core.hosts.heartbeats import WEB, list_running
-from app.core.hosts.keepers import Keeper
+from app.core.hosts import WEB, Keeper, list_running
 from app.core.process import owner
 from app.core.runtime import Runtime
 from app.system import backlog, last_backup

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from app.core import clock
-from app.core.database import deployment, key_checks
+from app.core import clock, hosts
+from app.core.database import key_checks
 from app.core.database.schema_revision import is_usable
 from app.core.errors import ServiceUnavailable
-from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import UnknownMasterKey
+from app.core.storage import deployment
 
 _CLOCK_TOLERANCE = timedelta(seconds=5)
 
@@ -101,7 +101,7 @@ PARTS = (
     ServicePart(
         "worker",
         "The worker does not answer",
-        lambda runtime: heartbeats.is_running(runtime.db, heartbeats.WORKER),
+        lambda runtime: hosts.is_running(runtime.db, hosts.WORKER),
     ),
     ServicePart(
         "clock",
@@ -117,6 +117,6 @@ ALL = (
     ServicePart(
         "sender",
         "The sender of webhooks does not answer",
-        lambda runtime: heartbeats.is_running(runtime.db, heartbeats.SENDER),
+        lambda runtime: hosts.is_running(runtime.db, hosts.SENDER),
     ),
 )

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 from app.usage.metrics import UNITS, UsageMetric, in_unit
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.periods import bounds

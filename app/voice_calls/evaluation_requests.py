@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.ai.context import Context
 from app.ai.transcript import Transcript
 from app.core.database.rows import find_row
-from app.core.digests import digest_of
+from app.core.json_documents import digest_of
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.judging import judgements

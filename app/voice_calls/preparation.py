@@ -10,7 +10,7 @@ from app.ai.facts.intervals import percentile
 from app.ai.facts.measures import Measures
 from app.ai.facts.speech_metrics import measure_speech
 from app.ai.facts.timing import timing_of
-from app.core.digests import digest_of
+from app.core.json_documents import digest_of
 from app.evaluations.enums import Channel
 from app.redaction.redactor import Redactor, SealedOriginals
 from app.scorecards.service import current_default

@@ -13,8 +13,8 @@ from app.core.clock import iso_utc, utc_now
 from app.core.database import upserts
 from app.core.database.rows import find_row
 from app.core.database.upserts import Upserted
-from app.core.digests import digest_of
 from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.json_documents import digest_of
 from app.evaluations import references
 from app.evaluations.erasure import require_kept
 from app.events.catalogue import EventType

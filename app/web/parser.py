@@ -7,7 +7,7 @@ from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 
 from app.core.errors import InvalidInput, UnsupportedMediaType
-from app.core.json_loader import load_object
+from app.core.json_documents import load_object
 from app.web.schemas.base import FORMAT, REQUIRED, CodedMessage, details_of
 
 MAX_JSON_BYTES = 1024 * 1024

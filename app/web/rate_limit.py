@@ -8,7 +8,8 @@ from flask import Response
 
 from app.core.errors import RateLimitExceeded
 from app.core.request_limits.values import Limit, LimitStatus
-from app.core.settings import RateLimit, Settings
+from app.core.setting_parsers import RateLimit
+from app.core.settings import Settings
 from app.web.principal import DEFAULT, EXPENSIVE, KEYS
 
 AUTH_FAILURES = "auth-failures"

@@ -5,8 +5,7 @@ import time
 from flask import Flask, Response, g, has_request_context, request
 
 from app.core.ids import new_id
-from app.core.metrics.catalogue import REQUEST_SECONDS, REQUESTS, REQUESTS_IN_FLIGHT
-from app.core.metrics.counts import ProcessCounts
+from app.core.metrics import REQUEST_SECONDS, REQUESTS, REQUESTS_IN_FLIGHT, ProcessCounts
 
 # Callers may send any word as a method; each would become a time series.
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})

@@ -8,10 +8,10 @@ from sqlalchemy import func, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import require_match
 from app.core.database.session import ring_after_commit
-from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
 from app.core.queue import Bell

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from app.analytics.cli import analytics
 from app.core.clock import iso_utc
 from app.core.runtime import Runtime
-from app.core.settings import RateLimit
+from app.core.setting_parsers import RateLimit
 from app.evaluations.enums import RESOLUTIONS
 from tests.analytics_world import NOW, Evaluations, World
 from tests.caller import Caller

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.core.hosts.heartbeats import WORKER, Heartbeat
+from app.core.hosts import WORKER, Heartbeat
 from app.core.runtime import Runtime
-from app.core.settings import RateLimit
+from app.core.setting_parsers import RateLimit
 from tests.caller import SCHEME, Caller, error_code, send_chunked
 
 

@@ -7,9 +7,14 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from app.core.metrics.catalogue import REQUEST_SECONDS, REQUESTS, REQUESTS_IN_FLIGHT
-from app.core.metrics.counts import ProcessCounts, host_counts
-from app.core.metrics.host_metrics import HostMetrics
+from app.core.metrics import (
+    REQUEST_SECONDS,
+    REQUESTS,
+    REQUESTS_IN_FLIGHT,
+    ProcessCounts,
+    host_counts,
+)
+from app.operations.processes.metrics import HostMetrics
 from tests.caller import Caller
 from tests.contacts import judge, put_chat
 from tests.running import running_runtime
@@ -20,8 +25,8 @@ ROUTE = "/api/v1/engagements"
 KILLED = """
 import os, sys
 from pathlib import Path
-from app.core.metrics.catalogue import REQUEST_SECONDS, REQUESTS_IN_FLIGHT
-from app.core.metrics.counts import ProcessCounts
+from app.core.metrics import REQUEST_SECONDS, REQUESTS_IN_FLIGHT
+from app.core.metrics import ProcessCounts
 counts = ProcessCounts(Path(sys.argv[1]), enabled=True)
 counts.change(REQUESTS_IN_FLIGHT, 2)
 counts.observe(REQUEST_SECONDS, "GET", "/x", seconds=0.02)

@@ -17,7 +17,7 @@ from openapi_spec_validator import validate
 
 from app.cli import COMMANDS, cqe
 from app.core.ids import new_id
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 from app.events.catalogue import EventType, example_of
 from tests.caller import Caller, error_code
 from tests.openapi_document import operations, properties

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
-from app.core.settings import RateLimit
+from app.core.setting_parsers import RateLimit
 from app.operations import background_work
 from app.people import audit, service
 from app.people.audit import Action, Actor

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
-from app.core.settings import RateLimit
+from app.core.setting_parsers import RateLimit
 from app.people import passwords, service
 from app.people.audit import Action
 from app.people.models import AuditEntry, UserSession

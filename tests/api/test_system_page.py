@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.core.hosts.heartbeats import SENDER, WORKER, Heartbeat
+from app.core.hosts import SENDER, WORKER, Heartbeat
 from app.core.runtime import Runtime
 from app.people.roles import ROLES
 from tests.caller import Caller

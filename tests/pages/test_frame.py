@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
 from app.core.clock import utc_now
-from app.core.hosts.heartbeats import Host
+from app.core.hosts import Host
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo, sign_in
 from tests.visitor import PASSWORD

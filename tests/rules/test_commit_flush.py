@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from app.core.clock import utc_now
-from app.core.database.commit_flush import CommitFlush
+from app.core.database.engine import CommitFlush
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.settings import Settings

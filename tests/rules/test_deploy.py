@@ -16,7 +16,7 @@ import pytest
 import yaml
 from prometheus_client.core import Metric
 
-from app.core.hosts.keepers import Keeper
+from app.core.hosts import Keeper
 from app.core.queue import Doorbell
 from app.core.runtime import Runtime
 from app.core.settings import Settings

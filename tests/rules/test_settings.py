@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import RateLimit, Settings, SettingsError, TokenPrices, unknown_variables
+from app.core.setting_parsers import RateLimit, TokenPrices
+from app.core.settings import Settings, SettingsError, unknown_variables
 from app.operations.environment import settings_here
 
 

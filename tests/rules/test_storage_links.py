@@ -9,9 +9,8 @@ from botocore.auth import S3SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from app.core.storage.azure import AzureContainer
 from app.core.storage.objects import Upload
-from app.core.storage.s3 import S3Bucket
+from app.core.storage.providers import AzureContainer, S3Bucket
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 BUCKET = S3Bucket(

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import select, text
 
 from app.conversations.models import Conversation
-from app.core.database import deployment
 from app.core.database.session import Database
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.core.storage import deployment
 from app.privacy.jobs import repeat_erasures
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from app.core.clock import utc_now
-from app.core.hosts.keepers import Keeper, KeeperLease
+from app.core.hosts import Keeper, KeeperLease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.operations.processes.metrics import registry_of

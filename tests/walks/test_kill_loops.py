@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.core.settings import RateLimit
+from app.core.setting_parsers import RateLimit
 from app.webhooks.sender.receiver_queues import MOST_IN_FLIGHT
 from tests import kill_scenarios
 from tests.receiver import Receiver

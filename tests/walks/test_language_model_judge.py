@@ -15,7 +15,7 @@ from app.ai.judges import build_judge
 from app.ai.language_model.asking import ANSWER_BODY
 from app.ai.model_server import endpoint_memory
 from app.core.process.stopping import Stopped
-from app.core.settings import TokenPrices
+from app.core.setting_parsers import TokenPrices
 from tests import receiver as answers
 from tests.model_server import (
     ModelServer,

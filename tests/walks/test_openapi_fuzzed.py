@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import RateLimit
+from app.core.setting_parsers import RateLimit
 from tests.caller import Caller
 from tests.walks.service_process import ROOT
 

@@ -9,8 +9,8 @@ import pytest
 import requests
 from sqlalchemy import update
 
-from app.core.database.deployment import Deployment, recorded
 from app.core.settings import Settings
+from app.core.storage.deployment import Deployment, recorded
 from app.core.storage.objects import MARKER, ForeignStorage
 from app.operations import first_start
 from app.operations.backups import service as backups

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core import queue
-from app.core.hosts import heartbeats
+from app.core import hosts, queue
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating
@@ -152,7 +151,7 @@ def test_a_stop_hands_the_running_job_back_and_exits_with_0(alone: Room) -> None
     assert alone.worker.stop() == 0
     assert alone.state("row-a-300") == "waits"
     runtime = build_runtime(Settings(data_dir=alone.folder / "instance"))
-    assert not heartbeats.is_running(runtime.db, heartbeats.WORKER)
+    assert not hosts.is_running(runtime.db, hosts.WORKER)
     runtime.db.engine.dispose()
 
 

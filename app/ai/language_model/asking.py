@@ -21,7 +21,7 @@ from app.ai.language_model.questions import (
 from app.ai.model_server.endpoint import Endpoint, ModelError, Reason, RequestBody
 from app.ai.model_server.endpoint_memory import EndpointMemory
 from app.core.outgoing_http.reply import BodyLimit, HttpClient, Reply
-from app.core.process.waiting import backoff_s, pause, wait_for
+from app.core.process.stopping import backoff_s, pause, wait_for
 
 logger = logging.getLogger(__name__)
 MAX_RETRIES = 3

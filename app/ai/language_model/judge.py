@@ -25,7 +25,7 @@ from app.ai.transcript import Transcript
 from app.ai.wording.sentences import sentence
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process.stopping import never_stop
-from app.core.settings import TokenPrices
+from app.core.setting_parsers import TokenPrices
 
 PROVIDER = "openai_compatible"
 # If the scores by model and by rules differ by more points, a person has to review.

@@ -19,7 +19,7 @@ from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
 from app.ai.redaction.masking import MaskedTurn, mask_segments
 from app.ai.scorecard.values import Criterion
 from app.ai.transcript import Segment, Transcript
-from app.core.digests import digest_of
+from app.core.json_documents import digest_of
 
 PROMPT_FILE = Path(__file__).parent / "prompts" / "judge-2.toml"
 # For the marks, the two sentences around the conversation, and the chat format.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from app.ai.scorecard.problems import problems_of
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 
 Parameters: TypeAlias = Mapping[str, Any]
 # The value of versions that are older than the setting.

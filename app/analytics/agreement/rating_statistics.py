@@ -10,7 +10,7 @@ from app.agreement import alpha, categories, scores
 from app.agreement.alpha import Units
 from app.agreement.bootstrap import Estimate, estimates
 from app.agreement.categories import Pair, Pairs
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 
 # With fewer pairs a statistic is mostly chance (docs/reviews.md).
 LEAST_PAIRS = 20

@@ -15,8 +15,8 @@ from app.analytics.engine import layouts, loading, part_files, parts
 from app.analytics.engine.database import FactDatabase
 from app.analytics.engine.parts import Part
 from app.analytics.models import EvaluationFact
+from app.core.database.locks import one_at_a_time
 from app.core.database.session import Database
-from app.core.database.transaction_lock import one_at_a_time
 from app.core.private_files import sync
 
 if TYPE_CHECKING:

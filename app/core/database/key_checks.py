@@ -8,9 +8,9 @@ from sqlalchemy import delete, inspect, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
+from app.core.commands import COMMAND
 from app.core.database.session import Table, UtcDateTime
 from app.core.database.upserts import insert_missing
-from app.core.process.command import COMMAND
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 
 _LABEL = "cqe/master-key-check/v1"

@@ -1,13 +1,14 @@
-"""Rows: found by id or `NotFound`, their shown columns, and their version for If-Match."""
+"""Rows: found by id or name, their shown columns, references to them, and versions for If-Match."""
 
-from collections.abc import Collection
-from typing import Any, Protocol, TypeVar
+from collections.abc import Collection, Set
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
-from sqlalchemy import RowMapping, Select
+from sqlalchemy import RowMapping, Select, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.core.database.session import Reader, Table
-from app.core.errors import NotFound, PreconditionFailed
+from app.core.errors import InvalidInput, NotFound, PreconditionFailed
 
 Row = TypeVar("Row", bound=Table)
 
@@ -61,3 +62,61 @@ def require_match(row: Versioned, if_match: str | None) -> None:
         return
     if etag_of(row.id, row.version) not in (tag.strip() for tag in if_match.split(",")):
         raise PreconditionFailed()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTable(Generic[Row]):
+    """Lookups in one table.
+
+    `noun` names a row in error messages, `field` is the API's field for a reference to it.
+    """
+
+    model: type[Row]
+    noun: str
+    field: str
+
+    def get(self, session: Session, row_id: str) -> Row:
+        """Return a row; raises `NotFound`."""
+        return find_row(session, self.model, row_id, self.noun)
+
+    def find_by_name(self, session: Session, name: str) -> Row | None:
+        """Return the row of this name, the oldest if several have it."""
+        columns = self.model.__table__.c
+        return session.scalar(
+            select(self.model).where(columns.name == name).order_by(columns.id).limit(1)
+        )
+
+    def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
+        """Map names to the ids of their rows, the oldest if several have one."""
+        columns = self.model.__table__.c
+        rows = session.execute(
+            select(columns.name, columns.id)
+            .where(columns.name.in_(names))
+            .order_by(columns.id.desc())
+        )
+        return {row.name: row.id for row in rows}
+
+    def require(self, session: Session, row_id: str | None) -> None:
+        """Check a reference; None is allowed.
+
+        Raises:
+            InvalidInput: the row does not exist; the error names the field.
+        """
+        self.require_all(session, {row_id} if row_id is not None else set())
+
+    def require_all(self, session: Session, row_ids: Set[str]) -> None:
+        """Check references, as `require` does."""
+        if row_ids and len(self.names(session, row_ids)) < len(row_ids):
+            raise InvalidInput.field(self.field, f"There is no such {self.noun}.")
+
+    def names(self, session: Session, row_ids: Collection[str]) -> dict[str, str]:
+        """Map ids to names, without ids that do not exist."""
+        columns = self.model.__table__.c
+        rows = session.execute(select(columns.id, columns.name).where(columns.id.in_(row_ids)))
+        return {row.id: row.name for row in rows}
+
+    def choices(self, session: Session, *, limit: int) -> dict[str, str]:
+        """Map the ids of the first rows to their names, in the order of the names."""
+        columns = self.model.__table__.c
+        in_order = select(columns.id, columns.name).order_by(columns.name, columns.id)
+        return {row.id: row.name for row in session.execute(in_order.limit(limit))}

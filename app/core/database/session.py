@@ -12,11 +12,10 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.core.database.commit_flush import CommitFlush, flush_file
-from app.core.database.engine import make_engine
+from app.core.database.engine import CommitFlush, flush_file, make_engine
+from app.core.database.locks import WriteLock
 from app.core.errors import ServiceUnavailable
 from app.core.hooks import Hooks
-from app.core.process.file_lock import WriteLock
 from app.core.queue import Bell
 from app.core.settings import Settings
 

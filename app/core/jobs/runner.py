@@ -1,28 +1,32 @@
-"""Runs claimed jobs: renews the lease, and retries, releases or fails the job."""
+"""Runs claimed jobs: renews the lease, retries, releases or fails the job, and counts its end."""
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic
+from functools import partial
+from typing import Generic, Self
 
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.errors import ServiceUnavailable
+from app.core.database.session import after_commit
+from app.core.errors import AppError, ServiceUnavailable
 from app.core.jobs import leases
-from app.core.jobs.lease_renewal import LeaseRenewal
 from app.core.jobs.leases import (
     MAX_ATTEMPTS,
     RENEW_EVERY_S,
     RETRY_PAUSE,
     TRIES_AFTER_FAILURE,
+    EndedJob,
     Job,
     Lease,
     LeaseLost,
 )
+from app.core.metrics import JOB_SECONDS, JOBS_ENDED, ProcessCounts
 from app.core.process import log, stopping
 from app.core.process.stopping import Stopped
 from app.core.queue import Bell
@@ -172,3 +176,47 @@ def _release(
 ) -> None:
     with job.transaction() as session:
         job_type.release(session, job.lease, due_at, counts)
+
+
+class LeaseRenewal:
+    """Renews the lease every few seconds inside its `with` block; `lost` says that it is gone."""
+
+    def __init__(self, renew: Callable[[], bool], every_s: float) -> None:
+        self._renew = renew
+        self._every_s = every_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease renewal", daemon=True)
+        self.lost = False
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self.lost and not self._ended.wait(self._every_s):
+            try:
+                self.lost = not self._renew()
+            except AppError as error:
+                # The lease outlasts a few renewals that the database was too busy for.
+                logger.warning("the lease was not renewed: %s", error)
+            except Exception:
+                # If this thread ended, another worker would start the same job.
+                logger.exception("the lease was not renewed")
+
+
+def count_ended(counts: ProcessCounts, session: Session, job: EndedJob) -> None:
+    """Count an ended job with its waiting and its running time, after the commit."""
+    after_commit(session, partial(_count, counts, job))
+
+
+def _count(counts: ProcessCounts, job: EndedJob) -> None:
+    counts.count(JOBS_ENDED, job.kind, job.outcome)
+    if job.started_at is not None:
+        waited = (job.started_at - job.queued_at).total_seconds()
+        ran = (job.ended_at - job.started_at).total_seconds()
+        counts.observe(JOB_SECONDS, job.kind, "waiting", seconds=waited)
+        counts.observe(JOB_SECONDS, job.kind, "running", seconds=ran)

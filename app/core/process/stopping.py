@@ -1,15 +1,21 @@
-"""Stop requests: a signal, or the end of the parent, asks a process to end."""
+"""Stop requests: a signal, or the end of the parent, ends work early, also work that waits."""
 
 import ctypes
 import os
+import random
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 _PR_SET_PDEATHSIG = 1
+_LOOK_EVERY_S = 0.1
+_FIRST_PAUSE_S = 0.5
 _asked = False
 
 
@@ -75,3 +81,46 @@ def _watch(parent_pid: int, with_signal: signal.Signals) -> None:
     while os.getppid() == parent_pid:
         time.sleep(1)
     os.kill(os.getpid(), with_signal)
+
+
+def wait_for(
+    call: Callable[[], Result], should_stop: Callable[[], bool], abandon: Callable[[], None]
+) -> Result:
+    """Return what the call returns; the call runs in a thread, so that this one can look up.
+
+    Raises:
+        Stopped: `should_stop` returned true; the call was abandoned, and ends when it notices.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="abandonable call", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_LOOK_EVERY_S)
+        if thread.is_alive() and should_stop():
+            abandon()
+            raise Stopped
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def backoff_s(retries: int, *, at_least_s: float) -> float:
+    """Return how long to wait before the next attempt: longer after each retry, with jitter."""
+    return max(_FIRST_PAUSE_S * (1 << retries) * random.uniform(0.5, 1.5), at_least_s)  # noqa: S311
+
+
+def pause(seconds: float, should_stop: Callable[[], bool]) -> None:
+    """Let time pass; raise `Stopped` when the work has to end."""
+    until = time.monotonic() + seconds
+    while (remaining := until - time.monotonic()) > 0:
+        if should_stop():
+            raise Stopped
+        time.sleep(min(remaining, _LOOK_EVERY_S))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 
-from app.core.process.file_lock import WriteLock
+from app.core.database.locks import WriteLock
 from app.core.request_limits.values import (
     Admission,
     CallCount,

@@ -11,8 +11,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from app.core.commands import COMMAND
 from app.core.private_files import is_private, write_private_file
-from app.core.process.command import COMMAND
 from app.core.settings import Settings, SettingsError
 
 KEY_FILE = "master.keys"

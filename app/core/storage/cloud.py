@@ -6,9 +6,9 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import BaseError
@@ -28,39 +28,16 @@ from app.core.storage.objects import (
     UploadLink,
     is_object_id,
 )
+from app.core.storage.providers import AzureContainer, S3Bucket
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta
-    from obstore.store import ClientConfig, RetryConfig
 
 Client = AzureStore | S3Store
 
 _READ_LINK_VALID = timedelta(minutes=1)
 _LOOK_EVERY_S = 5.0
 _STEP_BYTES = 1 << 20
-
-
-class Provider(Protocol):
-    """A container or bucket of one provider."""
-
-    @property
-    def endpoint(self) -> str:
-        """Address of the provider."""
-        ...
-
-    def client(self, options: "ClientConfig", retries: "RetryConfig") -> Client:
-        """Open a client; it must not outlive a fork."""
-        ...
-
-    def upload_link(self, key: str, upload: Upload) -> UploadLink:
-        """Return a link that creates the object once."""
-        ...
-
-    def read_link(
-        self, key: str, expires_at: datetime, *, content_type: str, disposition: str
-    ) -> str:
-        """Return a link that reads the object under this type and disposition."""
-        ...
 
 
 class CloudStorage:
@@ -70,7 +47,9 @@ class CloudStorage:
     not use the storage before.
     """
 
-    def __init__(self, provider: Provider, prefix: str, spool: Path, min_free_bytes: int) -> None:
+    def __init__(
+        self, provider: AzureContainer | S3Bucket, prefix: str, spool: Path, min_free_bytes: int
+    ) -> None:
         """Name the place of the objects.
 
         Args:

@@ -29,13 +29,12 @@ def storage_folder(settings: Settings) -> Path | None:
 
 def _open_cloud(settings: Settings, address: SplitResult) -> Storage:
     # These import the client library, which a storage of files does not need.
-    from app.core.storage.azure import AzureContainer  # noqa: PLC0415
-    from app.core.storage.cloud import CloudStorage, Provider  # noqa: PLC0415
-    from app.core.storage.s3 import S3Bucket  # noqa: PLC0415
+    from app.core.storage.cloud import CloudStorage  # noqa: PLC0415
+    from app.core.storage.providers import AzureContainer, S3Bucket  # noqa: PLC0415
 
     options = {name: values[0].rstrip("/") for name, values in parse_qs(address.query).items()}
     path = address.path.strip("/")
-    provider: Provider
+    provider: AzureContainer | S3Bucket
     if address.scheme == "azure":
         container, _, prefix = path.partition("/")
         provider = AzureContainer(

@@ -11,9 +11,9 @@ from app.analytics.enums import ExportStatus
 from app.analytics.exports import service as exports
 from app.audio_files.enums import AudioStatus
 from app.audio_files.processing import status as recordings
+from app.core import hosts
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput, NotFound
-from app.core.hosts import heartbeats
 from app.core.ids import is_id
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
@@ -111,7 +111,7 @@ def progress() -> Response:
     ids = _requested_ids()
     with runtime.db.reading() as session:
         work = {work_id: _read(session, work_id) for work_id in ids}
-    return jsonify({"worker": heartbeats.is_running(runtime.db, heartbeats.WORKER), "work": work})
+    return jsonify({"worker": hosts.is_running(runtime.db, hosts.WORKER), "work": work})
 
 
 @blp.post("/live/preview/<id:evaluation_id>")

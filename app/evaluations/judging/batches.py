@@ -12,8 +12,8 @@ from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import NotFound, ServiceUnavailable
 from app.core.jobs import leases
-from app.core.jobs.lease_renewal import LeaseRenewal
 from app.core.jobs.leases import RENEW_EVERY_S, RETRY_PAUSE, Lease, LeaseLost
+from app.core.jobs.runner import LeaseRenewal
 from app.core.process import stopping
 from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime

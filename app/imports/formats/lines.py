@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from app.core.errors import MalformedRequest
-from app.core.json_loader import load_object
+from app.core.json_documents import load_object
 from app.imports.formats.records import BadLine, Entries, Fault, NativeRecord, Unreadable
 
 MAX_LINE_BYTES = 8 * 1024 * 1024

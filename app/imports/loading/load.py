@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.conversations import service as conversations
 from app.conversations.service import ConversationInput
-from app.core.database.transaction_lock import one_at_a_time
+from app.core.database.locks import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import BadLine, Fault, Kind

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.campaigns.service import CAMPAIGNS
-from app.core.database.named_tables import NamedTable
+from app.core.database.rows import NamedTable
 from app.core.errors import InvalidInput
 from app.directory import service as directory
 from app.directory.service import CALL_CENTERS, EXECUTIVES

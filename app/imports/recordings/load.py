@@ -16,7 +16,7 @@ from app.audio_files.uploads import lifecycle
 from app.audio_files.uploads.audio_objects import AudioObjects
 from app.audio_files.uploads.limits import upload_limits
 from app.core.clock import utc_now
-from app.core.database.transaction_lock import one_at_a_time
+from app.core.database.locks import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists, UploadIncomplete

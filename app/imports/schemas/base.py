@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import validates_schema
 
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 from app.imports.external_ids import MESSAGE, PATTERN
 from app.imports.loading.named_references import NAMED_REFERENCES
 from app.web.schemas.base import RANGE, CamelSchema, reject

@@ -15,7 +15,7 @@ from app.core.database.session import Database
 from app.core.private_files import sync, write_private_file
 from app.core.secrets.encryption import KEY_FILE, load_keyring, parse_keyring
 from app.core.settings import Settings, SettingsError
-from app.core.storage import marker
+from app.core.storage import deployment
 from app.core.storage.files import require_space
 from app.core.storage.opening import open_storage, storage_folder
 from app.operations import data_dir, migrating, start_checks
@@ -137,7 +137,7 @@ def backup_before_upgrade(settings: Settings, revision: str) -> None:
 def repeat_erasures(settings: Settings) -> int:
     """Erase again in a restored database what has a record; return the number of erasures."""
     runtime = build_runtime(settings)
-    marker.adopt(runtime.db, runtime.storage)
+    deployment.adopt(runtime.db, runtime.storage)
     start_checks.require_usable(runtime)
     try:
         return erasures.repeat_erasures(runtime)

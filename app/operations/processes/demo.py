@@ -5,8 +5,8 @@ from functools import partial
 
 import click
 
+from app.core.commands import COMMAND
 from app.core.errors import AppError, ServiceUnavailable
-from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.demo import loading, messages
 from app.operations.processes.supervisor import Service

@@ -5,10 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.core.hosts.heartbeats import WORKER, Heartbeat
-from app.core.hosts.keepers import Keeper
-from app.core.jobs.lease_renewal import LeaseRenewal
-from app.core.metrics.catalogue import PERIODIC_SUCCESS
+from app.core.hosts import WORKER, Heartbeat, Keeper
+from app.core.jobs.runner import LeaseRenewal
+from app.core.metrics import PERIODIC_SUCCESS
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.core.settings import KEEPER

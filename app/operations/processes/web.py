@@ -10,10 +10,10 @@ from flask import Flask, request
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.core import hosts
 from app.core.database.engine import limit_statements
 from app.core.errors import ServiceUnavailable
-from app.core.hosts import clock_offset, heartbeats
-from app.core.hosts.heartbeats import BEAT_EVERY_S, WEB, Heartbeat
+from app.core.hosts import BEAT_EVERY_S, WEB, Heartbeat
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -38,7 +38,7 @@ def _prepare_worker(server: Any, worker: Any) -> None:
         _trace_requests(application)
     limit_statements(runtime.db.engine, _TIMEOUT_S)
     if not runtime.settings.is_sqlite:
-        clock_offset.follow(runtime.db.engine)
+        hosts.follow_clock(runtime.db.engine)
         for keep_up in (_join_other_hosts, _purge_own_files):
             Thread(target=keep_up, args=(runtime,), daemon=True).start()
 
@@ -68,7 +68,7 @@ def _join_other_hosts(runtime: Runtime) -> None:
     while True:
         heartbeat.beat()
         with suppress(ServiceUnavailable, SQLAlchemyError, OSError):
-            runtime.state.share_limits(heartbeats.count_hosts(runtime.db, WEB))
+            runtime.state.share_limits(hosts.count_hosts(runtime.db, WEB))
             meter.flush_host(runtime)
         time.sleep(BEAT_EVERY_S)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.ai.languages.lexicon import lexicon_of
+from app.core import hosts
+from app.core.commands import COMMAND
 from app.core.database.schema_revision import is_usable
-from app.core.hosts import clock_offset
 from app.core.process import stopping
-from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.core.settings import SENDER
 from app.operations import start_checks
@@ -30,7 +30,7 @@ def services(
     """List the worker's processes; the scheduler starts those that do the jobs."""
     # The usual lexicon is loaded before the workers are forked, so that they share it.
     lexicon_of("en")
-    clock_offset.follow(runtime.db.engine)
+    hosts.follow_clock(runtime.db.engine)
     sender = Service("sender", partial(_send_webhooks, runtime))
     return [
         *([sender] if SENDER in runtime.settings.worker_roles else []),

@@ -12,7 +12,7 @@ import flask_smorest
 from flask import Flask
 
 from app import __version__
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 from app.web.api import BASES, Blueprint, IdConverter
 from app.web.errors import ErrorSchema
 from app.web.openapi.examples import add_samples, error_samples, exemplify

@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import RAISE, Schema, ValidationError, fields
 
 from app.core.errors import Detail, InvalidInput
-from app.core.names import camel_case
+from app.core.json_documents import camel_case
 
 # The codes of `error.details`.
 REQUIRED, TYPE, RANGE, LENGTH = "REQUIRED", "TYPE", "RANGE", "LENGTH"

@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.hosts.heartbeats import SENDER, Heartbeat
-from app.core.metrics.catalogue import (
+from app.core.hosts import SENDER, Heartbeat
+from app.core.metrics import (
     ATTEMPT_SECONDS,
     ATTEMPTS,
     ATTEMPTS_IN_FLIGHT,
     RECLAIMED_DELIVERIES,
+    ProcessCounts,
 )
-from app.core.metrics.counts import ProcessCounts
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process import owner
 from app.core.queue import BellListener

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from app.core import hosts
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.hosts import clock_offset
 from app.core.outgoing_http.client import RequestsClient
 from app.core.process import owner
 from app.core.queue import BellListener, redis_url
@@ -28,7 +28,7 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
     settings = runtime.settings
     # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
     db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
-    clock_offset.follow(db.engine)
+    hosts.follow_clock(db.engine)
     runtime.traces.start("sender")
     client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     wake = threading.Event()

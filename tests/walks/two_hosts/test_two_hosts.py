@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 import sqlalchemy
 
-from app.core.hosts import heartbeats
+from app.core import hosts
 from app.core.runtime import Runtime
 from app.webhooks import service as webhooks
 from app.webhooks.sender.receiver_queues import MOST_IN_FLIGHT
@@ -67,9 +67,9 @@ def test_each_host_sees_the_other_and_its_recordings(
 ) -> None:
     def running() -> set[tuple[str, str]]:
         with runtime.db.reading() as session:
-            return {(host.name, host.service) for host in heartbeats.list_running(session)}
+            return {(host.name, host.service) for host in hosts.list_running(session)}
 
-    services = (heartbeats.WEB, heartbeats.WORKER, heartbeats.SENDER)
+    services = (hosts.WEB, hosts.WORKER, hosts.SENDER)
     expected = {(host.name, service) for host in pair for service in services}
     wait_until(lambda: running() == expected, describe=running)
     audio_file_id = upload(callers[0], SPEECH.read_bytes())

@@ -3,7 +3,7 @@
 from sqlalchemy import ColumnElement, func, select
 
 from app.audio_files.models import ProcessingJob
-from app.core.hosts.heartbeats import Host
+from app.core.hosts import Host
 from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation

@@ -19,7 +19,7 @@ from app.ai.speech.remote.answers import AnsweredTranscription, NotATranscriptio
 from app.ai.speech.remote.joined_speech import JoinedSpeech, joined
 from app.ai.speech.remote.placing import placed
 from app.core.outgoing_http.reply import HttpClient
-from app.core.process.waiting import backoff_s, pause, wait_for
+from app.core.process.stopping import backoff_s, pause, wait_for
 
 logger = logging.getLogger(__name__)
 

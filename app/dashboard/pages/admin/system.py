@@ -3,7 +3,7 @@
 from flask import render_template
 
 from app.core.clock import utc_now
-from app.core.settings.settings import shown
+from app.core.settings import shown
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.words import text_of
 from app.people.roles import READ_SYSTEM

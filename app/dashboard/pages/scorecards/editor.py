@@ -8,7 +8,7 @@ from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from app.core.errors import AppError, Conflict, InvalidInput, PreconditionFailed
-from app.core.json_loader import load_object
+from app.core.json_documents import load_object
 from app.dashboard import service
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with

@@ -1,7 +1,10 @@
-"""Strict JSON loader: accepts only unambiguous, bounded and storable documents."""
+"""JSON documents: strict loading of what is unambiguous, their digests, and the API's names."""
 
 import json
+from hashlib import sha256
 from typing import Any
+
+import orjson
 
 from app.core.errors import MalformedRequest
 
@@ -78,3 +81,14 @@ def _check_text(text: str) -> None:
         raise MalformedRequest("A string contains the character NUL.")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise MalformedRequest("A string contains half of a surrogate pair.")
+
+
+def digest_of(value: Any) -> str:
+    """Hash a value of JSON types and timestamps, independent of the order of its keys."""
+    return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def camel_case(name: str) -> str:
+    """Return a Python name in camelCase."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from app.core.settings import parsers as read
-from app.core.settings.parsers import Network, RateLimit, TokenPrices
+from app.core import setting_parsers as read
+from app.core.setting_parsers import Network, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
 # What a worker does; the keeper, one of all hosts, does what must be done once.

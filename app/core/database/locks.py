@@ -1,9 +1,13 @@
-"""File lock for SQLite writers: it queues them, where SQLite's busy handler only polls."""
+"""Locks of write transactions: one for all writers of SQLite, named ones in PostgreSQL."""
 
 import fcntl
+import hashlib
 import os
 import threading
 import weakref
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 
 class WriteLock:
@@ -35,3 +39,21 @@ class WriteLock:
 
     def __exit__(self, *_: object) -> None:
         fcntl.flock(self._handles.handle, fcntl.LOCK_UN)
+
+
+_LOCK_NAMES = text(
+    "SELECT pg_advisory_xact_lock(number) FROM unnest(CAST(:numbers AS bigint[])) AS number"
+)
+
+
+def one_at_a_time(session: Session, *names: str) -> None:
+    """Hold these names until the transaction ends; SQLite has a single writer and needs no lock.
+
+    They are locked in one order: transactions that ask once cannot wait for each other in a circle.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(_LOCK_NAMES, {"numbers": sorted({_number_of(name) for name in names})})
+
+
+def _number_of(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)

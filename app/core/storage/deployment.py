@@ -1,10 +1,37 @@
-"""Storage marker: a start refuses the storage of another deployment, or one that is not mounted."""
+"""Deployment: the id by which a database and its storage of recordings recognise each other."""
+
+from datetime import datetime
+from uuid import uuid4
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
-from app.core.database import deployment
-from app.core.database.session import Database
+from app.core.database.session import Database, Table, UtcDateTime
+from app.core.database.upserts import insert_missing
 from app.core.errors import ServiceUnavailable
 from app.core.storage.objects import MARKER, ForeignStorage, Storage, StorageAway
+
+
+class Deployment(Table):
+    """The only row: the id of this deployment, and since when the storage has it as its marker."""
+
+    __tablename__ = "deployments"
+
+    one: Mapped[bool] = mapped_column(primary_key=True, default=True)
+    id: Mapped[str]
+    marked_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+
+def recorded(session: Session, *, lock: bool = False) -> Deployment | None:
+    """Return the row; None before the first start."""
+    return session.scalar(select(Deployment).with_for_update() if lock else select(Deployment))
+
+
+def lock(session: Session) -> None:
+    """Keep other hosts from what a first start does once, until this transaction ends."""
+    _create(session)
+    recorded(session, lock=True)
 
 
 def require_own(db: Database, storage: Storage) -> None:
@@ -17,8 +44,8 @@ def require_own(db: Database, storage: Storage) -> None:
     """
     # Before the storage, which another host may be marking at this moment.
     with db.reading() as session:
-        recorded = deployment.recorded(session)
-        deployment_id = recorded.id if recorded is not None and recorded.marked_at else None
+        row = recorded(session)
+        deployment_id = row.id if row is not None and row.marked_at else None
     try:
         if deployment_id is None:
             deployment_id, marker = _mark(db, storage)
@@ -40,17 +67,23 @@ def adopt(db: Database, storage: Storage) -> None:
     except StorageAway:
         return
     with db.writing() as session:
-        deployment.replace(session, marker)
+        session.execute(delete(Deployment))
+        if marker:
+            session.add(Deployment(one=True, id=marker, marked_at=utc_now()))
+
+
+def _create(session: Session) -> None:
+    insert_missing(session, Deployment, one=True, id=f"dep_{uuid4().hex}")
 
 
 def _mark(db: Database, storage: Storage) -> tuple[str, str | None]:
     """Write the marker unless another host has done so; return the id and the marker."""
     with db.writing() as session:
-        deployment.create(session)
+        _create(session)
     # The row is locked while the storage is asked, once in the life of a deployment: two hosts that
     # start at the same time with a folder each must not both pass.
     with db.writing() as session:
-        row = deployment.recorded(session, lock=True)
+        row = recorded(session, lock=True)
         if row is None:
             raise ServiceUnavailable("The database is being restored; try again.", retry_after_s=5)
         marker = storage.marker()

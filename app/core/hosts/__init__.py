@@ -1,1 +1,0 @@
-"""Hosts: their heartbeats, the keepers among them, and their clocks."""
