@@ -16,7 +16,7 @@ from typing import Any
 
 from app.agreement import scores
 from app.ai.context import Context
-from app.ai.insights.signals import EFFORT, SCORE
+from app.ai.results import EFFORT, SCORE
 from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import scorecard_from
 from app.ai.scoring.score import round_half_up

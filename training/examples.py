@@ -9,7 +9,7 @@ from typing import Any
 
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.reading import model_input_of
+from app.ai.facts.model_input import model_input_of
 from app.ai.transcript import Role, Segment, Transcript
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from app.ai.facts.features import FEATURES
+from app.ai.facts.model_input import FEATURES
 from app.ai.insights.linear import LIMIT, ConversationModels, HandSetRule
 from training.examples import Example
 from training.logistic import Numbers, area_under_curve, fit

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from typing import Any
 
-from app.ai.insights.tasks import words_of
+from app.ai.insights.linear import words_of
 from training.examples import Example
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from app.ai.facts.features import FEATURES
+from app.ai.facts.model_input import FEATURES
 from app.ai.insights.linear import HandSetRule
 from training.examples import digest_of, examples_of, records_in
 from training.families import unseen_families

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from app.ai.conduct.classifier import SCALE, features_of
-from app.ai.conduct.sentences import whole_of
+from app.ai.conduct.marks import SCALE, features_of, whole_of
 
 BANK = Path(__file__).parent / "data" / "bank.jsonl"
 LABELS = {
@@ -100,7 +99,7 @@ def _row(record: dict[str, Any]) -> Row:
 
 
 def classifier_of(side: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """Fit the labels of a side; the document is what `app.ai.conduct.classifier` reads."""
+    """Fit the labels of a side; the document is what `app.ai.conduct.marks` reads."""
     places = {name: place for place, name in enumerate(_known_features(rows, _LEAST_ROWS[side]))}
     matrix = _matrix(rows, places)
     fitted = {label: _fit(label, rows, matrix) for label in LABELS[side]}

@@ -1,5 +1,6 @@
-"""The seam of the judgement: what a judge is asked, and the judgement it answers with."""
+"""Interface of a judge: what it is asked, the judgement it answers with, and its time limit."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -11,6 +12,32 @@ from app.ai.scoring.score import Problem
 from app.ai.transcript import Transcript
 from app.core.json_documents import camel_case
 from app.core.process.stopping import never_stop
+
+
+class CpuLimitExceeded(Exception):
+    """An evaluation needs more processor time than the settings allow."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(
+            f"This evaluation needs more than {limit_s:g} s of processor time. "
+            "Use a scorecard with fewer criteria and phrases."
+        )
+
+
+class CpuLimit:
+    """Processor time of the current thread, counted from the creation of this object."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._begun, self._begun_wall = time.thread_time(), time.monotonic()
+
+    def check(self) -> None:
+        """Raise `CpuLimitExceeded` when the time is used up."""
+        # A thread takes no more processor time than time passes, and the clock is far cheaper to read.
+        if time.monotonic() - self._begun_wall <= self._limit_s:
+            return
+        if time.thread_time() - self._begun > self._limit_s:
+            raise CpuLimitExceeded(self._limit_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +133,7 @@ class Judgement:
     weight was judged, there is a score, but `passed` and `band` are None. `customer_sentiment` is -1 to 1,
     `predicted_satisfaction` 1 to 5, `confidence` 0 to 1. `segment_sentiments` belong to the
     transcript. `signals` are the numbers that a calibration may weigh (see
-    `app.ai.insights.signals`). `needs_review` says that two judges differ so much that a person
+    `app.ai.results`). `needs_review` says that two judges differ so much that a person
     should look. The same input gives the same judgement, to the byte of its JSON where no model is
     asked.
     """

@@ -5,8 +5,7 @@ from functools import partial
 from app.ai.judge import Judge
 from app.ai.language_model.asking import ANSWER_BODY, Limits
 from app.ai.language_model.judge import Access, AnswerStore, LanguageModelJudge
-from app.ai.model_server.endpoint import Endpoint
-from app.ai.model_server.endpoint_memory import EndpointMemory
+from app.ai.model_server import Endpoint, EndpointMemory
 from app.ai.rule_judge import RuleJudge
 from app.core.settings import EMBEDDED, Settings
 

@@ -1,21 +1,159 @@
-"""The results document: scored criteria, facts and moments in one document."""
+"""Results of a judgement: one document of scored criteria, facts, dimensions and coaching."""
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
-from app.ai.facts.conversation_facts import Facts
+from app.ai.conduct.readings import Readings
+from app.ai.dialogue.evidence import CONTRADICTS, Evidence, sentence_around
+from app.ai.facts.conversation_facts import Facts, distinct, quoted
 from app.ai.facts.moments import moments_of
-from app.ai.insights.dimensions import dimensions_of
-from app.ai.insights.incidents import incidents_of
-from app.ai.insights.outcome import Outcome, outcome_of
-from app.ai.insights.signals import signals_of
-from app.ai.insights.summary import issue_of, summary_of
-from app.ai.insights.topics import topics_of
+from app.ai.insights.outcome import Outcome, outcome_of, pleasantness
+from app.ai.insights.summary import issue_of, summary_of, topics_of
 from app.ai.judge import Engine, Judgement, Quality
+from app.ai.scorecard.schema import DIMENSIONS
 from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.coaching import coaching_of
-from app.ai.scoring.documents import criterion_document, section_document
+from app.ai.scoring.documents import coaching_of, criterion_document, section_document, with_quote
 from app.ai.scoring.score import Score
+from app.ai.wording import sentence, times
 from app.core.clock import iso_utc
+
+SCORE = "score"
+EFFORT = "dimension.effort"
+
+
+def signals_of(
+    facts: Facts, score: Score, dimensions: Mapping[str, float | None], outcome: Outcome
+) -> dict[str, float]:
+    """Gather the score before critical failures, the dimensions, the predictions and the features.
+
+    What was not judged is left out. Empty where the words are not read: then there is nothing that
+    a calibration could go by.
+    """
+    if facts.model_input is None:
+        return {}
+    signals = {
+        SCORE: score.raw_score,
+        **{f"dimension.{name}": value for name, value in dimensions.items()},
+        "resolutionProbability": outcome.probability,
+        "predictedSatisfaction": outcome.satisfaction,
+        **facts.model_input.features,
+    }
+    return {name: round(value, 4) for name, value in signals.items() if value is not None}
+
+
+# Weak negative feeling says little, and most customers are not annoyed.
+_DEAD_ZONE = 0.15
+_USUALLY_ANNOYED = 0.1
+_LOGIT_BOUND = 0.001
+# The professionalism of correct but unfriendly agents.
+_CORRECT = 0.72
+# Resolution is 2/3 ease (few obstacles) and 1/3 predicted probability.
+_EASE_WEIGHT = 2 / 3
+_FACTOR_PER_PROFANITY = 0.35
+_WEIGHT_OF_UNANSWERED = 0.25
+
+
+def dimensions_of(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float | None]:
+    """Work out the dimensions from the criteria that feed them, the reading and the outcome."""
+    dimensions = {name: _of_criteria(score, name) for name in DIMENSIONS}
+    reading = facts.model_input
+    if reading is not None and outcome.probability is not None:
+        ease = reading.friction.ease
+        dimensions["resolution"] = _EASE_WEIGHT * ease + (1 - _EASE_WEIGHT) * outcome.probability
+        dimensions["effort"] = ease
+        dimensions["responsiveness"] = _responsiveness(facts, dimensions["responsiveness"])
+    if facts.readings is not None and facts.readings.agent:
+        dimensions["professionalism"] = _professionalism(facts, facts.readings)
+    dimensions["customerSentiment"] = _feeling(facts, outcome)
+    return {name: None if value is None else round(value, 4) for name, value in dimensions.items()}
+
+
+def _of_criteria(score: Score, name: str) -> float | None:
+    pairs = [
+        (item.criterion.weight, item.answer.score)
+        for item in score.judged
+        if item.criterion.dimension == name and item.answer.score is not None
+    ]
+    total = math.fsum(weight for weight, _ in pairs)
+    return math.fsum(weight * share for weight, share in pairs) / total if total else None
+
+
+def _feeling(facts: Facts, outcome: Outcome) -> float | None:
+    overall = facts.sentiment.customer.overall
+    if overall is None or facts.model_input is None:
+        return None if overall is None else (1 + overall) / 2
+    beyond = -max(0.0, -overall - _DEAD_ZONE) / (1 - _DEAD_ZONE) if overall < 0 else overall / 2
+    words = pleasantness(facts, facts.model_input)
+    annoyed = _logit(_USUALLY_ANNOYED if outcome.annoyed is None else outcome.annoyed)
+    return 0.5 + 0.5 * math.tanh(0.6 * beyond + 0.6 * words - 0.09 * (annoyed + 2.5) + 0.1)
+
+
+def _logit(probability: float) -> float:
+    bounded = min(1 - _LOGIT_BOUND, max(_LOGIT_BOUND, probability))
+    return math.log(bounded / (1 - bounded))
+
+
+def _professionalism(facts: Facts, readings: Readings) -> float:
+    abusive = {cue.line.position for cue in facts.said("profanity")}
+    friendly = _CORRECT + (1 - _CORRECT) * min(1.0, 1.6 * readings.courtesy)
+    return friendly * readings.manners * _FACTOR_PER_PROFANITY ** len(abusive)
+
+
+def _responsiveness(facts: Facts, of_criteria: float | None) -> float | None:
+    reading = facts.model_input
+    if reading is None:
+        return of_criteria
+    fallbacks = {cue.line.position for cue in facts.said("fallback")}
+    unanswered = len(reading.exchanges.open_questions) + len(fallbacks)
+    share_answered = 1 / (1 + _WEIGHT_OF_UNANSWERED * unanswered)
+    return share_answered if of_criteria is None else (of_criteria + share_answered) / 2
+
+
+_COUNTED = 3
+
+
+def incidents_of(facts: Facts) -> list[dict[str, Any]]:
+    """List the incidents as entries of the coaching, the danger first."""
+    return [*_ignored_danger(facts), *_rudeness(facts)]
+
+
+def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
+    if not facts.dialogue.attributed:
+        return []
+    dangers = facts.heard("danger")
+    reported = dangers[0].line.position if dangers else -1
+    after = [line for line in facts.dialogue.service if line.position > reported]
+    if not dangers or not after or facts.said("urgency", lines=after):
+        return []
+    return [_entry(facts.sentence("incident.danger"), "danger", quoted(dangers[:1], CONTRADICTS))]
+
+
+def _rudeness(facts: Facts) -> list[dict[str, Any]]:
+    rude = (
+        [] if facts.readings is None else [reply for reply in facts.readings.agent if reply.is_rude]
+    )
+    abusive = {cue.line.position for cue in facts.said("profanity")}
+    rude = [reply for reply in rude if reply.line.position not in abusive]
+    if not rude:
+        return []
+    worst = sorted(rude, key=lambda reply: -reply.rude)[:_COUNTED]
+    evidence = distinct(
+        sentence_around(reply.line.segment, mark.start, mark.end, CONTRADICTS)
+        for reply in sorted(worst, key=lambda reply: reply.line.position)
+        for mark in (reply.marks["dismissive"],)
+    )
+    key = "incident.rude_often" if len(rude) > _COUNTED else "incident.rude"
+    happened = facts.sentence(key, times=times(len(evidence)))
+    return [_entry(happened, "rude", evidence)]
+
+
+def _entry(happened: str, advice: str, evidence: tuple[Evidence, ...]) -> dict[str, Any]:
+    return {
+        "text": f"{with_quote(happened, evidence[0])} {sentence(f'advice.{advice}')}",
+        "criterionKey": None,
+        "evidence": [piece.as_json() for piece in evidence],
+    }
 
 
 def judgement_of(

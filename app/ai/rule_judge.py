@@ -5,20 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.ai.context import Context
-from app.ai.cpu_limit import CpuLimit
 from app.ai.dialogue.evidence import verified
 from app.ai.facts.conversation_facts import Facts, facts_of
-from app.ai.judge import Engine, Judgement, Quality
+from app.ai.judge import CpuLimit, Engine, Judgement, Quality
 from app.ai.languages.detection import name_of
 from app.ai.results import judgement_of
 from app.ai.rules import judging
-from app.ai.rules.applicability import speaks
+from app.ai.rules.judging import speaks
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.answers import Answer
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of
 from app.ai.transcript import Transcript
-from app.ai.wording.sentences import sentence
-from app.ai.wording.words import listed
+from app.ai.wording import listed, sentence
 from app.core.process.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.

@@ -3,8 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from app.ai.model_server.endpoint import Endpoint
-from app.ai.model_server.endpoint_memory import EndpointMemory
+from app.ai.model_server import Endpoint, EndpointMemory
 from app.ai.speech.factory import build_transcriber
 from app.ai.speech.remote.access import ANSWER_BODY, ServerAccess
 from app.ai.speech.transcriber import Transcriber

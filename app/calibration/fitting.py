@@ -13,7 +13,7 @@ import numpy as np
 from app.agreement import scores
 from app.agreement.bootstrap import Estimate, estimates
 from app.agreement.categories import Pairs
-from app.ai.insights.signals import EFFORT, SCORE
+from app.ai.results import EFFORT, SCORE
 from app.calibration.score_model import (
     FARTHEST,
     CalibrationModel,

@@ -8,8 +8,7 @@ from typing import Any
 
 from app.ai.context import Context
 from app.ai.dialogue.turns import Dialogue, dialogue_of
-from app.ai.facts.measures import Measures
-from app.ai.facts.response_times import answer_times, measure_responses, sent_times
+from app.ai.facts.metrics import Measures, answer_times, measure_responses, sent_times
 from app.conversations.transcripts import transcript_of, with_participants
 from app.core.json_documents import digest_of
 from app.redaction.redactor import Redactor, SealedOriginals

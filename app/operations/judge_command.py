@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import app
-from app.ai.shipped_models import MODELS
+from app.ai.weights import MODELS
 
 _CHECKOUT = Path(app.__file__).parent.parent
 

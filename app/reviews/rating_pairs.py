@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.rescoring import Rescored
+from app.ai.scoring.documents import Rescored
 from app.reviews.ratings import Rating
 
 

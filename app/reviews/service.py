@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.rescoring import Rescored, Unscorable, rescored
+from app.ai.scoring.documents import Rescored, Unscorable, rescored
 from app.ai.transcript import Segment
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page

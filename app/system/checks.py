@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from app import __version__
 from app.ai.judges import endpoint_of
 from app.ai.language_model.asking import complete
-from app.ai.model_server.endpoint import ModelError
+from app.ai.model_server import ModelError
 from app.ai.transcribers import server_of
 from app.core import hosts, queue
 from app.core.clock import iso_utc, utc_now

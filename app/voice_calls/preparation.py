@@ -6,10 +6,8 @@ from typing import Any
 
 from app.ai.dialogue.cues import Cues
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.intervals import percentile
-from app.ai.facts.measures import Measures
-from app.ai.facts.speech_metrics import measure_speech
-from app.ai.facts.timing import timing_of
+from app.ai.facts.metrics import Measures, measure_speech
+from app.ai.facts.timing import percentile, timing_of
 from app.core.json_documents import digest_of
 from app.evaluations.enums import Channel
 from app.redaction.redactor import Redactor, SealedOriginals

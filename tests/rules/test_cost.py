@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from app.ai.facts.phrase_index import PhraseIndex
+from app.ai.facts.phrases import PhraseIndex
 from app.ai.redaction.conversation_text import SpeakerTurn
 from app.ai.redaction.masking import mask_turns
 from app.imports.formats.catalogue import READERS, detect_format

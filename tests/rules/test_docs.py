@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from marshmallow import Schema
 
-from app.ai.scorecard.metric_names import KNOWN_METRICS
+from app.ai.scorecard.schema import KNOWN_METRICS
 from app.evaluations.schemas import results
 from app.evaluations.schemas.evaluations import EvaluationDetailSchema
 from app.evaluations.schemas.evidence import EvidenceSchema

@@ -1,11 +1,9 @@
 import pytest
 
 from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.exchanges import Exchanges, exchanges_of
 from app.ai.dialogue.friction import Friction, friction_of
-from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.features import FEATURES
-from app.ai.facts.reading import model_input_of
+from app.ai.dialogue.turns import Exchanges, dialogue_of, exchanges_of
+from app.ai.facts.model_input import FEATURES, model_input_of
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CHAT, chat
 

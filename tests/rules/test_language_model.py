@@ -9,8 +9,8 @@ from unicodedata import normalize
 
 import pytest
 
+from app.ai.dialogue.cues import lines_with_instructions
 from app.ai.dialogue.evidence import beginning
-from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.language_model.answers import answers_of, summary_of
 from app.ai.language_model.judge import answer_of_both
@@ -23,7 +23,7 @@ from app.ai.language_model.prompt import (
     tokens_of,
 )
 from app.ai.language_model.questions import answer_schema, document_in, problems_of, questions_of
-from app.ai.model_server.endpoint_memory import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
+from app.ai.model_server import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
 from app.ai.redaction.masking import mask
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
 from app.ai.transcript import Role, Segment

@@ -4,12 +4,9 @@ import pytest
 
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.ngrams import grams_of, tokens_of
-from app.ai.facts.reading import model_input_of
-from app.ai.insights.linear import ConversationModels
-from app.ai.insights.tasks import tasks_from, words_of
-from app.ai.packed_rows import PackedRows
-from app.ai.shipped_models import MODELS, document_of
+from app.ai.facts.model_input import grams_of, model_input_of, tokens_of
+from app.ai.insights.linear import ConversationModels, tasks_from, words_of
+from app.ai.weights import MODELS, PackedRows, document_of
 from tests.talks import chat
 
 

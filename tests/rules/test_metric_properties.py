@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from app.ai.context import Context
 from app.ai.facts.conversation_facts import facts_of
-from app.ai.facts.intervals import gaps, intersection, length, percentile, union
+from app.ai.facts.timing import gaps, intersection, length, percentile, union
 from app.ai.transcript import Transcript
 from tests.talks import call, scorecard, words
 

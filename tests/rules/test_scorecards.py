@@ -3,9 +3,8 @@ import pytest
 from app.ai.context import Context
 from app.ai.facts.conversation_facts import facts_of
 from app.ai.rules.judging import RULES
-from app.ai.scorecard.metric_names import METRICS_OF
 from app.ai.scorecard.problems import problems_of
-from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES
+from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS_OF
 from app.ai.scorecard.values import scorecard_from
 from tests.talks import GOOD_CALL, GOOD_CHAT, document, scorecard
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.languages.sounds import by_sound, sounds_of
+from app.ai.languages.lexicon import by_sound, sounds_of
 from tests.talks import chat
 
 LEXICON = Path("app/ai/languages/lexicons/hi-Latn.json")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from app.ai.conduct.classifier import classifier_from, probability_of
-from app.ai.conduct.sentences import sentences_of
+from app.ai.conduct.marks import classifier_from, probability_of, sentences_of
 from app.operations.judge_command import judge
 from training import logistic
 from training.examples import examples_of, records_in

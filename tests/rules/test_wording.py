@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.ai.scorecard.metric_names import KNOWN_METRICS
-from app.ai.scorecard.schema import WORDS
-from app.ai.wording.sentences import placeholders, sentence, templates
-from app.ai.wording.words import (
+from app.ai.scorecard.schema import KNOWN_METRICS, WORDS
+from app.ai.wording import (
     clauses,
     clock,
     counted,
@@ -16,7 +14,10 @@ from app.ai.wording.words import (
     in_quotes,
     listed,
     percent,
+    placeholders,
     quote_at_end,
+    sentence,
+    templates,
     times,
 )
 

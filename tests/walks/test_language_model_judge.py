@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from app.ai import model_server
 from app.ai.context import Context
 from app.ai.judge import Judgement
 from app.ai.judges import build_judge
 from app.ai.language_model.asking import ANSWER_BODY
-from app.ai.model_server import endpoint_memory
 from app.core.process.stopping import Stopped
 from app.core.setting_parsers import TokenPrices
 from tests import receiver as answers
@@ -333,7 +333,7 @@ def test_an_outage_is_left_alone_for_a_moment(
     assert fell_back(ask()) == "http_error"
     assert fell_back(ask()) == "http_error"
     assert fell_back(ask()) == "circuit_open"
-    assert len(server.prompts) == endpoint_memory.FAILURES_TO_OPEN
+    assert len(server.prompts) == model_server.FAILURES_TO_OPEN
     assert (tmp_path / "judge.endpoint").is_file()
 
 

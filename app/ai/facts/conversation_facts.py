@@ -8,17 +8,15 @@ from app.ai.conduct.readings import Readings, SpokenLine, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
-from app.ai.dialogue.exchanges import Exchanges, exchanges_of
-from app.ai.dialogue.turns import Dialogue, Line, Side, dialogue_of
-from app.ai.facts.measures import Measures
-from app.ai.facts.metrics import measure, measure_feelings
-from app.ai.facts.phrase_index import SpokenPhrases
-from app.ai.facts.reading import ModelInput, model_input_of
+from app.ai.dialogue.turns import Dialogue, Exchanges, Line, Side, dialogue_of, exchanges_of
+from app.ai.facts.metrics import Measures, measure, measure_feelings
+from app.ai.facts.model_input import ModelInput, model_input_of
+from app.ai.facts.phrases import SpokenPhrases
 from app.ai.facts.sentiment import Sentiment, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
 from app.ai.scorecard.values import MetricSettings, Scorecard
 from app.ai.transcript import Transcript
-from app.ai.wording.sentences import part, sentence
+from app.ai.wording import part, sentence
 
 # Where the speaker is unknown, a line usually comes from the side whose phrase it holds.
 _UNATTRIBUTED_CONFIDENCE = 0.6

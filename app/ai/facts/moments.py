@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.ai.dialogue.cues import Cue
-from app.ai.dialogue.instructions import lines_with_instructions
+from app.ai.dialogue.cues import Cue, lines_with_instructions
 from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.conversation_facts import Facts
-from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.facts.timing import Gap
 from app.ai.scorecard.values import Scorecard
 
@@ -97,7 +95,7 @@ def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[KeyMoment]:
     lines = {line.segment.id: line for line in facts.dialogue.lines}
     for criterion in scorecard.criteria:
         for statement in criterion.parameters.get("requiredStatements", ()):
-            for evidence in statement_evidence(facts, statement)[:1]:
+            for evidence in facts.phrases.statement_evidence(statement)[:1]:
                 line = lines[evidence.segment_id]
                 yield _moment(
                     facts, "compliance_disclosure", line, "info", title=statement["title"]

@@ -9,13 +9,12 @@ from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, examined, quoted
-from app.ai.facts.reading import ModelInput
+from app.ai.facts.model_input import ModelInput
 from app.ai.insights.linear import shipped
 from app.ai.rules.closing import is_transferred
 from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
 from app.ai.scoring.score import Score
-from app.ai.wording.sentences import sentence
-from app.ai.wording.words import percent, quote_at_end
+from app.ai.wording import percent, quote_at_end, sentence
 
 _RESOLVED, _UNRESOLVED = 0.7, 0.35
 _UNHAPPY = 0.4

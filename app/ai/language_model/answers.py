@@ -16,7 +16,7 @@ from app.ai.language_model.questions import (
 )
 from app.ai.scorecard.values import Option
 from app.ai.scoring.answers import Answer, failed, judged, not_applicable
-from app.ai.wording.sentences import sentence
+from app.ai.wording import sentence
 
 BY = "model"
 LEAST_CONFIDENCE = 0.25

@@ -18,8 +18,7 @@ from app.ai.language_model.questions import (
     document_in,
     problems_of,
 )
-from app.ai.model_server.endpoint import Endpoint, ModelError, Reason, RequestBody
-from app.ai.model_server.endpoint_memory import EndpointMemory
+from app.ai.model_server import Endpoint, EndpointMemory, ModelError, Reason, RequestBody
 from app.core.outgoing_http.reply import BodyLimit, HttpClient, Reply
 from app.core.process.stopping import backoff_s, pause, wait_for
 

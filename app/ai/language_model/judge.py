@@ -6,23 +6,21 @@ from typing import Any, Protocol
 
 from app.ai import rule_judge
 from app.ai.context import Context
-from app.ai.cpu_limit import CpuLimit
 from app.ai.facts.conversation_facts import Facts, facts_of
-from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
+from app.ai.judge import CpuLimit, Engine, Fallback, Judgement, ModelUse, Quality
 from app.ai.language_model.answers import BY, answers_of, summary_of
 from app.ai.language_model.asking import Asking, Limits, ModelUsage
 from app.ai.language_model.prompt import PromptRequest, prompt_request_of, shipped_prompt
 from app.ai.language_model.questions import problems_of
-from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
-from app.ai.model_server.endpoint_memory import EndpointMemory
+from app.ai.model_server import Endpoint, EndpointMemory, ModelError, Reason
 from app.ai.results import judgement_of
 from app.ai.rule_judge import Ruled, checked, ruled_by, score_by_rules, too_little
-from app.ai.rules.applicability import unmet
+from app.ai.rules.judging import unmet
 from app.ai.scorecard.values import Criterion, Scorecard
 from app.ai.scoring.answers import Answer, unjudged
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of, unscored
 from app.ai.transcript import Transcript
-from app.ai.wording.sentences import sentence
+from app.ai.wording import sentence
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process.stopping import never_stop
 from app.core.setting_parsers import TokenPrices

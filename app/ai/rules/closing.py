@@ -1,4 +1,4 @@
-"""The rules of how a conversation ends: solution confirmed, recap, clean close, hand-off, opt-out."""
+"""Rules of how a conversation ends: solution confirmed, recap, clean close, hand-off, opt-out."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,7 @@ from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
-from app.ai.wording.sentences import sentence
-from app.ai.wording.words import listed
+from app.ai.wording import listed, sentence
 
 # The parts of a close, as explanations name them when present and when missing.
 _GIVEN = {

@@ -1,5 +1,6 @@
-"""Rules of how the agent speaks: empathy, courtesy, clarity."""
+"""Rules of how the agent speaks: empathy, courtesy, clarity, repetition, abuse."""
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 
@@ -14,11 +15,12 @@ from app.ai.conduct.readings import (
 )
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, shown
+from app.ai.facts.timing import words_of
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled, unjudged
-from app.ai.wording.sentences import capital, sentence
-from app.ai.wording.words import clauses
+from app.ai.wording import capital, clauses, part, sentence, times
 
 _NEEDED = 0.6
 _VOICED = ("problem", "complaint", "still_broken")
@@ -28,6 +30,7 @@ _UNCLEAR, _CONFUSING, _REPEATED = 0.7, 0.4, 0.35
 _LEAST_WORDS = 4
 # The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9
+_QUESTION = re.compile(r"[^.!?]{1,400}\?")
 
 
 def empathy(facts: Facts, criterion: Criterion) -> Answer:
@@ -115,9 +118,8 @@ def _problems(facts: Facts, line: SpokenLine) -> list[Cue]:
 
 def courtesy(facts: Facts, criterion: Criterion) -> Answer:
     """Answer with the lowest level on abuse; otherwise lower the score with each rude or cold line."""
-    abusive = facts.said("profanity")
-    if abusive:
-        return _abuse(facts, criterion)
+    if facts.said("profanity"):
+        return abuse(facts, criterion)
     if facts.readings is None:
         return unjudged(sentence("not_judged.not_read"))
     rude = sorted(
@@ -179,16 +181,65 @@ def _unclear(facts: Facts, readings: Readings) -> Iterator[tuple[str, float, Evi
             yield "confusing_reply", _CONFUSING, shown(after, ("conf",), CONTRADICTS)
 
 
+def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
+    """Count the bot's fallbacks and the questions that it asks twice in the same words."""
+    fallbacks = facts.said("fallback")
+    count = facts.context.fallback_count
+    if count is None:
+        count = len({cue.line.position for cue in fallbacks})
+    repeated = _repeated_questions(facts)
+    parameters = criterion.parameters
+    fulfilled = (
+        count <= parameters["maxFallbacks"] and len(repeated) <= parameters["maxRepeatedQuestions"]
+    )
+    missed = [cue.line for cue in fallbacks] + repeated
+    return judged(
+        2 if fulfilled else 0,
+        float(fulfilled),
+        _repetition_told(facts, count, len(repeated)),
+        confidence=0.6 if fulfilled else 0.75,
+        by="metric",
+        evidence=examined(missed)
+        if not fulfilled
+        else examined((line for line in facts.dialogue.service if "?" in line.text), SUPPORTS),
+    )
+
+
+def _repetition_told(facts: Facts, fallbacks: int, repeats: int) -> str:
+    if not fallbacks and not repeats:
+        return facts.sentence("no_repetition.clean")
+    fallbacks_told = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"
+    repeats_told = "no_repetition.repeats" if repeats else "no_repetition.no_repeats"
+    return facts.sentence(
+        "no_repetition.found",
+        fallbacks=part(fallbacks_told, times=times(fallbacks)),
+        repeats=part(repeats_told, times=times(repeats)),
+    )
+
+
+def _repeated_questions(facts: Facts) -> list[Line]:
+    # Offering help again is no repetition.
+    polite = {cue.line.position for cue in facts.said("offer_help", "purpose")}
+    asked_before: set[tuple[str, ...]] = set()
+    repeated = []
+    for line in facts.dialogue.service:
+        for question in _QUESTION.findall(line.text):
+            words = tuple(words_of(question))
+            if words in asked_before and line.position not in polite and len(words) > 2:
+                repeated.append(line)
+            asked_before.add(words)
+    return repeated
+
+
 def abuse(facts: Facts, criterion: Criterion) -> Answer:
     """Answer with the lowest level on abuse; how clear the rest is, is not judged."""
-    return _abuse(facts, criterion) if facts.said("profanity") else needs_model()
-
-
-def _abuse(facts: Facts, criterion: Criterion) -> Answer:
+    abusive = facts.said("profanity")
+    if not abusive:
+        return needs_model()
     return judged(
         0,
         0.0,
         facts.sentence("abuse.found"),
         confidence=0.85,
-        evidence=quoted(facts.said("profanity"), CONTRADICTS),
+        evidence=quoted(abusive, CONTRADICTS),
     )

@@ -7,7 +7,7 @@ from enum import StrEnum
 from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, CustomerLine, Readings
 from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
-from app.ai.dialogue.refusals import BARE, asks_fact, last_alternative
+from app.ai.dialogue.friction import BARE, asks_fact, last_alternative
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, shown
 

@@ -1,35 +1,26 @@
-"""The embedded engine's judgement of a criterion: applicability first, then its rule."""
+"""Judgement of a criterion by the rules: first the conditions of its author, then its rule."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Flag, auto
+from typing import Any
 
-from app.ai.dialogue.evidence import SUPPORTS
-from app.ai.dialogue.turns import Line
-from app.ai.facts.conversation_facts import Facts, examined
-from app.ai.facts.measures import NO_SERVICE, NO_TIMES
-from app.ai.facts.timing import words_of
-from app.ai.rules import (
-    applicability,
-    closing,
-    communication,
-    completeness,
-    compliance,
-    custom_criteria,
-    discovery,
-    opening,
-    timing,
-)
+from app.ai.facts.conversation_facts import Facts
+from app.ai.facts.metrics import NO_SERVICE, NO_TIMES
+from app.ai.facts.moments import event_types
+from app.ai.facts.phrases import ANYONE
+from app.ai.languages.detection import UNKNOWN, name_of, primary_language
+from app.ai.rules import closing, communication, compliance, metrics, opening, request
+from app.ai.rules.metrics import holds, spelled
+from app.ai.scorecard.schema import WRITTEN_EVENTS
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, unjudged
-from app.ai.wording.sentences import part, sentence
-from app.ai.wording.words import listed, times
+from app.ai.scoring.answers import Answer, needs_model, not_applicable, unjudged
+from app.ai.wording import listed, part, sentence
 
 # Confidence lost where all words were read with an unmeasured lexicon.
 _FIRST_LEXICON_DOUBT = 0.3
 _SURE_LANGUAGE = 0.5
-_SENTENCE = re.compile(r"[^.!?]{1,400}\?")
+_WHO = {"agent": "the agent", "customer": "the customer", ANYONE: "somebody"}
 
 
 class Needs(Flag):
@@ -52,9 +43,9 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
 
     Where speakers are unknown, only rules about the whole conversation are applied.
     """
-    unmet = applicability.unmet(facts, criterion)
-    if unmet is not None:
-        return unmet
+    inapplicable = unmet(facts, criterion)
+    if inapplicable is not None:
+        return inapplicable
     if criterion.rule is None:
         return needs_model()
     rule = RULES[criterion.rule]
@@ -91,90 +82,150 @@ def _hedged(facts: Facts, answer: Answer) -> Answer:
     return replace(answer, note=" ".join(notes), confidence=round(confidence, 4))
 
 
-def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
-    """Count the bot's fallbacks and the questions that it asks twice in the same words."""
-    fallbacks = facts.said("fallback")
-    count = facts.context.fallback_count
-    if count is None:
-        count = len({cue.line.position for cue in fallbacks})
-    repeated = _repeated_questions(facts)
-    parameters = criterion.parameters
-    fulfilled = (
-        count <= parameters["maxFallbacks"] and len(repeated) <= parameters["maxRepeatedQuestions"]
-    )
-    missed = [cue.line for cue in fallbacks] + repeated
-    return judged(
-        2 if fulfilled else 0,
-        float(fulfilled),
-        _repetition_told(facts, count, len(repeated)),
-        confidence=0.6 if fulfilled else 0.75,
-        by="metric",
-        evidence=examined(missed)
-        if not fulfilled
-        else examined((line for line in facts.dialogue.service if "?" in line.text), SUPPORTS),
-    )
-
-
-def _repetition_told(facts: Facts, fallbacks: int, repeats: int) -> str:
-    if not fallbacks and not repeats:
-        return facts.sentence("no_repetition.clean")
-    fallbacks_told = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"
-    repeats_told = "no_repetition.repeats" if repeats else "no_repetition.no_repeats"
-    return facts.sentence(
-        "no_repetition.found",
-        fallbacks=part(fallbacks_told, times=times(fallbacks)),
-        repeats=part(repeats_told, times=times(repeats)),
-    )
-
-
-def _repeated_questions(facts: Facts) -> list[Line]:
-    # Offering help again is no repetition.
-    polite = {cue.line.position for cue in facts.said("offer_help", "purpose")}
-    asked_before: set[tuple[str, ...]] = set()
-    repeated = []
-    for line in facts.dialogue.service:
-        for question in _SENTENCE.findall(line.text):
-            words = tuple(words_of(question))
-            if words in asked_before and line.position not in polite and len(words) > 2:
-                repeated.append(line)
-            asked_before.add(words)
-    return repeated
-
-
 _AGENT_WORDS = Needs.WORDS | Needs.ROLES
+
+
 _AGENT_TIMES = Needs.TIMES | Needs.ROLES
+
 
 RULES: dict[str, Rule] = {
     "abuse": Rule(communication.abuse, _AGENT_WORDS),
     "bot_identity": Rule(opening.bot_identity, _AGENT_WORDS),
     "clean_close": Rule(closing.clean_close, _AGENT_WORDS),
     "data_handling": Rule(compliance.data_handling, Needs.WORDS),
-    "dead_air": Rule(timing.dead_air, Needs.TIMES),
+    "dead_air": Rule(metrics.dead_air, Needs.TIMES),
     "disclosure": Rule(compliance.disclosure, Needs.NOTHING),
-    "first_response": Rule(timing.first_response, Needs.ROLES),
-    "gaps": Rule(timing.gaps, Needs.ROLES),
+    "first_response": Rule(metrics.first_response, Needs.ROLES),
+    "gaps": Rule(metrics.gaps, Needs.ROLES),
     "greeting": Rule(opening.greeting, _AGENT_WORDS),
     "handoff": Rule(closing.handoff, _AGENT_WORDS),
-    "hold_silence": Rule(timing.hold_silence, Needs.TIMES),
-    "latency": Rule(timing.latency, _AGENT_TIMES),
-    "no_repetition": Rule(no_repetition, _AGENT_WORDS),
+    "hold_silence": Rule(metrics.hold_silence, Needs.TIMES),
+    "latency": Rule(metrics.latency, _AGENT_TIMES),
+    "no_repetition": Rule(communication.no_repetition, _AGENT_WORDS),
     "opt_out": Rule(closing.opt_out, _AGENT_WORDS),
-    "pace": Rule(timing.pace, _AGENT_TIMES),
+    "pace": Rule(metrics.pace, _AGENT_TIMES),
     "purpose": Rule(opening.purpose, _AGENT_WORDS),
     "recap": Rule(closing.recap, Needs.WORDS),
     "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
     "third_party": Rule(compliance.third_party, _AGENT_WORDS),
-    "turn_taking": Rule(timing.turn_taking, _AGENT_TIMES),
+    "turn_taking": Rule(metrics.turn_taking, _AGENT_TIMES),
     "clarity": Rule(communication.clarity, _AGENT_WORDS),
-    "completeness": Rule(completeness.completeness, _AGENT_WORDS),
+    "completeness": Rule(request.completeness, _AGENT_WORDS),
     "courtesy": Rule(communication.courtesy, _AGENT_WORDS),
     "empathy": Rule(communication.empathy, _AGENT_WORDS),
-    "listening": Rule(discovery.listening, _AGENT_WORDS),
-    "probing": Rule(discovery.probing, _AGENT_WORDS),
+    "listening": Rule(request.listening, _AGENT_WORDS),
+    "probing": Rule(request.probing, _AGENT_WORDS),
     "respect": Rule(communication.courtesy, _AGENT_WORDS),
-    "understanding": Rule(discovery.understanding, _AGENT_WORDS),
-    "forbidden_phrases": Rule(custom_criteria.forbidden_phrases, Needs.NOTHING),
-    "metric_range": Rule(custom_criteria.metric_range, Needs.NOTHING),
-    "required_phrases": Rule(custom_criteria.required_phrases, Needs.NOTHING),
+    "understanding": Rule(request.understanding, _AGENT_WORDS),
+    "forbidden_phrases": Rule(compliance.forbidden_phrases, Needs.NOTHING),
+    "metric_range": Rule(metrics.metric_range, Needs.NOTHING),
+    "required_phrases": Rule(compliance.required_phrases, Needs.NOTHING),
     "verification": Rule(opening.verification, _AGENT_WORDS),
+}
+
+
+def unmet(facts: Facts, criterion: Criterion) -> Answer | None:
+    """Answer that the criterion does not apply, or that this can't be told; None when it does."""
+    for name, check in _CHECKS.items():
+        if name in criterion.applies_when:
+            answer = check(facts, criterion.applies_when[name])
+            if answer is not None:
+                return answer
+    return None
+
+
+def speaks(facts: Facts, languages: Iterable[str]) -> bool | None:
+    """Tell whether the conversation is in one of the languages, whatever the region and script.
+
+    None where its language is not known.
+    """
+    language = primary_language(facts.dialogue.language)
+    if language == UNKNOWN:
+        return None
+    return language in {primary_language(tag) for tag in languages}
+
+
+def _languages(facts: Facts, languages: list[str]) -> Answer | None:
+    is_spoken = speaks(facts, languages)
+    if is_spoken is None:
+        return unjudged(facts.dialogue.unread_reason)
+    return (
+        None
+        if is_spoken
+        else _only("languages", languages=listed([name_of(tag) for tag in languages], "or"))
+    )
+
+
+def _directions(facts: Facts, directions: list[str]) -> Answer | None:
+    if facts.context.direction in directions:
+        return None
+    return _only("directions", directions=listed(directions, "or"))
+
+
+def _campaigns(facts: Facts, campaign_ids: list[str]) -> Answer | None:
+    return None if facts.context.campaign_id in campaign_ids else _only("campaigns")
+
+
+def _labels(facts: Facts, labels: Mapping[str, str]) -> Answer | None:
+    actual = facts.context.labels
+    missing = [f"{name} {value}" for name, value in labels.items() if actual.get(name) != value]
+    return _only("labels", labels=listed(missing)) if missing else None
+
+
+def _metric(facts: Facts, condition: Mapping[str, Any]) -> Answer | None:
+    metric = part(f"metric.{condition['metric']}")
+    value = facts.measures.get(condition["metric"])
+    if value is None:
+        return _only("unmeasured", metric=metric)
+    return (
+        None
+        if holds(condition, value)
+        else _only("metric", metric=metric, range=spelled(condition))
+    )
+
+
+def _events(facts: Facts, events: list[str]) -> Answer | None:
+    if not event_types(facts).isdisjoint(events):
+        return None
+    if not facts.dialogue.readable and not set(WRITTEN_EVENTS).isdisjoint(events):
+        return unjudged(
+            sentence("not_judged.condition_unread", reason=facts.dialogue.unread_reason)
+        )
+    return _only("events", events=listed([part(f"event.{event}") for event in events], "or"))
+
+
+def _said(facts: Facts, condition: Mapping[str, Any]) -> Answer | None:
+    by = condition.get("by", ANYONE)
+    if facts.phrases.window(by).first_said(condition["anyOf"]) is None:
+        return _only("said", who=_WHO[by])
+    return None if facts.phrases.speaker_known(by) else _unknown_speaker()
+
+
+def _not_said(facts: Facts, condition: Mapping[str, Any]) -> Answer | None:
+    by = condition.get("by", ANYONE)
+    if facts.phrases.window(by).first_said(condition["anyOf"]) is None:
+        return None
+    if not facts.phrases.speaker_known(by):
+        return _unknown_speaker()
+    return _only("not_said", who=_WHO[by])
+
+
+def _unknown_speaker() -> Answer:
+    return unjudged(sentence("not_judged.unknown_speaker"))
+
+
+def _only(key: str, **values: str) -> Answer:
+    return not_applicable(sentence(f"applies_only.{key}", **values))
+
+
+# The cheap ones first: what does not apply costs nothing then.
+_CHECKS: dict[str, Callable[[Facts, Any], Answer | None]] = {
+    "languages": _languages,
+    "directions": _directions,
+    "campaignIds": _campaigns,
+    "labels": _labels,
+    "metric": _metric,
+    "events": _events,
+    "said": _said,
+    "notSaid": _not_said,
 }

@@ -1,4 +1,4 @@
-"""The rules of how a conversation opens: greeting, verification, identity and purpose."""
+"""Rules of how a conversation opens: greeting, verification, identity and purpose."""
 
 import re
 from operator import attrgetter
@@ -11,8 +11,7 @@ from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.rules.course import asks_nothing
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
-from app.ai.wording.sentences import sentence
-from app.ai.wording.words import first, listed
+from app.ai.wording import first, listed, sentence
 
 # The parts of a greeting, as explanations name them when present and when missing.
 _GIVEN = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}

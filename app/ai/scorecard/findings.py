@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.ai.languages.words import words_in
-from app.ai.scorecard.metric_names import KNOWN_METRICS
 from app.ai.scorecard.schema import (
     BOUNDS,
+    KNOWN_METRICS,
     MOST_CHARS,
     MOST_NAMED,
     MOST_PHRASE_CHARS,

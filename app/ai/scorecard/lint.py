@@ -6,8 +6,7 @@ from typing import Any
 
 from app.ai.languages.detection import primary_language
 from app.ai.scorecard.findings import Finding
-from app.ai.scorecard.metric_names import METRICS_OF
-from app.ai.scorecard.schema import SPOKEN_EVENTS
+from app.ai.scorecard.schema import METRICS_OF, SPOKEN_EVENTS
 
 # Words of tone: everybody means something else by them, so that two judges rarely agree.
 _TONE_WORDS = (

@@ -1,4 +1,4 @@
-"""Format of a scorecard document: its fields, enums and known rules."""
+"""Format of a scorecard document: its fields, enums, known rules and metric names."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -211,3 +211,60 @@ def phrases_in(part: Any) -> Iterator[str]:
     elif isinstance(part, list | tuple):
         for inner in part:
             yield from phrases_in(inner)
+
+
+_EVERYWHERE = (
+    "durationSeconds",
+    "firstContactResolution",
+    "questionsAsked",
+    "sentiment.overall",
+    "sentiment.shift",
+    "turnCount",
+    "wordCount",
+)
+_SPOKEN = (
+    "agentTalkMs",
+    "agentTalkPercent",
+    "agentWpm",
+    "customerTalkMs",
+    "customerWpm",
+    "deadAirCount",
+    "deadAirMs",
+    "fillerPerMinute",
+    "handleSeconds",
+    "holdMs",
+    "interruptionsByAgent",
+    "interruptionsByCustomer",
+    "longestMonologueMs",
+    "longestSilenceMs",
+    "nonTalkMs",
+    "overtalkCount",
+    "overtalkMs",
+    "overtalkPercent",
+    "responseOverlapCount",
+    "silenceMs",
+    "silencePercent",
+    "talkRatio",
+)
+_WRITTEN = (
+    "firstResponseSeconds",
+    "resolutionSeconds",
+    "responseSecondsAvg",
+    "responseSecondsP50",
+    "responseSecondsP90",
+)
+_OF_BOTS = (
+    "containment",
+    "fallbackRate",
+    "latencyMsCount",
+    "latencyMsMax",
+    "latencyMsP50",
+    "latencyMsP90",
+    "latencyMsP95",
+)
+METRICS_OF: dict[str, frozenset[str]] = {
+    "voice": frozenset((*_EVERYWHERE, *_SPOKEN, "responseGapMsP50", "responseGapMsP90")),
+    "chat": frozenset((*_EVERYWHERE, *_WRITTEN)),
+    "voice_bot": frozenset((*_EVERYWHERE, *_SPOKEN, *_OF_BOTS)),
+}
+KNOWN_METRICS = frozenset().union(*METRICS_OF.values())

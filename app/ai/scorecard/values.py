@@ -36,7 +36,7 @@ class Criterion:
     first (rule, metric, model); `rule` is the rule or metric that the embedded engine applies,
     None where only a model can answer. `fails_at` is the highest normalised score that counts as
     failed. `dimension` is the dimension that the answer feeds. `applies_when` are the conditions of
-    `app.ai.rules.applicability`, which must all hold.
+    `app.ai.rules.judging`, which must all hold.
     """
 
     key: str

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.ai.dialogue.evidence import Evidence
-from app.ai.wording.sentences import sentence
+from app.ai.wording import sentence
 
 _FULL, _HALF = 0.8, 0.25
 

@@ -1,8 +1,14 @@
-"""Scored criteria and sections as results show them."""
+"""Criteria, sections and coaching as results show them, and results that people rescored."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from app.ai.scoring.score import Judged, SectionScore
+from app.ai.dialogue.evidence import Evidence
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.answers import Answer
+from app.ai.scoring.score import Judged, Problem, Score, SectionScore, score_of
+from app.ai.wording import clock, shortened
 
 
 def section_document(section: SectionScore) -> dict[str, Any]:
@@ -46,3 +52,208 @@ def criterion_document(judged: Judged) -> dict[str, Any]:
         "suggestion": (answer.advice or criterion.suggestion) if improvable else None,
         "original": None,
     }
+
+
+_MOST = 3
+# Answers with this score or more need no improvement.
+_FULL = 0.8
+# Rules that are fulfilled by what was not said, which is no strength.
+_BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
+# Rules that miss something: their evidence shows only where it was looked for.
+_OF_WHAT_IS_MISSING = frozenset(
+    {"bot_identity", "clean_close", "greeting", "purpose", "recap", "required_phrases"}
+)
+# A quote of fewer words tells nothing.
+_LEAST_WORDS = 3
+# Criteria that fail the evaluation or a section come before those that only cost points.
+_URGENCY = {"evaluation": 2, "section": 1, "none": 0}
+_SERVICE = frozenset({"agent", "bot", "supervisor"})
+
+
+def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """List strengths and improvements, those of the most weight first.
+
+    Args:
+        incidents: improvements that belong to no criterion; only what fails the whole evaluation
+            comes before them. Without a score they are all that there is.
+    """
+    if score.problem is not None:
+        return {"strengths": [], "improvements": list(incidents[:_MOST])}
+    judged = [item for item in score.judged if item.answer.score is not None]
+    strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
+    weak = [item for item in judged if (item.answer.score or 0) < _FULL]
+    ranked = [(item, _entry(item, _improvement(item))) for item in _first(weak, _loss)]
+    fatal = [entry for item, entry in ranked if _loss(item)[0] == _URGENCY["evaluation"]]
+    ordinary = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
+    return {
+        "strengths": [_entry(item, _strength(item)) for item in _first(strong, _merit)],
+        "improvements": [*fatal, *incidents, *ordinary][:_MOST],
+    }
+
+
+def with_quote(sentence: str, evidence: Evidence | None) -> str:
+    """Put a quote, with its time in a recording, in brackets before the full stop of a sentence."""
+    if evidence is None or not sentence.endswith("."):
+        return sentence
+    when = "" if evidence.start_ms is None else f"{clock(evidence.start_ms)}, "
+    return f"{sentence[:-1]} ({when}\u201c{shortened(evidence.quote)}\u201d)."
+
+
+def _strength(item: Judged) -> str:
+    by_service = (piece for piece in item.answer.evidence if piece.role in _SERVICE)
+    return with_quote(item.answer.explanation, next(by_service, None))
+
+
+def _improvement(item: Judged) -> str:
+    missing = item.criterion.rule in _OF_WHAT_IS_MISSING
+    quote = None if missing else _telling(item.answer.evidence)
+    explanation = with_quote(item.answer.explanation, quote)
+    return " ".join(filter(None, (explanation, item.answer.advice or item.criterion.suggestion)))
+
+
+def _telling(evidence: Sequence[Evidence]) -> Evidence | None:
+    telling = (piece for piece in evidence if len(piece.quote.split()) >= _LEAST_WORDS)
+    return next(telling, None)
+
+
+def _is_shown(item: Judged) -> bool:
+    if not item.answer.explanation:
+        return False
+    if item.answer.judged_by != "rule":
+        return True
+    is_quoted = any(piece.role in _SERVICE for piece in item.answer.evidence)
+    return is_quoted and item.criterion.rule not in _BY_ABSENCE
+
+
+def _merit(item: Judged) -> tuple[float, ...]:
+    # Spoken words deserve more praise than measured times.
+    return item.answer.judged_by != "metric", item.criterion.weight
+
+
+def _loss(item: Judged) -> tuple[float, ...]:
+    urgency = _URGENCY[item.criterion.criticality] if item.failed else 0
+    return urgency, item.criterion.weight * (1 - (item.answer.score or 0))
+
+
+def _first(items: Iterable[Judged], rank: Any) -> list[Judged]:
+    # The sort is stable, so that equal weights keep the order of the scorecard.
+    return sorted(items, key=lambda item: [-value for value in rank(item)])[:_MOST]
+
+
+def _entry(item: Judged, text: str) -> dict[str, Any]:
+    return {
+        "text": text,
+        "criterionKey": item.criterion.key,
+        "evidence": [piece.as_json() for piece in item.answer.evidence],
+    }
+
+
+_ORIGINAL = ("applicable", "answer", "normalizedScore", "judgedBy", "explanation", "confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """The results document with its new score, and which criteria are failed now."""
+
+    results: dict[str, Any]
+    failed_criteria: tuple[str, ...]
+
+
+class Unscorable(ValueError):
+    """With these answers there would be no score; the message is for people."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+
+
+def rescored(
+    results: Mapping[str, Any], scorecard: Scorecard, answers: Mapping[str, Answer]
+) -> Rescored:
+    """Return a results document with some answers replaced.
+
+    Everything that follows from answers is computed again: points, sections, score, compliance
+    score, band, pass, auto-fail and coaching. What a calibration had made of the score falls away.
+    Each replaced answer keeps the judge's own one in `original`. Measures, sentiment, dimensions,
+    moments and summary are not answers and stay.
+
+    Args:
+        results: results of the same scorecard version.
+
+    Raises:
+        Unscorable: too little would be left to score.
+    """
+    former = {criterion["key"]: criterion for criterion in results["criteria"]}
+    all_answers = {key: _answer(criterion) for key, criterion in former.items()} | dict(answers)
+    score = score_of(scorecard, all_answers)
+    if score.problem is not None:
+        raise Unscorable(score.problem)
+    document = {
+        **results,
+        "score": score.score,
+        "rawScore": score.raw_score,
+        "complianceScore": score.compliance_score,
+        "coverage": score.coverage,
+        "noVerdictReason": score.no_verdict_reason,
+        "band": score.band,
+        "passed": score.passed,
+        "autoFail": {
+            "triggered": score.scope is not None,
+            "scope": score.scope,
+            "criteria": list(score.critical_failures),
+        },
+        "sections": [section_document(section) for section in score.sections],
+        "criteria": [
+            {
+                **criterion_document(judged),
+                "original": _original(
+                    former[judged.criterion.key], judged.criterion.key in answers
+                ),
+            }
+            for judged in score.judged
+        ],
+        "coaching": coaching_of(score, _incidents(results)),
+        "quality": {**results["quality"], "calibration": None},
+    }
+    return Rescored(document, score.failed_criteria)
+
+
+def _incidents(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    improvements = results["coaching"]["improvements"]
+    return [entry for entry in improvements if entry["criterionKey"] is None]
+
+
+def _original(former: Mapping[str, Any], replaced: bool) -> dict[str, Any] | None:
+    original: dict[str, Any] | None = former["original"]
+    if original is not None or not replaced:
+        return original
+    return {name: former[name] for name in _ORIGINAL}
+
+
+def _answer(document: Mapping[str, Any]) -> Answer:
+    return Answer(
+        applicable=document["applicable"],
+        explanation=document["explanation"],
+        judged_by=document["judgedBy"],
+        answer=document["answer"],
+        score=document["normalizedScore"],
+        confidence=document["confidence"],
+        failure=document["failure"],
+        # Documents from before the flag counted all that has no answer as not judged.
+        unjudged=document.get(
+            "notJudged", not document["applicable"] and document["failure"] is None
+        ),
+        advice=document["suggestion"],
+        evidence=tuple(
+            Evidence(
+                segment_id=item["segmentId"],
+                start_ms=item["startMs"],
+                end_ms=item["endMs"],
+                char_start=item["charStart"],
+                char_end=item["charEnd"],
+                quote=item["quote"],
+                polarity=item["polarity"],
+                role=item["role"],
+            )
+            for item in document["evidence"]
+        ),
+    )

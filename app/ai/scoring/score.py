@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from app.ai.scorecard.values import Criterion, Scorecard
 from app.ai.scoring.answers import Answer
-from app.ai.wording.sentences import sentence
+from app.ai.wording import sentence
 
 
 class ErrorCode(StrEnum):

@@ -9,8 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
-from app.ai.cpu_limit import CpuLimitExceeded
-from app.ai.judge import Judgement
+from app.ai.judge import CpuLimitExceeded, Judgement
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page

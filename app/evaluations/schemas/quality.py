@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.ai.language_model.asking import FORMS
-from app.ai.model_server.endpoint import Reason
+from app.ai.model_server import Reason
 from app.web.schemas.base import StoredSchema
 from app.web.schemas.fields import Choice, Nested
 

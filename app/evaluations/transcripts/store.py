@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from app.ai.languages.transcripts import with_languages
+from app.ai.languages.detection import with_languages
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
 from app.core.errors import NotFound

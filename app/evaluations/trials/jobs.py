@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from app.ai.cpu_limit import CpuLimitExceeded
+from app.ai.judge import CpuLimitExceeded
 from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.clock import utc_now

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
-from app.ai.model_server.endpoint import ModelError, Reason
-from app.ai.model_server.endpoint_memory import OPEN_S
+from app.ai.model_server import OPEN_S, ModelError, Reason
 from app.ai.speech.errors import (
     ProviderUnavailable,
     ServerAway,

@@ -1,9 +1,21 @@
-"""Tables of whole numbers that are looked up and added up together."""
+"""Weights of the fitted models: the documents that ship, and tables that add weights up."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
+from pathlib import Path
 from struct import Struct
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import orjson
+
+MODELS = Path(__file__).parent / "models"
+
+
+def document_of(name: str) -> dict[str, Any]:
+    """Read one model: `resolved`, `annoyed`, `customer-turns` or `agent-turns`."""
+    document: dict[str, Any] = orjson.loads((MODELS / f"{name}.json").read_bytes())
+    return document
+
 
 Key = TypeVar("Key", bound=Hashable)
 # `struct` codes of integers, by their number of bits.

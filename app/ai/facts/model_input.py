@@ -1,12 +1,73 @@
-"""A dialogue as numbers: what happened in it, how often, in which order and how it ended."""
+"""Input of the linear models: features of a dialogue, and the n-grams of what each side says."""
 
 import math
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, KeysView, Sequence
+from dataclasses import dataclass, replace
 
 from app.ai.dialogue.cues import Cue, Cues
-from app.ai.dialogue.exchanges import Exchanges
-from app.ai.dialogue.friction import Friction
-from app.ai.dialogue.turns import Dialogue, Line, Side
+from app.ai.dialogue.friction import Friction, friction_of
+from app.ai.dialogue.turns import Dialogue, Exchanges, Line, Side, exchanges_of
+from app.ai.facts.sentiment import customer_scores
+
+NAME, NUMBER = "@", "0"
+_PUNCTUATION = "?!"
+_TOKEN = re.compile(rf"\[[A-Z_]{{2,20}}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[{_PUNCTUATION}]")
+_MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s{0,3})$")
+_MOST_CHARS = 1_000
+
+
+def grams_of(dialogue: Dialogue, end: Collection[int]) -> KeysView[str]:
+    """Return the distinct grams of both sides; `end` holds the positions of their last lines."""
+    # Kept in their order: reading strings in the order of a hash is twice as slow.
+    grams: list[str] = []
+    for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
+        for line in lines:
+            words = tokens_of(line.text)
+            grams += _grams(letter, words)
+            if line.position in end:
+                grams += _grams(letter.upper(), words)
+    return dict.fromkeys(grams).keys()
+
+
+def tokens_of(text: str) -> list[str]:
+    """Split a text into lower-case words, with names and numbers masked.
+
+    A word with a capital within a sentence is taken for a name, `I` and shouting apart.
+    """
+    plain = text[:_MOST_CHARS].replace("\u2019", "'")
+    tokens = []
+    end = 0
+    for word in _TOKEN.findall(plain):
+        if word.islower() or word in _PUNCTUATION:
+            tokens.append(word)
+        elif word[0].isdigit():
+            tokens.append(NUMBER)
+        else:
+            # No other token has capitals, so that the first place after the last one is the word's.
+            start = plain.index(word, end)
+            end = start + len(word)
+            tokens.append(_masked(plain, start, word))
+    return tokens
+
+
+def _masked(text: str, start: int, word: str) -> str:
+    if word[0] == "[":
+        return _MASKS.get(word, NUMBER)
+    shouted = len(word) > 1 and word.isupper()
+    if not start or not word[0].isupper() or shouted or word.split("'")[0] == "I":
+        return word.lower()
+    return word.lower() if _SENTENCE_START.search(text, max(0, start - 4), start) else NAME
+
+
+def _grams(prefix: str, words: list[str]) -> list[str]:
+    framed = ["^", *words, "$"]
+    ones = [f"{prefix}:{word}" for word in framed]
+    twos = [f"{one} {word}" for one, word in zip(ones, framed[1:], strict=False)]
+    threes = [f"{two} {word}" for two, word in zip(twos, framed[2:], strict=False)]
+    return ones[:-1] + twos + threes
+
 
 _SERVICE = (
     "failure",
@@ -214,3 +275,59 @@ def _mean_words(lines: tuple[Line, ...]) -> float:
 
 def _share_with(lines: tuple[Line, ...], sign: str) -> float:
     return sum(sign in line.text for line in lines) / max(1, len(lines))
+
+
+_AT_END = 2
+_COURTESIES = ("offer_help", "closing", "thanks")
+_SUBSTANTIVE = ("failure", "no_result", "bad_news", "refusal", "apology", "done", "success")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """`features` are those of `app.ai.facts.model_input`, `grams` those of `app.ai.facts.model_input`."""
+
+    exchanges: Exchanges
+    friction: Friction
+    features: dict[str, float]
+    grams: KeysView[str]
+
+
+def model_input_of(dialogue: Dialogue, cues: Cues) -> ModelInput:
+    """Compute the model input of an attributed English dialogue."""
+    feelings = customer_scores(dialogue)
+    dialogue = _without_abuse(dialogue, cues)
+    exchanges = exchanges_of(dialogue)
+    friction = friction_of(dialogue, cues)
+    end = _end(dialogue, cues)
+    return ModelInput(
+        exchanges=exchanges,
+        friction=friction,
+        features=features_of(dialogue, cues, exchanges, friction, feelings, end),
+        grams=grams_of(dialogue, end),
+    )
+
+
+def _without_abuse(dialogue: Dialogue, cues: Cues) -> Dialogue:
+    # Lines of nothing but abuse do not count towards the end or the distance between lines.
+    abusive = cues.positions("profanity", side=Side.SERVICE)
+    abusive -= cues.positions(*_SUBSTANTIVE)
+    if not abusive:
+        return dialogue
+    return replace(
+        dialogue, lines=tuple(line for line in dialogue.lines if line.position not in abusive)
+    )
+
+
+def _end(dialogue: Dialogue, cues: Cues) -> set[int]:
+    # The last lines of each side that are more than courtesy, and the courtesies among them.
+    polite = cues.positions(*_COURTESIES) - cues.positions(*_SUBSTANTIVE)
+    end: set[int] = set()
+    for lines in (dialogue.service, dialogue.customer):
+        lines_left = _AT_END
+        for line in reversed(lines):
+            end.add(line.position)
+            if line.position not in polite:
+                lines_left -= 1
+            if not lines_left:
+                break
+    return end

@@ -1,25 +1,29 @@
-"""Index of where the phrases of a scorecard occur, built in one pass over what was said.
+"""Phrases of a scorecard in a conversation: an index of what was said, and the matches in it.
 
-A trie holds all phrases, so that the cost grows with the length of the conversation and of the
-longest phrase, and not with the number of phrases.
+Phrases are texts and never patterns, so that no scorecard can make a search slow. A trie holds all
+of them: the cost grows with the length of the conversation and of the longest phrase, and not with
+the number of phrases.
 """
 
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from app.ai.dialogue.turns import Dialogue, Side, Turn
-from app.ai.languages.phrases import folded
+from app.ai.dialogue.evidence import SUPPORTS, Evidence, sentence_around
+from app.ai.dialogue.turns import Dialogue, Line, Side, Turn
+from app.ai.languages.lexicon import folded
 from app.ai.languages.words import LETTER, holds_unspaced
 from app.ai.scorecard.schema import phrases_in
 from app.ai.scorecard.values import Scorecard
 
+ANYONE = "anyone"
+_SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
 _WORD = re.compile(rf"(?:{LETTER})++")
 # Follows the items of each text. No item equals it, so that no phrase goes on into the next text.
 _END = "\0"
@@ -153,11 +157,50 @@ def _letters_of(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedTurns:
-    """The turns of a side, and the index of phrases in them."""
+class PhraseMatch:
+    """One place where a phrase is said; `place` is its turn and where it begins in it, from 0."""
 
-    turns: tuple[Turn, ...]
+    place: tuple[int, int]
+    lines: tuple[Line, ...]
+    end: int
+
+    def evidence(self, polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
+        """Quote the sentence that it is said in, one for each segment that it spans."""
+        pieces, offset = [], 0
+        for line in self.lines:
+            first, last = max(0, self.place[1] - offset), min(len(line.text), self.end - offset)
+            if first < last and line.text[first:last].strip():
+                pieces.append(sentence_around(line.segment, first, last, polarity))
+            offset += len(line.text) + 1
+        return tuple(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Successive turns in which phrases are looked for: those from `first` to `end` of a side's."""
+
+    side_turns: tuple[Turn, ...]
     index: PhraseIndex
+    first: int
+    end: int
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return self.side_turns[self.first : self.end]
+
+    def said(
+        self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)
+    ) -> Iterator[PhraseMatch]:
+        """Find every place after this one where one of the phrases is said, in order."""
+        begin = max((self.first, 0), (after[0], after[1] + 1))
+        for turn, start, end in self.index.find(phrases, begin, self.end):
+            yield PhraseMatch((turn, start), self.side_turns[turn].lines, end)
+
+    def first_said(
+        self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)
+    ) -> PhraseMatch | None:
+        """Find the first place after this one where one of the phrases is said."""
+        return next(self.said(phrases, after), None)
 
 
 class SpokenPhrases:
@@ -165,17 +208,34 @@ class SpokenPhrases:
 
     def __init__(self, dialogue: Dialogue, scorecard: Scorecard) -> None:
         self._dialogue, self._scorecard = dialogue, scorecard
-        self._of: dict[Side | None, IndexedTurns] = {}
+        self._of: dict[Side | None, tuple[tuple[Turn, ...], PhraseIndex]] = {}
 
-    def of(self, side: Side | None) -> IndexedTurns:
-        """Return the turns of a side, or of anyone, with the index of the phrases in them."""
+    def window(self, by: str, within: Mapping[str, int] | None = None) -> Window:
+        """Return the turns of one side, or of anyone; `within` the first or the last few of them.
+
+        Where speakers are unknown, the whole conversation is one turn.
+        """
+        side = _SIDES[by] if by != ANYONE and self._dialogue.attributed else None
         if side not in self._of:
             turns = tuple(
                 turn for turn in self._dialogue.turns if side is None or turn.side is side
             )
             texts = [" ".join(line.text for line in turn.lines) for turn in turns]
-            self._of[side] = IndexedTurns(turns, PhraseIndex(texts, self._phrases()))
-        return self._of[side]
+            self._of[side] = turns, PhraseIndex(texts, self._phrases())
+        turns, index = self._of[side]
+        count, within = len(turns), within or {}
+        if "firstTurns" in within:
+            return Window(turns, index, 0, min(count, within["firstTurns"]))
+        return Window(turns, index, max(0, count - within.get("lastTurns", count)), count)
+
+    def speaker_known(self, by: str) -> bool:
+        """Tell whether a match is certain to come from that side."""
+        return by == ANYONE or self._dialogue.attributed
+
+    def statement_evidence(self, statement: Mapping[str, Any]) -> tuple[Evidence, ...]:
+        """Quote where the agent first makes a required statement, a piece for each segment."""
+        match = self.window("agent").first_said(statement["anyOf"])
+        return () if match is None else match.evidence()
 
     def _phrases(self) -> set[str]:
         return {

@@ -1,6 +1,7 @@
-"""The rules of time: pace, silence, latency, turn taking and how long a customer waits."""
+"""Rules of metrics: pace, silence, latency, turn taking, waiting times, and an author's ranges."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Side
@@ -8,10 +9,10 @@ from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.facts.timing import Gap, Interruption
 from app.ai.scorecard.values import Criterion, Parameters
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
-from app.ai.wording.sentences import part, sentence
-from app.ai.wording.words import times
+from app.ai.wording import part, sentence, times
 
 _MINUTE_MS = 60_000
+_LEVELS = (("full", 1.0), ("half", 0.5))
 
 
 def pace(facts: Facts, criterion: Criterion) -> Answer:
@@ -127,6 +128,45 @@ def gaps(facts: Facts, criterion: Criterion) -> Answer:
     if facts.context.asynchronous:
         return not_applicable(sentence("wait.asynchronous"), by="metric")
     return _wait(facts, criterion, "responseSecondsP90", "wait.replies")
+
+
+def metric_range(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer with a metric: in the full range 1, in the half range 0.5, else 0."""
+    parameters = criterion.parameters
+    metric = parameters["metric"]
+    value = facts.measures.get(metric)
+    if value is None:
+        reason = facts.measures.missing.get(metric, sentence("metric_range.other_channel"))
+        return not_applicable(
+            sentence("metric_range.missing", metric=part(f"metric.{metric}"), reason=reason),
+            by="metric",
+        )
+    levels = [(name, score) for name, score in _LEVELS if name in parameters]
+    reached = (score for name, score in levels if holds(parameters[name], value))
+    ranges = [part(f"metric_range.{name}", range=spelled(parameters[name])) for name, _ in levels]
+    return judged(
+        value,
+        next(reached, 0.0),
+        sentence(
+            "metric_range.measured",
+            metric=part(f"metric.{metric}"),
+            value=f"{value:g}",
+            wanted="; ".join(ranges),
+        ),
+        confidence=0.9,
+        by="metric",
+    )
+
+
+def holds(bounds: Mapping[str, Any], value: float) -> bool:
+    """Tell whether a value is within a range, including its limits."""
+    return bool(bounds.get("atLeast", value) <= value <= bounds.get("atMost", value))
+
+
+def spelled(bounds: Mapping[str, Any]) -> str:
+    """Spell a range in words."""
+    words = (("atLeast", "at least"), ("atMost", "at most"))
+    return " and ".join(f"{word} {bounds[name]:g}" for name, word in words if name in bounds)
 
 
 def _wait(facts: Facts, criterion: Criterion, metric: str, key: str) -> Answer:

@@ -1,1 +1,0 @@
-"""Requests to OpenAI-compatible servers, and the memory of whether they answer."""
