@@ -19,8 +19,8 @@ from app.dashboard.notices import current_notice
 from app.dashboard.pages import PAGES
 from app.dashboard.queries import page_url
 from app.dashboard.views import formatting, times
-from app.people.gate import cookie, forgery
-from app.people.gate.admission import Gate, find_person
+from app.people import gate
+from app.people.gate import Gate, find_person
 from app.web.api import is_under_a_base
 
 # Paths of other parts of the service, whose answers are for programs.
@@ -83,10 +83,10 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
         return {
             "person": person,
             "navigation": list(sections_for(person)) if person else [],
-            "form_token": forgery.form_token(person.token) if person else "",
+            "form_token": gate.form_token(person.token) if person else "",
             "notice": current_notice(),
+            "is_insecure": not gate.is_secure(request, runtime.settings),
             "worker_is_alive": hosts.is_running(runtime.db, hosts.WORKER),
-            "is_insecure": not cookie.is_secure(request, runtime.settings),
         }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flask import current_app, request, url_for
 
 from app.dashboard.views import filters
-from app.people.gate.admission import may_open
+from app.people.gate import may_open
 from app.people.sessions import Person
 
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")

@@ -14,7 +14,7 @@ from app.core.clock import utc_now
 from app.dashboard import forms
 from app.dashboard.views import filters
 from app.dashboard.views.filters import ChosenPeriod
-from app.people.gate.admission import current_person
+from app.people.gate import current_person
 
 # The frame reads this parameter; no schema knows it.
 _NOTICE = "notice"

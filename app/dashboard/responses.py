@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core.errors import AppError, InsufficientScope, MethodNotAllowed, NotFound
 from app.dashboard.navigation import own_path
-from app.people.gate.admission import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded
+from app.people.gate import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded
 from app.web import errors
 from app.web.request_record import request_id
 

@@ -11,7 +11,7 @@ from app.core.commands import COMMAND
 from app.core.database.schema_revision import is_usable
 from app.core.errors import AppError
 from app.core.runtime import Runtime
-from app.demo import loading, messages, service
+from app.demo import service
 from app.demo.service import DemoProgress
 from app.evaluations import jobs as evaluations
 from app.web.current import current_runtime
@@ -29,8 +29,8 @@ def demo(*, wait: bool) -> None:
     runtime = current_runtime()
     try:
         _require_tables(runtime)
-        report = loading.load(runtime)
-        click.echo(messages.loaded(report.new))
+        report = service.load(runtime)
+        click.echo(report.summary)
         if wait:
             _wait(runtime)
         else:
@@ -40,7 +40,7 @@ def demo(*, wait: bool) -> None:
         raise click.ClickException(message) from error
     for line in report.refused:
         click.echo(line, err=True)
-    click.echo("\n".join(messages.places_to_look()))
+    click.echo(service.PLACES_TO_LOOK)
     if report.refused:
         sys.exit(1)
 

@@ -1,31 +1,49 @@
-"""Database side of the demo: engagements, records and the progress of evaluations."""
+"""Demo: loads engagements, records and recordings that do not exist yet, and counts their evaluations."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import CompoundSelect, select, union_all, update
 from sqlalchemy.orm import Session
 
+from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
+from app.audio_files.schemas import UploadCreate
+from app.audio_files.uploads import lifecycle
+from app.audio_files.uploads.audio_objects import AudioObjects
+from app.audio_files.uploads.limits import upload_limits
+from app.audio_files.uploads.links import RecordingLinks
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation
+from app.core.clock import utc_now
+from app.core.errors import Conflict
+from app.core.runtime import Runtime
+from app.core.storage.objects import ObjectExists
 from app.demo import sample_data
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
 from app.engagements.service import ENGAGEMENTS
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation
-from app.imports.formats.records import NativeRecord
+from app.imports.formats.records import Kind, NativeRecord
 from app.imports.loading.disk_set import DiskSet
 from app.imports.loading.documents import Entry
-from app.imports.loading.import_counts import ImportCounts
+from app.imports.loading.import_counts import ImportCounts, RecordOutcome
 from app.imports.loading.load import load_batch
 from app.imports.loading.normalise import NormalisedRecord, Validate, normalised
 from app.imports.options import SKIP, ImportOptions
 from app.voice_calls.models import VoiceCall
 
+PLACES_TO_LOOK = """\
+Look at these paths below /api/v1:
+  /evaluations?sort=score                     all evaluations, the lowest score first
+  /evaluations/{id}/results                   one evaluation: criteria, evidence, moments, coaching
+  /analytics/summary                          figures of the whole call centre
+  /analytics/executives?minEvaluations=1      figures of each agent, and of the bot
+  /conversations, /voice-calls, /audio-files  the conversations themselves
+docs/first-hour.md reads them with a script."""
 _TYPE = "quality"
 _ENGAGEMENTS: Mapping[str, tuple[str, str]] = {
     "engagement:care": (
@@ -39,8 +57,38 @@ _ENGAGEMENTS: Mapping[str, tuple[str, str]] = {
 }
 _REFERENCED = (CallCenter, Executive, Campaign)
 _SOURCES = (Conversation, VoiceCall, AudioFile)
+_BEFORE_RECORDINGS = (Kind.CALL_CENTER, Kind.EXECUTIVE, Kind.CAMPAIGN, Kind.CONVERSATION)
+_NOUNS = {
+    Kind.CALL_CENTER: "call centres",
+    Kind.EXECUTIVE: "executives",
+    Kind.CAMPAIGN: "campaigns",
+    Kind.CONVERSATION: "chats",
+    Kind.VOICE_CALL: "voice bot calls",
+    sample_data.RECORDINGS: "recordings",
+}
 # Records of an earlier load stay as they are, although their dates would be later now.
 _OPTIONS = ImportOptions(on_conflict=SKIP)
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """The number of new records by kind, and messages about refused records."""
+
+    new: dict[str, int] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Number of new records."""
+        return sum(self.new.values())
+
+    @property
+    def summary(self) -> str:
+        """How many records of which kind are new, in words."""
+        parts = [f"{number} {noun}" for noun, number in self.new.items() if number]
+        if not parts:
+            return "The demo was loaded before: nothing was changed."
+        return f"The demo is loaded: {', '.join(parts)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,48 +100,37 @@ class DemoProgress:
     failed: int
 
 
-def make_engagements(session: Session, known_types: Sequence[str]) -> None:
-    """Make the engagements of the demo that do not exist."""
-    type_ = _TYPE if not known_types or _TYPE in known_types else known_types[0]
-    for name, description in _ENGAGEMENTS.values():
-        if ENGAGEMENTS.find_by_name(session, name) is None:
-            engagements.create(session, name=name, type=type_, description=description)
+def load(runtime: Runtime) -> LoadReport:
+    """Load the records that are not there, and request their evaluation.
+
+    A second call changes nothing; after a crash it continues.
+    """
+    report = LoadReport()
+    with runtime.db.writing() as session:
+        _make_engagements(session, runtime.settings.engagement_types)
+    for kind in _BEFORE_RECORDINGS:
+        _load(runtime, kind, report)
+    stored = [_store(runtime, record) for record in _resolved(runtime, sample_data.RECORDINGS)]
+    report.new[_NOUNS[sample_data.RECORDINGS]] = sum(stored)
+    _load(runtime, Kind.VOICE_CALL, report)
+    return report
 
 
-def ids_by_reference(session: Session) -> dict[str, str]:
-    """Return the ids of everything that records refer to, by external id or engagement key."""
-    ids: dict[str, str] = {}
-    for key, (name, _) in _ENGAGEMENTS.items():
-        engagement = ENGAGEMENTS.find_by_name(session, name)
-        if engagement is not None:
-            ids[key] = engagement.id
-    for table in (*_REFERENCED, AudioFile):
-        known = select(table.external_id, table.id).where(
-            table.external_id.in_(sample_data.external_ids())
+def progress(session: Session) -> DemoProgress:
+    """Count the current evaluations of the demo."""
+    statuses = session.scalars(
+        select(Evaluation.status).where(
+            Evaluation.source_id.in_(_source_ids()), Evaluation.is_current
         )
-        ids |= {row.external_id: row.id for row in session.execute(known)}
-    return ids
-
-
-def validated(
-    kind: str, records: Sequence[dict[str, Any]], validate: Validate
-) -> list[NormalisedRecord]:
-    """Validate records as an import does."""
-    entries = (
-        Entry(NativeRecord(line, kind, record)) for line, record in enumerate(records, start=1)
+    ).all()
+    return DemoProgress(
+        total=len(statuses),
+        ended=sum(status in ENDED for status in statuses),
+        failed=sum(status == Status.FAILED for status in statuses),
     )
-    with closing(DiskSet()) as seen_keys:
-        return list(normalised(entries, _OPTIONS, seen_keys, validate))
 
 
-def write(session: Session, batch: Sequence[NormalisedRecord]) -> ImportCounts:
-    """Write the records that do not exist, and request their evaluations."""
-    counts = load_batch(session, batch, _OPTIONS)
-    date_back(session)
-    return counts
-
-
-def date_back(session: Session) -> None:
+def _date_back(session: Session) -> None:
     """Date first evaluations that are queued at the start of their contacts, as if judged then.
 
     All contacts are loaded at once; dated today, they would be one point in every trend.
@@ -110,18 +147,102 @@ def date_back(session: Session) -> None:
     )
 
 
-def progress(session: Session) -> DemoProgress:
-    """Count the current evaluations of the demo."""
-    statuses = session.scalars(
-        select(Evaluation.status).where(
-            Evaluation.source_id.in_(_source_ids()), Evaluation.is_current
+def _load(runtime: Runtime, kind: Kind, report: LoadReport) -> None:
+    batch = _validated(kind, _resolved(runtime, kind), runtime.hooks.check_import_record)
+    with runtime.db.writing() as session:
+        counts = _write(session, batch)
+    report.new[_NOUNS[kind]] = counts.by_outcome[RecordOutcome.CREATED]
+    report.refused += [f"{error['external_id']}: {error['message']}" for error in counts.errors]
+
+
+def _resolved(runtime: Runtime, kind: str) -> list[dict[str, object]]:
+    midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
+    with runtime.db.reading() as session:
+        ids = _ids_by_reference(session)
+    return [sample_data.resolved(record, midnight, ids) for record in sample_data.records(kind)]
+
+
+def _make_engagements(session: Session, known_types: Sequence[str]) -> None:
+    """Make the engagements of the demo that do not exist."""
+    type_ = _TYPE if not known_types or _TYPE in known_types else known_types[0]
+    for name, description in _ENGAGEMENTS.values():
+        if ENGAGEMENTS.find_by_name(session, name) is None:
+            engagements.create(session, name=name, type=type_, description=description)
+
+
+def _ids_by_reference(session: Session) -> dict[str, str]:
+    """Return the ids of everything that records refer to, by external id or engagement key."""
+    ids: dict[str, str] = {}
+    for key, (name, _) in _ENGAGEMENTS.items():
+        engagement = ENGAGEMENTS.find_by_name(session, name)
+        if engagement is not None:
+            ids[key] = engagement.id
+    for table in (*_REFERENCED, AudioFile):
+        known = select(table.external_id, table.id).where(
+            table.external_id.in_(sample_data.external_ids())
         )
-    ).all()
-    return DemoProgress(
-        total=len(statuses),
-        ended=sum(status in ENDED for status in statuses),
-        failed=sum(status == Status.FAILED for status in statuses),
+        ids |= {row.external_id: row.id for row in session.execute(known)}
+    return ids
+
+
+def _validated(
+    kind: str, records: Sequence[dict[str, Any]], validate: Validate
+) -> list[NormalisedRecord]:
+    """Validate records as an import does."""
+    entries = (
+        Entry(NativeRecord(line, kind, record)) for line, record in enumerate(records, start=1)
     )
+    with closing(DiskSet()) as seen_keys:
+        return list(normalised(entries, _OPTIONS, seen_keys, validate))
+
+
+def _write(session: Session, batch: Sequence[NormalisedRecord]) -> ImportCounts:
+    """Write the records that do not exist, and request their evaluations."""
+    counts = load_batch(session, batch, _OPTIONS)
+    _date_back(session)
+    return counts
+
+
+def _store(runtime: Runtime, record: Mapping[str, Any]) -> bool:
+    """Store a recording and queue its processing; return whether it was not there before.
+
+    A recording that an earlier call stored in part is completed.
+    """
+    data = (sample_data.folder() / record["fileName"]).read_bytes()
+    audio_file_id = _pending_id(runtime, record, len(data))
+    if audio_file_id is None:
+        return False
+    try:
+        with (sample_data.folder() / record["fileName"]).open("rb") as source:
+            stored = runtime.storage.write(audio_file_id, source, size_bytes=len(data))
+    except ObjectExists:
+        AudioObjects(runtime).reconcile(audio_file_id)
+    else:
+        with runtime.db.writing() as session:
+            redact = runtime.settings.redaction
+            lifecycle.mark_uploaded(session, audio_file_id, stored, redact=redact)
+            _date_back(session)
+    return True
+
+
+def _pending_id(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) -> str | None:
+    """Return the id of the row that waits for its bytes, made if needed; None if they are there."""
+    fields = UploadCreate().load({**record, "sizeBytes": size_bytes})
+    links = RecordingLinks.of(runtime, "")
+    known = select(AudioFile.id, AudioFile.status).where(
+        AudioFile.external_id == record["externalId"]
+    )
+    with runtime.db.writing() as session:
+        row = session.execute(known).first()
+        if row is not None and row.status != AudioStatus.EXPIRED:
+            return str(row.id) if row.status == AudioStatus.PENDING_UPLOAD else None
+        try:
+            reserved = lifecycle.reserve(
+                session, links=links, limits=upload_limits(runtime), **fields
+            )
+        except Conflict:
+            return None
+        return str(reserved["audio_file_id"])
 
 
 def _source_ids() -> CompoundSelect[tuple[str]]:

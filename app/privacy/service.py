@@ -24,7 +24,7 @@ from app.core.queue import Bell
 from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch
-from app.reviews import erasure as reviews
+from app.reviews import service as reviews
 from app.voice_calls import erasure as voice_calls
 from app.voice_calls.models import VoiceCall
 

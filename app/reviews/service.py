@@ -1,4 +1,4 @@
-"""Reviews: added, applied to the evaluation, and listed."""
+"""Reviews: added where the status allows it, applied to the evaluation, listed, and erased."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,11 +19,23 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.evaluations.transcripts import store as transcripts
-from app.reviews import rating_pairs, rounds
+from app.reviews import rounds
 from app.reviews.models import Review
-from app.reviews.ratings import Rating, ratings_of
-from app.reviews.transitions import status_after
+from app.reviews.ratings import Rating, rated_score, rating_pairs, ratings_of
 
+_NONE, _REQUESTED, _IN_REVIEW, _REVIEWED, _DISPUTED, _ACCEPTED, _REJECTED = ReviewStatus
+_UNDECIDED = (_NONE, _REQUESTED, _IN_REVIEW)
+_DECIDED = (_REVIEWED, _ACCEPTED, _REJECTED)
+# A decided dispute is closed; `request` or `start` opens the review again.
+_STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
+    ReviewAction.REQUEST: ((_NONE, *_DECIDED), _REQUESTED),
+    ReviewAction.START: ((_NONE, _REQUESTED, *_DECIDED), _IN_REVIEW),
+    ReviewAction.CONFIRM: ((*_UNDECIDED, _REVIEWED), _REVIEWED),
+    ReviewAction.OVERRIDE: ((*_UNDECIDED, _REVIEWED), _REVIEWED),
+    ReviewAction.DISPUTE: ((*_UNDECIDED, _REVIEWED), _DISPUTED),
+    ReviewAction.ACCEPT_DISPUTE: ((_DISPUTED,), _ACCEPTED),
+    ReviewAction.REJECT_DISPUTE: ((_DISPUTED,), _REJECTED),
+}
 # Results show all reviews.
 MOST_REVIEWS = 200
 _OVERRIDING = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
@@ -63,7 +75,7 @@ def add(
     pairs = (
         {}
         if action is ReviewAction.DISPUTE
-        else rating_pairs.rating_pairs(
+        else rating_pairs(
             result.document,
             {rating.key: rating for rating in ratings},
             scored,
@@ -94,7 +106,7 @@ def add(
         score_before=score_before,
         score_after=evaluation.score or 0,
         ratings=pairs,
-        rated_score=rating_pairs.rated_score(result.document, body.get("score"), pairs, scored),
+        rated_score=rated_score(result.document, body.get("score"), pairs, scored),
         judged={
             "score": judged["score"],
             "resolution": judged["resolution"]["status"],
@@ -169,6 +181,39 @@ def shown(review: Any) -> dict[str, Any]:
         "scoreAfter": row["score_after"],
         "createdAt": iso_utc(row["created_at"]),
     }
+
+
+def status_after(action: ReviewAction, status: ReviewStatus) -> ReviewStatus:
+    """Return the status after an action; a comment is always possible and changes nothing.
+
+    Raises:
+        Conflict: the action is not possible now.
+    """
+    if action is ReviewAction.COMMENT:
+        return status
+    possible_from, leads_to = _STEPS[action]
+    if status not in possible_from:
+        known = ", ".join(possible_from)
+        raise Conflict(f"The review status is {status}; {action} is possible from {known}.")
+    return leads_to
+
+
+def possible_actions(status: ReviewStatus) -> list[ReviewAction]:
+    """Return the actions that are possible in this status."""
+    steps = (action for action, (possible_from, _) in _STEPS.items() if status in possible_from)
+    return [*steps, ReviewAction.COMMENT]
+
+
+def erase(session: Session, source_ids: Sequence[str]) -> None:
+    """Erase reasons and quotes in the reviews of these conversations."""
+    reviews = session.scalars(
+        select(Review)
+        .join(Evaluation, Evaluation.id == Review.evaluation_id)
+        .where(Evaluation.source_id.in_(source_ids))
+    )
+    for review in reviews:
+        review.reason = None
+        review.criteria = [{**rating, "reason": None, "evidence": []} for rating in review.criteria]
 
 
 def _check_count(count: int, seen: int | None) -> None:

@@ -11,8 +11,7 @@ from app.core.commands import errors_as_messages, print_json
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, InvalidInput, MalformedRequest
 from app.core.json_documents import load_object
-from app.scorecards import authoring, service
-from app.scorecards.schemas import scorecards as schemas
+from app.scorecards import authoring, schemas, service
 from app.web.current import current_runtime
 from app.web.schemas.base import load_valid
 

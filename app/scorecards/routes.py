@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from app.scorecards import authoring, service
-from app.scorecards.schemas import scorecards as schemas
+from app.scorecards import authoring, schemas, service
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
 from app.web.principal import require_scope

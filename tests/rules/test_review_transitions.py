@@ -4,7 +4,7 @@ import pytest
 
 from app.core.errors import Conflict
 from app.evaluations.enums import ReviewAction, ReviewStatus
-from app.reviews.transitions import status_after
+from app.reviews.service import status_after
 
 
 def led_to(status: ReviewStatus) -> dict[ReviewAction, ReviewStatus]:

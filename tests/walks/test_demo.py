@@ -11,7 +11,7 @@ import pytest
 
 from app.audio_files import jobs as audio_files
 from app.core.runtime import Runtime
-from app.demo import loading, sample_data, service
+from app.demo import sample_data, service
 from app.evaluations import jobs as evaluations
 from app.imports.formats.records import Kind
 from tests.caller import Caller
@@ -21,8 +21,8 @@ from tests.walks.service_process import ROOT, ServiceProcess, environment
 
 
 @pytest.fixture
-def loaded(runtime: Runtime) -> loading.LoadReport:
-    return loading.load(runtime)
+def loaded(runtime: Runtime) -> service.LoadReport:
+    return service.load(runtime)
 
 
 def rows(client: Caller, path: str, **params: Any) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def everything(client: Caller) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_all_records_are_loaded(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     assert loaded.refused == []
     assert loaded.total == len(sample_data.external_ids())
@@ -53,17 +53,17 @@ def test_all_records_are_loaded(
 
 
 def test_loading_twice_changes_nothing(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     before = everything(client)
-    again = loading.load(runtime)
+    again = service.load(runtime)
     assert again.total == 0
     assert again.refused == []
     assert everything(client) == before
 
 
 def test_evaluations_have_the_dates_of_their_contacts(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge(runtime)
     listed = rows(client, "/evaluations")
@@ -76,7 +76,7 @@ def test_evaluations_have_the_dates_of_their_contacts(
 
 
 def test_chats_and_calls_get_the_expected_scores(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge(runtime)
     found = {
@@ -103,7 +103,7 @@ def coaching(client: Caller, external_id: str) -> dict[str, list[dict[str, Any]]
 
 
 def test_a_rude_agent_is_told_and_an_excellent_one_is_praised_for_what_was_done(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge(runtime)
     rude = coaching(client, "demo-chat-rude-agent")
@@ -120,7 +120,7 @@ def test_a_rude_agent_is_told_and_an_excellent_one_is_praised_for_what_was_done(
 
 
 def test_the_address_of_a_customer_is_masked(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     chats = {chat["externalId"]: chat["id"] for chat in rows(client, "/conversations")}
     path = f"/conversations/{chats['demo-chat-address-change']}/messages"
@@ -131,7 +131,7 @@ def test_the_address_of_a_customer_is_masked(
 
 
 def test_every_report_has_data(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge(runtime)
     summary = client.get("/analytics/summary").json()["data"]
@@ -147,7 +147,7 @@ def test_every_report_has_data(
 
 
 def test_a_recording_is_transcribed_and_evaluated(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
     assert len(audio_files.due_ids(runtime)) == 4
@@ -166,7 +166,7 @@ def test_a_recording_is_transcribed_and_evaluated(
 
 
 def test_a_recording_on_one_channel_gets_no_verdict(
-    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+    loaded: service.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
     known = {row["externalId"]: row["id"] for row in rows(client, "/audio-files")}
@@ -186,10 +186,10 @@ def test_a_recording_on_one_channel_gets_no_verdict(
 def test_an_interrupted_load_is_completed(runtime: Runtime, client: Caller) -> None:
     # As a crash between the row and its bytes leaves it.
     reserve(client, externalId="demo-recording-solved", contentType="audio/ogg", autoProcess=True)
-    assert loading.load(runtime).new["recordings"] == len(
+    assert service.load(runtime).new["recordings"] == len(
         sample_data.records(sample_data.RECORDINGS)
     )
-    assert loading.load(runtime).total == 0
+    assert service.load(runtime).total == 0
     found = {each["externalId"]: each["status"] for each in rows(client, "/audio-files")}
     assert found["demo-recording-solved"] == "queued"
 

@@ -22,8 +22,7 @@ from app.analytics.agreement.rating_statistics import (
 )
 from app.analytics.engine.selection import Selection, completed_evaluations
 from app.evaluations.enums import RESOLUTIONS
-from app.reviews.latest_ratings import LatestRatings, latest_ratings
-from app.reviews.rounds import open_rounds, reviews_in
+from app.reviews.rounds import LatestRatings, latest_ratings, open_rounds, reviews_in
 
 # Scores at most this far apart count as close.
 CLOSE = 5

@@ -16,9 +16,8 @@ from app.core.errors import InvalidInput
 from app.core.ids import new_id
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
-from app.reviews.latest_ratings import LatestRatings
 from app.reviews.models import CalibrationRound
-from app.reviews.rounds import SEALED_FOR, ratings_in
+from app.reviews.rounds import SEALED_FOR, LatestRatings, ratings_in
 
 _SORTABLE = {"created_at": CalibrationRound.created_at}
 

@@ -12,9 +12,9 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.navigation import own_path
 from app.dashboard.notices import redirect_to, redirect_with
 from app.dashboard.pages.audited import audited
-from app.people import audit, limits, passwords, service, sessions
+from app.people import audit, gate, passwords, service, sessions
 from app.people.audit import Action
-from app.people.gate.admission import current_actor, current_address, current_person
+from app.people.gate import current_actor, current_address, current_person
 from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -75,7 +75,7 @@ def change_password() -> Response | tuple[str, int]:
     person, runtime = current_person(), current_runtime()
     current, new = request.form.get("current", ""), request.form.get("new", "")
     try:
-        limits.spend_attempt(runtime, name=person.name, address=current_address())
+        gate.spend_attempt(runtime, name=person.name, address=current_address())
     except RateLimitExceeded as error:
         return _page({"current": error.message}, status=429)
     with runtime.db.reading() as session:

@@ -25,7 +25,7 @@ from app.imports.files import SUFFIXES
 from app.imports.schemas.requests import ImportCreate
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
+from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 

@@ -7,7 +7,7 @@ from typing import Any
 from app.core.errors import ServiceUnavailable
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
+from app.people.gate import current_actor
 from app.web.current import current_runtime
 
 

@@ -31,8 +31,8 @@ from app.evaluations.enums import RESOLUTIONS, ReviewStatus, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
-from app.reviews.transitions import possible_actions
+from app.people.gate import current_actor
+from app.reviews.service import possible_actions
 from app.web.current import current_runtime
 from app.web.principal import (
     RAW_TEXTS,

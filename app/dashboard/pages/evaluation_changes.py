@@ -22,7 +22,7 @@ from app.evaluations.judging import again
 from app.evaluations.schemas.re_evaluations import ReEvaluateBody
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor, current_person
+from app.people.gate import current_actor, current_person
 from app.reviews import service as reviews
 from app.reviews.schemas import ReviewCreate
 from app.web.current import current_runtime

@@ -22,7 +22,7 @@ from app.dashboard.views import export_form, list_filters
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
-from app.people.gate.admission import current_actor, current_person
+from app.people.gate import current_actor, current_person
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
 

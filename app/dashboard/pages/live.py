@@ -25,7 +25,7 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.trials import service as trials
 from app.imports import service as imports
-from app.people.gate.admission import current_person
+from app.people.gate import current_person
 from app.people.roles import OWN_ACCOUNT
 from app.reviews import service as reviews
 from app.reviews.schemas import ReviewPreviewBody

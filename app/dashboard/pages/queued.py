@@ -11,7 +11,7 @@ from app.dashboard.queries import PageFilters
 from app.dashboard.views import review_queue
 from app.dashboard.views.review_queue import MINE, SAMPLE, QueueTab, tab_of
 from app.evaluations.enums import ReviewStatus
-from app.people.gate.admission import current_person
+from app.people.gate import current_person
 
 # Rows that a person can go through without reviewing one.
 _MOST = 100

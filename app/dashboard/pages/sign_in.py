@@ -8,15 +8,9 @@ from app.dashboard.blueprint import PageBlueprint, public
 from app.dashboard.navigation import own_path
 from app.dashboard.notices import redirect_with
 from app.dashboard.pages.audited import audited
-from app.people import audit, limits, service, sessions
+from app.people import audit, gate, service, sessions
 from app.people.audit import Action
-from app.people.gate import cookie
-from app.people.gate.admission import (
-    current_actor,
-    current_address,
-    current_person,
-    find_person,
-)
+from app.people.gate import current_actor, current_address, current_person, find_person
 from app.people.passwords import MAX_LENGTH, verify_password
 from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
@@ -44,7 +38,7 @@ def submit() -> Answer:
     runtime = current_runtime()
     name, password = request.form.get("name", ""), request.form.get("password", "")
     try:
-        limits.spend_attempt(runtime, name=name, address=current_address())
+        gate.spend_attempt(runtime, name=name, address=current_address())
     except RateLimitExceeded as error:
         headers = {"Retry-After": str(error.retry_after_s)}
         return *_form(name=name, problem=error.message, status=429), headers
@@ -59,7 +53,9 @@ def submit() -> Answer:
             audit.record(session, current_actor(), Action.SIGN_IN_FAILED, user.id if user else None)
             token = ""
         else:
-            former_id = sessions.end_of_browser(session, cookie.read(request, runtime.settings))
+            former_id = sessions.end_of_browser(
+                session, gate.read_cookie(request, runtime.settings)
+            )
             if former_id is not None:
                 audit.record(session, current_actor(user.id), Action.SESSION_ENDED, former_id)
             token = service.sign_in(
@@ -69,7 +65,7 @@ def submit() -> Answer:
     if not token:
         return _form(name=name, problem=_WRONG, status=401)
     response = redirect(_next(), 303)
-    cookie.write(response, request, runtime.settings, token)
+    gate.write_cookie(response, request, runtime.settings, token)
     return response
 
 
@@ -81,7 +77,7 @@ def sign_out() -> Answer:
     with audited(Action.SIGNED_OUT, person.user_id) as session:
         sessions.end(session, person.session_id, user_id=person.user_id)
     response = redirect_with("signed-out", "sign_in.form")
-    cookie.clear(response, request, runtime.settings)
+    gate.clear_cookie(response, request, runtime.settings)
     return response
 
 
@@ -98,7 +94,7 @@ def confirm() -> Answer:
     """Check the password, and go to the page that was asked for."""
     person, runtime = current_person(), current_runtime()
     try:
-        limits.spend_attempt(runtime, name=person.name, address=current_address())
+        gate.spend_attempt(runtime, name=person.name, address=current_address())
     except RateLimitExceeded as error:
         return _confirmation(problem=error.message, status=429)
     with runtime.db.reading() as session:

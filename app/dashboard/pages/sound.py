@@ -8,7 +8,7 @@ from app.core.errors import InvalidInput, NotFound
 from app.dashboard.blueprint import PageBlueprint
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
+from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.transfers import requested_range

@@ -8,7 +8,7 @@ import click
 from app.core.commands import COMMAND
 from app.core.errors import AppError, ServiceUnavailable
 from app.core.runtime import Runtime
-from app.demo import loading, messages
+from app.demo import service as demo
 from app.operations.processes.supervisor import Service
 
 logger = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ def service(runtime: Runtime, *, with_worker: bool) -> Service:
 
 def _load(runtime: Runtime, *, with_worker: bool) -> None:
     try:
-        report = loading.load(runtime)
+        report = demo.load(runtime)
     except ServiceUnavailable:
         raise
     except AppError as error:
@@ -30,9 +30,9 @@ def _load(runtime: Runtime, *, with_worker: bool) -> None:
         return
     for refused in report.refused:
         logger.warning("a record of the demo was refused: %s", refused)
-    click.echo(messages.loaded(report.new))
+    click.echo(report.summary)
     if not with_worker:
         click.echo(f"No worker is running: start `{COMMAND} worker` to have the demo evaluated.")
     elif report.total:
         click.echo("The worker evaluates the demo; the recordings take a minute.")
-    click.echo("\n".join(messages.places_to_look()))
+    click.echo(demo.PLACES_TO_LOOK)

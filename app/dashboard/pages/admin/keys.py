@@ -17,7 +17,7 @@ from app.dashboard.pages.audited import audited
 from app.dashboard.words import WORDS
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
+from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import KEYS, current_principal, require_scope
 

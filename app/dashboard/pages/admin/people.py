@@ -13,7 +13,7 @@ from app.dashboard.notices import redirect_with
 from app.dashboard.pages.audited import audited
 from app.people import audit, passwords, service, sessions
 from app.people.audit import Action
-from app.people.gate.admission import current_actor, current_person
+from app.people.gate import current_actor, current_person
 from app.people.roles import MANAGE_PEOPLE, ROLES, VIEWER
 from app.web.current import current_runtime
 from app.web.principal import require_scope

@@ -15,7 +15,7 @@ from app.dashboard.pages.audited import audited
 from app.events.catalogue import EventType
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
+from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import deliveries, history, recovery, schemas, service

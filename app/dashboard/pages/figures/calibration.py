@@ -16,7 +16,7 @@ from app.dashboard.views.figures import agreement as agreement_views
 from app.dashboard.views.figures import calibration
 from app.evaluations.schemas.filters import MOST_IDS
 from app.people import service as people
-from app.people.gate.admission import current_person
+from app.people.gate import current_person
 from app.people.roles import ROLES
 from app.web.current import current_runtime
 from app.web.principal import require_scope

@@ -22,7 +22,7 @@ from app.evaluations.judging import again, bulk
 from app.evaluations.schemas.filters import MOST_IDS
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor
+from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 

@@ -16,7 +16,7 @@ from app.dashboard.views.filters import url
 from app.dashboard.views.review_queue import TABS, tab_of
 from app.evaluations.enums import ReviewAction
 from app.people.audit import Action
-from app.people.gate.admission import current_person
+from app.people.gate import current_person
 from app.reviews import service as reviews
 from app.reviews.schemas import ReviewCreate
 from app.web.current import current_runtime

@@ -14,7 +14,7 @@ from app.dashboard.counts import LIST_PATH, LIST_SCHEMA, linked_count
 from app.dashboard.notices import redirect_with
 from app.dashboard.queries import filters_of
 from app.dashboard.views.filters import url
-from app.people.gate.admission import current_person
+from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.schemas.base import CamelSchema

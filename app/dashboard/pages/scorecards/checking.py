@@ -9,7 +9,7 @@ from app.core.errors import Detail, InvalidInput
 from app.dashboard import forms
 from app.dashboard.views.scorecards.draft_changes import weight_text
 from app.scorecards import authoring
-from app.scorecards.schemas.scorecards import ScorecardCreate
+from app.scorecards.schemas import ScorecardCreate
 from app.web.schemas.base import load_valid
 
 _SCHEMA = ScorecardCreate()

@@ -24,7 +24,7 @@ from app.dashboard.words import WORDS
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
-from app.people.gate.admission import current_actor, current_person
+from app.people.gate import current_actor, current_person
 from app.scorecards import authoring, default_scorecards
 from app.scorecards import service as scorecards
 from app.web.current import current_runtime

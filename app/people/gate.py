@@ -1,0 +1,305 @@
+"""Gate of the pages: session cookie, sign-in attempts, forged forms, and the scopes of a person."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import logging
+import math
+import secrets
+from datetime import timedelta
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Request, current_app, g, request
+from werkzeug.wrappers import Response
+
+from app.core.clock import utc_now
+from app.core.errors import AppError, RateLimitExceeded, ServiceUnavailable
+from app.core.principal import Principal
+from app.core.request_limits.state import StateUnavailable
+from app.core.request_limits.values import Limit, Visit
+from app.core.runtime import Runtime
+from app.core.settings import Settings
+from app.people import sessions
+from app.people.audit import Actor
+from app.people.roles import CONFIRMED_SCOPES, OWN_ACCOUNT, ROLES
+from app.people.service import folded
+from app.people.sessions import Person
+from app.web import rate_limit
+from app.web.addresses import client_address, request_scheme
+from app.web.current import current_runtime
+from app.web.principal import DEFAULT, check_scope
+from app.web.request_record import request_id
+
+logger = logging.getLogger(__name__)
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_MAX_FORM_BYTES = 1024 * 1024
+_CONFIRMED_FOR = timedelta(minutes=10)
+# An office may share one address.
+_PEOPLE_PER_ADDRESS = 6
+_TOKEN_FIELD, _TOKEN_HEADER = "form_token", "X-CQE-Token"
+_TOKEN_LABEL = b"cqe/form-token/v1"
+_TOKEN_LENGTH = 32
+_SECURE_COOKIE, _PLAIN_COOKIE = "__Host-cqe", "cqe_session"
+
+
+class SignInNeeded(AppError):
+    status, code = 401, "SIGN_IN_NEEDED"
+    message = "Your session has ended: sign in again."
+
+
+class PasswordChangeNeeded(AppError):
+    status, code = 403, "PASSWORD_CHANGE_NEEDED"
+    message = "Choose a password of your own first."
+
+
+class ConfirmationNeeded(AppError):
+    status, code = 403, "CONFIRMATION_NEEDED"
+    message = "Give your password again first."
+
+
+class ForgedRequest(AppError):
+    status, code = 403, "FORGED_REQUEST"
+    message = "This form was not sent from this page: open the page again and repeat."
+
+
+class Gate:
+    """Admits requests to the pages of one application."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._settings = runtime.settings
+        self._policies = rate_limit.Policies(runtime.settings)
+
+    def admit(self) -> None:
+        """Check a request before its view runs; sets the person and the principal of the request.
+
+        Raises:
+            SignInNeeded, PasswordChangeNeeded, ConfirmationNeeded: the person has to do this first.
+            ForgedRequest: the request changes something and was not sent by an own page.
+            InsufficientScope: the person's role lacks the scope of the page.
+            RateLimitExceeded: the person has sent too many requests.
+        """
+        view: Any = current_app.view_functions[str(request.endpoint)]
+        request.max_content_length = _MAX_FORM_BYTES
+        changes = request.method not in _SAFE_METHODS
+        if changes:
+            _check_origin(request, self._settings)
+        if getattr(view, "is_public", False):
+            return
+        person = self._person()
+        g.person = person
+        self._spend(person, str(getattr(view, "rate_policy", DEFAULT)))
+        if changes:
+            _check_token(request, person.token)
+        scope: str = view.required_scope
+        if person.must_change_password and scope != OWN_ACCOUNT:
+            raise PasswordChangeNeeded()
+        g.principal = _principal_of(person)
+        check_scope(scope)
+        if scope in CONFIRMED_SCOPES and utc_now() - person.confirmed_at > _CONFIRMED_FOR:
+            raise ConfirmationNeeded()
+
+    def _person(self) -> Person:
+        person = find_person(request, self._runtime)
+        if person is None:
+            raise SignInNeeded()
+        if sessions.is_to_be_seen(person, self._settings):
+            with self._runtime.db.writing() as session:
+                sessions.note_seen(session, person.session_id)
+        return person
+
+    def _spend(self, person: Person, policy: str) -> None:
+        visit = Visit(now=utc_now(), limits=self._policies.for_key(person.user_id, policy))
+        try:
+            admission = self._runtime.state.visit(visit)
+        except StateUnavailable as error:
+            logger.error("no request state, pages pass unlimited: %s", error)
+            return
+        if not admission.admitted:
+            raise rate_limit.refuse(admission.limits)
+
+
+def find_person(request: Request, runtime: Runtime) -> Person | None:
+    """Return the person of the request's session cookie, if that session is valid."""
+    token = read_cookie(request, runtime.settings)
+    if not token:
+        return None
+    with runtime.db.reading() as session:
+        return sessions.find(session, token, runtime.settings)
+
+
+def current_person() -> Person:
+    """Return the signed-in person of the current request."""
+    person: Person = g.person
+    return person
+
+
+def current_actor(user_id: str | None = None) -> Actor:
+    """Return who acts, for the audit trail: the person of this request, or who just signed in."""
+    person: Person | None = g.get("person")
+    return Actor(
+        user_id=person.user_id if person else user_id,
+        address=current_address(),
+        request_id=request_id(),
+    )
+
+
+def current_address() -> str:
+    """Return the client address of the current request, or an empty text."""
+    address = client_address(
+        request.environ.get("REMOTE_ADDR", ""),
+        request.headers.get("X-Forwarded-For", ""),
+        current_runtime().settings.trusted_proxies,
+    )
+    return str(address or "")
+
+
+def may_open(app: Flask, endpoint: str, person: Person) -> bool:
+    """Whether a person's role has the scope of an endpoint."""
+    scope = getattr(app.view_functions[endpoint], "required_scope", None)
+    return scope in ROLES[person.role]
+
+
+def spend_attempt(runtime: Runtime, *, name: str, address: str) -> None:
+    """Spend one attempt of this name and of this address.
+
+    Raises:
+        RateLimitExceeded: there were too many; nothing was spent.
+        ServiceUnavailable: attempts cannot be counted right now.
+    """
+    rate = runtime.settings.rate_limit_sign_in
+    limits = (
+        Limit("sign-in-name", folded(name), rate.limit, rate.window_s),
+        Limit("sign-in-address", address, rate.limit * _PEOPLE_PER_ADDRESS, rate.window_s),
+    )
+    try:
+        admission = runtime.state.visit(Visit(now=utc_now(), limits=limits))
+    except StateUnavailable as error:
+        raise ServiceUnavailable(
+            "Sign-in is not possible right now; try again.", retry_after_s=5
+        ) from error
+    if not admission.admitted:
+        wait_s = max(1, math.ceil(max(status.wait_s for status in admission.limits)))
+        raise RateLimitExceeded(
+            f"Too many attempts to sign in: wait {wait_s} seconds.", retry_after_s=wait_s
+        )
+
+
+def form_token(session_token: str) -> str:
+    """Return the form token of a session, masked differently each time so that compression reveals nothing."""
+    pad = secrets.token_bytes(_TOKEN_LENGTH)
+    return base64.urlsafe_b64encode(pad + _xor(_token_of(session_token), pad)).decode()
+
+
+def is_secure(request: Request, settings: Settings) -> bool:
+    """Whether browsers take `Secure` cookies here: over https, and from this machine itself."""
+    return _own_scheme(request, settings) == "https" or _is_this_machine(request)
+
+
+def read_cookie(request: Request, settings: Settings) -> str:
+    """Return the cookie's value, or an empty text."""
+    return request.cookies.get(_cookie_name(request, settings), "")
+
+
+def write_cookie(response: Response, request: Request, settings: Settings, token: str) -> None:
+    """Set the cookie; the session in the database decides how long it is valid."""
+    response.set_cookie(
+        _cookie_name(request, settings),
+        token,
+        path="/",
+        max_age=settings.session_max_s,
+        secure=is_secure(request, settings),
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def clear_cookie(response: Response, request: Request, settings: Settings) -> None:
+    """Make the browser forget the cookie."""
+    response.delete_cookie(
+        _cookie_name(request, settings),
+        path="/",
+        secure=is_secure(request, settings),
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _principal_of(person: Person) -> Principal:
+    # The least strict policies: a person may make keys of any policy, within the scopes of the role.
+    return Principal(
+        key_id=person.user_id,
+        name=person.display_name,
+        scopes=ROLES[person.role],
+        ip_allowlist=(),
+        expires_at=None,
+        signature_policy="optional",
+        require_nonce=False,
+    )
+
+
+def _check_origin(request: Request, settings: Settings) -> None:
+    """Refuse a request that another site, another port or no page has sent.
+
+    Raises:
+        ForgedRequest: Sec-Fetch-Site or Origin name another origin, or Origin is missing.
+    """
+    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+        raise ForgedRequest()
+    own = {f"{_own_scheme(request, settings)}://{request.host}"}
+    if settings.public_url:
+        public = urlsplit(settings.public_url)
+        own.add(f"{public.scheme}://{public.netloc}")
+    if request.headers.get("Origin") not in own:
+        raise ForgedRequest()
+
+
+def _check_token(request: Request, session_token: str) -> None:
+    """Refuse a request without the form token of its session.
+
+    Raises:
+        ForgedRequest: it is missing, or of another session.
+    """
+    sent = request.headers.get(_TOKEN_HEADER) or request.form.get(_TOKEN_FIELD, "")
+    try:
+        masked = base64.urlsafe_b64decode(sent.encode())
+    except (UnicodeEncodeError, binascii.Error):
+        raise ForgedRequest() from None
+    pad, hidden = masked[:_TOKEN_LENGTH], masked[_TOKEN_LENGTH:]
+    if not hmac.compare_digest(_xor(hidden, pad), _token_of(session_token)):
+        raise ForgedRequest()
+
+
+def _token_of(session_token: str) -> bytes:
+    return hmac.digest(session_token.encode(), _TOKEN_LABEL, hashlib.sha256)
+
+
+def _xor(first: bytes, second: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(first, second, strict=False))
+
+
+def _own_scheme(request: Request, settings: Settings) -> str:
+    """Return the scheme that the browser uses, as a trusted proxy says or the connection is."""
+    return request_scheme(
+        request.scheme,
+        request.environ.get("REMOTE_ADDR", ""),
+        request.headers.get("X-Forwarded-Proto", ""),
+        settings.trusted_proxies,
+    )
+
+
+def _cookie_name(request: Request, settings: Settings) -> str:
+    return _SECURE_COOKIE if is_secure(request, settings) else _PLAIN_COOKIE
+
+
+def _is_this_machine(request: Request) -> bool:
+    host = urlsplit(request.host_url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,1 +1,0 @@
-"""Admission of requests to pages: the session cookie, forgery checks and the person's scopes."""

@@ -1,1 +1,0 @@
-"""Marshmallow schemas of scorecards and of their criteria."""
