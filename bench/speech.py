@@ -26,10 +26,9 @@ import jiwer
 from whisper_normalizer.english import EnglishTextNormalizer
 
 from app.ai.speech.decoder import decode
-from app.ai.speech.decoding.limits import DecodingLimits
 from app.ai.speech.decoding.reader import read
-from app.ai.speech.factory import build_transcriber
-from app.ai.speech.transcriber import TranscriptionOptions
+from app.ai.speech.decoding.sound import DecodingLimits
+from app.ai.speech.transcriber import TranscriptionOptions, build_transcriber
 from app.ai.transcript import Transcript
 
 _normal = EnglishTextNormalizer()

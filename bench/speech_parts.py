@@ -11,8 +11,7 @@ import pstats
 import time
 from pathlib import Path
 
-from app.ai.speech.factory import build_transcriber
-from app.ai.speech.transcriber import Transcriber, TranscriptionOptions
+from app.ai.speech.transcriber import Transcriber, TranscriptionOptions, build_transcriber
 
 # The functions that do the work of each part: compiled ones, as far as the profiler sees them.
 _PARTS = {

@@ -4,9 +4,8 @@ from functools import partial
 from pathlib import Path
 
 from app.ai.model_server import Endpoint, EndpointMemory
-from app.ai.speech.factory import build_transcriber
-from app.ai.speech.remote.access import ANSWER_BODY, ServerAccess
-from app.ai.speech.transcriber import Transcriber
+from app.ai.speech.server_access import ANSWER_BODY, ServerAccess
+from app.ai.speech.transcriber import Transcriber, build_transcriber
 from app.core.settings import LOCAL, Settings
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech.decoding.limits import DecodingLimits
+from app.ai.speech.decoding.sound import DecodingLimits
 from app.ai.speech.errors import (
     TooLong,
     TranscriptionStopped,

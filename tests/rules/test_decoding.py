@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech.decoding.limits import DecodingLimits
-from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
+from app.ai.speech.decoding.sound import SAMPLE_RATE_HZ, DecodingLimits
 from app.ai.speech.errors import (
     NoAudioStream,
     ProviderUnavailable,
@@ -22,7 +21,7 @@ WHY = "the asr extra is not installed"
 av = pytest.importorskip("av", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
 decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
-distinct_channels = pytest.importorskip("app.ai.speech.channels", reason=WHY).distinct_channels
+distinct_channels = pytest.importorskip("app.ai.speech.pipeline", reason=WHY).distinct_channels
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
 FORMATS = sorted((AUDIO / "formats").iterdir())

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from app.ai.speech.decoding.output import SourceFormat
+from app.ai.speech.decoding.sound import SourceFormat
 
 WHY = "the asr extra is not installed"
 np = pytest.importorskip("numpy", reason=WHY)
 pytest.importorskip("faster_whisper", reason=WHY)
 
-from app.ai.speech.recogniser import Speech  # noqa: E402 - needs the asr extra
-from app.ai.speech.recording import Recording  # noqa: E402
-from app.ai.speech.remote.answers import AnsweredTranscription, read_answer  # noqa: E402
-from app.ai.speech.remote.joined_speech import JoinedSpeech, joined  # noqa: E402
-from app.ai.speech.remote.placing import placed  # noqa: E402
-from app.ai.speech.speech_regions import Region  # noqa: E402
+from app.ai.speech.decoder import Recording  # noqa: E402
+from app.ai.speech.joined_speech import (  # noqa: E402 - needs the asr extra
+    AnsweredTranscription,
+    JoinedSpeech,
+    joined,
+    placed,
+    read_answer,
+)
+from app.ai.speech.recogniser import Region, Speech  # noqa: E402
 
 RATE = 16_000
 

@@ -9,26 +9,23 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech.decoding.output import SourceFormat
+from app.ai.speech.decoding.sound import SourceFormat
 from app.ai.speech.errors import (
     ModelMissing,
     TranscriptionStopped,
     UnsupportedLanguage,
     UnsupportedMedia,
 )
-from app.ai.speech.factory import build_transcriber
-from app.ai.speech.transcriber import DecodedSound, TranscriptionOptions
+from app.ai.speech.transcriber import DecodedSound, TranscriptionOptions, build_transcriber
 from app.ai.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
-speech_model = pytest.importorskip("app.ai.speech.local.speech_model", reason=WHY)
-speech_regions = pytest.importorskip("app.ai.speech.speech_regions", reason=WHY)
-recordings = pytest.importorskip("app.ai.speech.recording", reason=WHY)
-recognition = pytest.importorskip("app.ai.speech.local.recognition", reason=WHY)
-Speech = pytest.importorskip("app.ai.speech.recogniser", reason=WHY).Speech
+speech_model = pytest.importorskip("app.ai.speech.speech_model", reason=WHY)
+speech = pytest.importorskip("app.ai.speech.recogniser", reason=WHY)
+decoder = pytest.importorskip("app.ai.speech.decoder", reason=WHY)
+local_recogniser = pytest.importorskip("app.ai.speech.local_recogniser", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
-participants = pytest.importorskip("app.ai.speech.transcript_assembly", reason=WHY).participants
+participants = pytest.importorskip("app.ai.speech.pipeline", reason=WHY).participants
 pytest.importorskip(speech_model.PACKAGE, reason="the packaged speech model is not installed")
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
@@ -56,7 +53,7 @@ def recording_of(samples: Any) -> Any:
         damaged=False,
         needs_play_copy=False,
     )
-    return recordings.Recording(spool, source)
+    return decoder.Recording(spool, source)
 
 
 @pytest.fixture(scope="module")
@@ -224,19 +221,17 @@ def test_a_damaged_model_is_reported(tmp_path: Path) -> None:
 
 
 def test_the_factory_imports_no_speech_library() -> None:
-    look = (
-        "import sys, app.ai.speech.factory; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
-    )
+    look = "import sys, app.ai.speech.transcriber; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
     seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "set()"
 
 
 def test_speech_across_a_window_boundary_is_found_once() -> None:
-    with decode(CALL) as short:
-        once = [(r.start, r.stop) for r in speech_regions.find_regions(short, 1)]
+    with decoder.decode(CALL) as short:
+        once = [(r.start, r.stop) for r in speech.find_regions(short, 1)]
         samples = short.read(1, 0, short.sample_count) * 32768
     with recording_of(np.tile(samples, 6)) as long:
-        regions = list(speech_regions.find_regions(long, 0))
+        regions = list(speech.find_regions(long, 0))
         assert len(regions) == 6 * len(once)
         assert all(a.stop <= b.start for a, b in pairwise(regions))
 
@@ -244,8 +239,8 @@ def test_speech_across_a_window_boundary_is_found_once() -> None:
 def test_gain_brings_faint_and_loud_speech_to_one_level() -> None:
     for level, gain in [(0.01, 10.0), (0.4, 0.25), (0.0001, 30.0)]:
         with recording_of(np.full(16_000, round(level * 32768))) as recording:
-            region = speech_regions.Region(0, 0, 16_000)
-            assert speech_regions.speech_gain(recording, [region]) == pytest.approx(gain, rel=0.02)
+            region = speech.Region(0, 0, 16_000)
+            assert speech.speech_gain(recording, [region]) == pytest.approx(gain, rel=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -254,17 +249,17 @@ def model() -> Any:
 
 
 def test_noise_that_is_recognised_together_with_speech_gives_no_words(model: Any) -> None:
-    with decode(NOISE) as noise, decode(CALL) as call:
+    with decoder.decode(NOISE) as noise, decoder.decode(CALL) as call:
         samples = [noise.read(0, 0, 80_000), call.read(0, 164_000, 214_000), np.zeros(80_000)]
     with recording_of(np.concatenate(samples) * 32768) as recording:
         regions = [
-            speech_regions.Region(0, 0, 80_000),
-            speech_regions.Region(0, 80_000, 130_000),
-            speech_regions.Region(0, 130_000, 210_000),
+            speech.Region(0, 0, 80_000),
+            speech.Region(0, 80_000, 130_000),
+            speech.Region(0, 130_000, 210_000),
         ]
         utterances = list(
-            recognition.recognised(
-                Speech(recording, {0: regions}), model, "en", on_done=lambda samples: None
+            local_recogniser.recognised(
+                speech.Speech(recording, {0: regions}), model, "en", on_done=lambda samples: None
             )
         )
     assert (

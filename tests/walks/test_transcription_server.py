@@ -9,9 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from app.ai.speech.errors import ProviderUnavailable, ServerAway, TranscriptionError
-from app.ai.speech.factory import build_transcriber
-from app.ai.speech.remote.access import ANSWER_BODY
-from app.ai.speech.transcriber import TranscriptionOptions
+from app.ai.speech.server_access import ANSWER_BODY
+from app.ai.speech.transcriber import TranscriptionOptions, build_transcriber
 from app.ai.transcribers import server_of, transcriber_of
 from app.ai.transcript import Role, Transcript
 from app.audio_files import jobs

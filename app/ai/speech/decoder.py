@@ -1,4 +1,4 @@
-"""Decoder: starts a decoding process for a recording, watches it and returns its sound."""
+"""Decoder: a process of its own decodes a recording; its sound is read, and drawn as a waveform."""
 
 import json
 import logging
@@ -7,16 +7,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, SIGXCPU
-from typing import IO
+from typing import IO, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.ai.speech import decoding
-from app.ai.speech.decoding.limits import MAX_CHANNELS, DecodingLimits
-from app.ai.speech.decoding.output import DISK_FULL, SourceFormat
+from app.ai.speech.decoding.sound import (
+    DISK_FULL,
+    MAX_CHANNELS,
+    SAMPLE_BYTES,
+    SAMPLE_RATE_HZ,
+    DecodingLimits,
+    SourceFormat,
+)
 from app.ai.speech.errors import (
     NoAudioStream,
     ProviderUnavailable,
@@ -25,12 +34,13 @@ from app.ai.speech.errors import (
     TranscriptionStopped,
     UnsupportedMedia,
 )
-from app.ai.speech.recording import Recording
+from app.ai.speech.transcriber import WAVEFORM_MARK, DecodedSound, TranscriptionOptions
+from app.ai.transcript import AudioInfo
 from app.core.process.stopping import never_stop
 from app.core.storage.objects import DiskFull
 
+Sound: TypeAlias = NDArray[np.float32]
 logger = logging.getLogger(__name__)
-
 _ERRORS: dict[str, type[TranscriptionError]] = {
     error.code: error for error in (NoAudioStream, ProviderUnavailable, TooLong, UnsupportedMedia)
 }
@@ -42,6 +52,50 @@ _POLL_S = 0.2
 _REPORT_BYTES = 4096
 # An interpreter outside of the system's folders may need these to start; nothing else is passed.
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "PYTHONHOME")
+PEAKS_PER_SECOND = 20
+_PEAK_SAMPLES = SAMPLE_RATE_HZ // PEAKS_PER_SECOND
+_PEAKS_WINDOW_SAMPLES = 600 * _PEAK_SAMPLES
+_FULL_SCALE = 255
+
+
+class Recording:
+    """The channels of one recording as 16 kHz samples; leaving the `with` block deletes them.
+
+    `play_copy` is an open file with sound that browsers play, where they do not play the upload.
+    """
+
+    def __init__(
+        self, spool: IO[bytes], source: SourceFormat, play_copy: IO[bytes] | None = None
+    ) -> None:
+        self._spool = spool
+        self.play_copy = play_copy
+        self._frame_bytes = source.channels * SAMPLE_BYTES
+        self.channels = source.channels
+        self.sample_count = os.fstat(spool.fileno()).st_size // self._frame_bytes
+        self.duration_ms = self.sample_count * 1000 // SAMPLE_RATE_HZ
+        self.warnings = ("damaged_audio",) if source.damaged else ()
+        self.info = AudioInfo(
+            container=source.container,
+            codec=source.codec,
+            sample_rate_hz=source.sample_rate_hz,
+            channels=source.channels,
+            duration_ms=self.duration_ms,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._spool.close()
+        if self.play_copy is not None:
+            self.play_copy.close()
+
+    def read(self, channel: int, start: int, stop: int) -> Sound:
+        """Read the samples from `start` to before `stop`, scaled to -1..1."""
+        count = max(0, min(stop, self.sample_count) - start)
+        data = os.pread(self._spool.fileno(), count * self._frame_bytes, start * self._frame_bytes)
+        samples = np.frombuffer(data, dtype=np.int16).reshape(-1, self.channels)
+        return samples[:, channel].astype(np.float32) / 32768.0
 
 
 def decode(
@@ -91,6 +145,41 @@ def decode(
         return Recording(spool, source_format)
     play_copy.seek(0)
     return Recording(spool, source_format, play_copy)
+
+
+@contextmanager
+def decoded(
+    path: Path,
+    options: TranscriptionOptions,
+    *,
+    spool_dir: Path,
+    min_free_bytes: int,
+    should_stop: Callable[[], bool],
+) -> Iterator[DecodedSound]:
+    """Decode a file without transcribing it; raises what `Transcriber.transcribe` raises."""
+    limits = DecodingLimits(duration_s=options.max_duration_s, min_free_bytes=min_free_bytes)
+    with decode(
+        path,
+        content_type=options.content_type,
+        limits=limits,
+        spool_dir=spool_dir,
+        should_stop=should_stop,
+    ) as recording:
+        yield decoded_sound(recording)
+
+
+def decoded_sound(recording: Recording) -> DecodedSound:
+    """Return what people hear and see of a decoded recording."""
+    return DecodedSound(recording.info, waveform(recording), recording.play_copy)
+
+
+def waveform(recording: Recording) -> bytes:
+    """Return the mark, the number of channels, the peaks a second, then each channel's peaks.
+
+    Every number is one byte; a peak of 255 is full scale.
+    """
+    header = WAVEFORM_MARK + bytes([recording.channels, PEAKS_PER_SECOND])
+    return header + b"".join(_peaks(recording, channel) for channel in range(recording.channels))
 
 
 def _command(content_type: str | None, limits: DecodingLimits, play_copy: IO[bytes]) -> list[str]:
@@ -166,3 +255,12 @@ def _reported(text: bytes) -> SourceFormat:
     if not (all(numbers) and source_format.codec.isascii() and source_format.container.isascii()):
         raise ValueError("the report has wrong types")
     return source_format
+
+
+def _peaks(recording: Recording, channel: int) -> bytes:
+    parts = []
+    for start in range(0, recording.sample_count, _PEAKS_WINDOW_SAMPLES):
+        loudness = np.abs(recording.read(channel, start, start + _PEAKS_WINDOW_SAMPLES))
+        loudest = np.maximum.reduceat(loudness, np.arange(0, loudness.size, _PEAK_SAMPLES))
+        parts.append((loudest * _FULL_SCALE).astype(np.uint8).tobytes())
+    return b"".join(parts)

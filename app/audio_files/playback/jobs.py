@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.ai.speech.errors import TranscriptionError, UnsupportedMedia
-from app.ai.speech.factory import decoded
-from app.ai.speech.transcriber import TranscriptionOptions
+from app.ai.speech.transcriber import TranscriptionOptions, decoded
 from app.audio_files import queries
 from app.audio_files.models import WaveformJob
 from app.audio_files.playback import objects, requests

@@ -6,13 +6,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.ai.speech.transcriber import DecodedSound
+from app.ai.speech.transcriber import WAVEFORM_MARK, DecodedSound
 from app.audio_files.enums import ContentType
 from app.core.jobs.leases import LeaseLost
 from app.core.settings import Settings
 from app.core.storage.objects import ObjectExists, Storage
 
-_MARK = b"CQW1"
 RECORDING, WAVE, PLAY_COPY = "aud", "wave", "play"
 
 
@@ -88,8 +87,8 @@ def _with_prefix(prefix: str, object_id: str) -> str:
 
 def peaks_of(waveform: bytes) -> tuple[int, list[list[int]]]:
     """Return how many peaks a second a stored waveform has, and the peaks of each channel."""
-    channels, per_second = waveform[len(_MARK)], waveform[len(_MARK) + 1]
-    peaks = waveform[len(_MARK) + 2 :]
+    channels, per_second = waveform[len(WAVEFORM_MARK)], waveform[len(WAVEFORM_MARK) + 1]
+    peaks = waveform[len(WAVEFORM_MARK) + 2 :]
     count = len(peaks) // channels
     channel_peaks = [
         list(peaks[channel * count : (channel + 1) * count]) for channel in range(channels)

@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 import av
 
-from app.ai.speech.decoding.output import SAMPLE_BYTES, SAMPLE_RATE_HZ
+from app.ai.speech.decoding.sound import SAMPLE_BYTES, SAMPLE_RATE_HZ
 from app.ai.speech.media_types import MediaKind
 
 _BIT_RATE = 48_000

@@ -1,18 +1,24 @@
 """Reader of uploaded recordings: FFmpeg with one demuxer, chosen by the first bytes."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
 import av
+from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 
 from app.ai.speech.decoding import play_copy
-from app.ai.speech.decoding.limits import MAX_TRACKS, DecodingLimits
-from app.ai.speech.decoding.mp4_claims import check_mp4_claims
-from app.ai.speech.decoding.output import SAMPLE_BYTES, SAMPLE_RATE_HZ, SourceFormat
-from app.ai.speech.decoding.resampling import Resampler
+from app.ai.speech.decoding.sound import (
+    MAX_CHANNELS,
+    MAX_TRACKS,
+    SAMPLE_BYTES,
+    SAMPLE_RATE_HZ,
+    DecodingLimits,
+    SourceFormat,
+)
 from app.ai.speech.errors import NoAudioStream, TooLong, UnsupportedMedia
 from app.ai.speech.media_types import (
     HEAD_BYTES,
@@ -41,6 +47,18 @@ _MISSING_SHARE = 0.02
 _DAMAGED_SHARE = 0.5
 # Packets that may come without sound, beyond as many as come with it.
 _MAX_EMPTY_PACKETS = 1000
+_RATES_HZ = range(4_000, 384_001)
+_SHORTEST_GAP_S = 0.1
+_GAP_STEP_SAMPLES = 60 * SAMPLE_RATE_HZ
+# GSM in QuickTime files counts 160 samples for 33 bytes; no other format here has more for a byte.
+_MAX_SAMPLES_PER_BYTE = 8
+_PARENTS = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"moof", b"traf"}
+# Position of the sample count after the header of the box.
+_COUNT_AT = {b"stsz": 8, b"stz2": 8, b"trun": 4}
+# The same limit as in FFmpeg.
+_MAX_DEPTH = 10
+_HEADER_BYTES = 8
+_LARGE_HEADER_BYTES = 16
 
 
 def read(
@@ -60,7 +78,7 @@ def read(
     """
     with _opened(file, content_type) as (kind, container, declared_s):
         stream = container.streams.audio[0]
-        resampler = Resampler(fill_gaps=kind in _TIMED)
+        resampler = _Resampler(fill_gaps=kind in _TIMED)
         length = _Length(limits)
         packets = _PacketCounts()
         for samples in _sound(container, stream, resampler, packets):
@@ -114,6 +132,82 @@ class _PacketCounts:
             raise UnsupportedMedia("Most of the recording is damaged.")
 
 
+class _Resampler:
+    """Converts frames to interleaved samples.
+
+    With `fill_gaps`, a jump in the time stamps becomes silence: some senders do not send silence.
+    It comes in steps, so that the caller can stop a file that claims years of it.
+    """
+
+    def __init__(self, *, fill_gaps: bool) -> None:
+        self._fill_gaps = fill_gaps
+        self._inner: AudioResampler | None = None
+        self._source: tuple[int, str, str] | None = None
+        self._layout: av.AudioLayout | None = None
+        self._next_s: float | None = None
+        self.source_rate_hz = 0
+        self.channels = 0
+
+    def feed(self, frames: Sequence[av.AudioFrame]) -> Iterator[bytes]:
+        """Yield the samples that are ready."""
+        for frame in frames:
+            yield from self._gap_before(frame)
+            yield from self._adapt_to(frame)
+            frame.pts = None
+            yield from self._resample(frame)
+
+    def finish(self) -> Iterator[bytes]:
+        """Yield the samples that the filter still holds; `feed` may go on afterwards."""
+        yield from self._resample(None)
+        self._inner = self._source = None
+
+    @property
+    def layout(self) -> str:
+        """Name of the layout of the channels; empty before the first frame."""
+        return self._layout.name if self._layout else ""
+
+    @property
+    def _frame_bytes(self) -> int:
+        return self.channels * SAMPLE_BYTES
+
+    def _adapt_to(self, frame: av.AudioFrame) -> Iterator[bytes]:
+        """Restart when the format changes in mid-file; the output keeps the first layout."""
+        source = (frame.sample_rate, frame.layout.name, frame.format.name)
+        if source == self._source:
+            return
+        if frame.sample_rate not in _RATES_HZ:
+            raise UnsupportedMedia("The sample rate must be between 4 and 384 kHz.")
+        if not 1 <= frame.layout.nb_channels <= MAX_CHANNELS:
+            raise UnsupportedMedia(f"The recording has more than {MAX_CHANNELS} channels.")
+        yield from self.finish()
+        if self._layout is None:
+            self._layout = frame.layout
+            self.channels = frame.layout.nb_channels
+            self.source_rate_hz = frame.sample_rate
+        self._source = source
+        # Interleaved, since PyAV 18.1 crashes the process on planar frames of 8 channels.
+        self._inner = AudioResampler(format="s16", layout=self._layout, rate=SAMPLE_RATE_HZ)
+
+    def _resample(self, frame: av.AudioFrame | None) -> Iterator[bytes]:
+        if self._inner is not None:
+            for ready in self._inner.resample(frame):
+                # The plane is padded behind its samples.
+                yield bytes(ready.planes[0])[: ready.samples * self._frame_bytes]
+
+    def _gap_before(self, frame: av.AudioFrame) -> Iterator[bytes]:
+        if not self._fill_gaps or frame.time is None or not frame.sample_rate:
+            return
+        expected_s, self._next_s = self._next_s, frame.time + frame.samples / frame.sample_rate
+        if expected_s is None or frame.time - expected_s < _SHORTEST_GAP_S:
+            return
+        missing = int((frame.time - expected_s) * SAMPLE_RATE_HZ)
+        yield from self.finish()
+        while missing > 0:
+            step = min(missing, _GAP_STEP_SAMPLES)
+            yield bytes(step * self._frame_bytes)
+            missing -= step
+
+
 def _require_complete(samples: int, packets: _PacketCounts, declared_s: float) -> None:
     if packets.damaged > packets.total * _DAMAGED_SHARE:
         raise UnsupportedMedia("Most of the recording is damaged.")
@@ -133,7 +227,7 @@ def _opened(
     head = file.read(HEAD_BYTES)
     kind = _checked_kind(head, content_type)
     if kind is MediaKind.MP4:
-        check_mp4_claims(file)
+        _check_mp4_claims(file)
     file.seek(0)
     try:
         with av.open(
@@ -181,7 +275,7 @@ def _declared_s(container: InputContainer, kind: MediaKind, head: bytes) -> floa
 
 
 def _sound(
-    container: InputContainer, stream: AudioStream, resampler: Resampler, packets: _PacketCounts
+    container: InputContainer, stream: AudioStream, resampler: _Resampler, packets: _PacketCounts
 ) -> Iterator[bytes]:
     for size, frames in _frames(container, stream):
         packets.add(size, frames)
@@ -205,3 +299,46 @@ def _frames(
         raise
     except av.FFmpegError:
         yield 0, None
+
+
+def _check_mp4_claims(file: BinaryIO) -> None:
+    """Refuse a file that claims more tracks or samples than its size can hold.
+
+    FFmpeg allocates an index entry for each sample that a header claims, so that 5 KB can cost
+    gigabytes.
+    """
+    size = file.seek(0, os.SEEK_END)
+    tracks = samples = 0
+    for kind, body in _boxes(file, 0, size):
+        if kind == b"cmov":
+            raise UnsupportedMedia("The file's header is compressed: save it uncompressed.")
+        tracks += kind == b"trak"
+        samples += _sample_count(file, kind, body)
+        if tracks > MAX_TRACKS:
+            raise UnsupportedMedia(f"The file has more than {MAX_TRACKS} tracks.")
+        if samples > size * _MAX_SAMPLES_PER_BYTE:
+            raise UnsupportedMedia("The file claims more samples than its size can hold.")
+
+
+def _boxes(file: BinaryIO, start: int, end: int, depth: int = 1) -> Iterator[tuple[bytes, int]]:
+    """Yield the type and the body's position of each box, parents before their children."""
+    while start + _HEADER_BYTES <= end:
+        file.seek(start)
+        header = file.read(_LARGE_HEADER_BYTES)
+        size, kind, body = int.from_bytes(header[:4], "big"), header[4:8], start + _HEADER_BYTES
+        if size == 1:
+            size, body = int.from_bytes(header[8:], "big"), start + _LARGE_HEADER_BYTES
+        stop = min(start + size, end) if size else end
+        if stop < body:
+            return
+        yield kind, body
+        if kind in _PARENTS and depth < _MAX_DEPTH:
+            yield from _boxes(file, body, stop, depth + 1)
+        start = stop
+
+
+def _sample_count(file: BinaryIO, kind: bytes, body: int) -> int:
+    if kind not in _COUNT_AT:
+        return 0
+    file.seek(body + _COUNT_AT[kind])
+    return int.from_bytes(file.read(4), "big")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import orjson
 
 from app.ai.model_server import Endpoint, EndpointMemory, ModelError, Reason, RequestBody
-from app.ai.speech.decoding.output import SAMPLE_BYTES, SAMPLE_RATE_HZ
+from app.ai.speech.decoding.sound import SAMPLE_BYTES, SAMPLE_RATE_HZ
 from app.core.outgoing_http.reply import BodyLimit, HttpClient, Reply
 
 GRANULARITIES = "timestamp_granularities"

@@ -12,11 +12,15 @@ from app.ai.speech.errors import (
     TextWithoutTimes,
     TranscriptionError,
 )
+from app.ai.speech.joined_speech import (
+    AnsweredTranscription,
+    JoinedSpeech,
+    joined,
+    placed,
+    read_answer,
+)
 from app.ai.speech.recogniser import Recognition, Run, Speech, Utterance, language_code
-from app.ai.speech.remote.access import GRANULARITIES, ServerAccess
-from app.ai.speech.remote.answers import AnsweredTranscription, NotATranscription, read_answer
-from app.ai.speech.remote.joined_speech import JoinedSpeech, joined
-from app.ai.speech.remote.placing import placed
+from app.ai.speech.server_access import GRANULARITIES, ServerAccess
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process.stopping import backoff_s, pause, wait_for
 
@@ -120,11 +124,7 @@ class RemoteRecogniser:
 
 
 def _usable(body: bytes) -> AnsweredTranscription:
-    try:
-        answer = read_answer(body)
-    except NotATranscription as error:
-        message = "The transcription server's answer is not a transcription."
-        raise ProviderUnavailable(message) from error
+    answer = read_answer(body)
     if not answer.has_times:
         raise TextWithoutTimes
     return answer

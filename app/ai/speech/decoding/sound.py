@@ -1,13 +1,31 @@
-"""Limits of decoding one recording."""
+"""Decoded sound, 16 kHz of signed 16-bit samples with channels interleaved, and the limits of decoding."""
 
 from dataclasses import dataclass
 
-from app.ai.speech.decoding.output import SAMPLE_BYTES, SAMPLE_RATE_HZ
-
+SAMPLE_RATE_HZ = 16_000
+SAMPLE_BYTES = 2
+# Error code of a report, in addition to the codes of `errors`.
+DISK_FULL = "disk_full"
 DEFAULT_MAX_DURATION_S = 4 * 3600
 MAX_CHANNELS = 8
 MAX_TRACKS = 8
 _MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFormat:
+    """Properties of the uploaded file, as found while decoding; `damaged` parts were skipped.
+
+    `layout` is FFmpeg's name of the channels. `needs_play_copy`: see `play_copy.is_needed`.
+    """
+
+    container: str
+    codec: str
+    sample_rate_hz: int
+    channels: int
+    layout: str
+    damaged: bool
+    needs_play_copy: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""Recognition with a Whisper model on this machine."""

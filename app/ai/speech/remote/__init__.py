@@ -1,1 +1,0 @@
-"""Recognition by an OpenAI-compatible transcription server."""
