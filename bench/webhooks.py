@@ -17,8 +17,7 @@ import orjson
 import requests
 
 from app.events.catalogue import example_of
-from app.webhooks import signing_secrets
-from app.webhooks.sender import signatures
+from app.webhooks import signing
 from bench.webhook_history import fill
 from bench.webhook_stage import EVENT, Receivers, Stage
 from tests.queue_server import running_queue_server
@@ -46,8 +45,8 @@ def baseline(number: int) -> float:
     with tempfile.TemporaryDirectory() as name:
         receivers = Receivers(Path(name))
         body = orjson.dumps(example_of(EVENT))
-        headers = signatures.headers(
-            signing_secrets=[signing_secrets.new_secret()],
+        headers = signing.headers(
+            signing_secrets=[signing.new_secret()],
             event_id="evt_1",
             delivery_id="dlv_1",
             attempt=1,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 
 from app.core.database.session import Database
-from app.usage.metrics import UsageMetric
 from app.usage.models import UsageRecord
+from app.usage.plan import UsageMetric
 from app.webhooks.models import Delivery
 from tests.receiver import Received
 

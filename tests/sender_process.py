@@ -9,7 +9,7 @@ from typing import Any
 from app.core.process import log, stopping
 from app.core.settings import Settings
 from app.operations.processes.metrics import serve_metrics
-from app.webhooks.sender.process import run_sender
+from app.webhooks.sender.loop import run_sender
 from app.wiring import build_runtime
 from tests import commit_halts
 from tests.forked import ForkedProcess

@@ -49,11 +49,10 @@ TRANSACTIONS = frozenset(
         "app/core/storage/deployment.py",
         "app/operations/stored_secrets.py",
         "app/people/gate.py",
-        "app/privacy/retention.py",
         "app/usage/meter.py",
-        "app/webhooks/recovery.py",
+        "app/webhooks/deliveries.py",
         "app/webhooks/sender/loop.py",
-        "app/webhooks/sender/result_writer.py",
+        "app/webhooks/sender/results.py",
     }
 )
 

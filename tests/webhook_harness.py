@@ -15,8 +15,7 @@ from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.events import outbox
-from app.events.catalogue import EventType
-from app.events.payloads import ApiKeyRotated
+from app.events.catalogue import ApiKeyRotated, EventType
 from app.webhooks import history, service
 from app.webhooks.models import Subscription
 from app.webhooks.sender import claims

@@ -11,8 +11,8 @@ from flask import Flask, Request, Response, current_app, g
 from flask import request as current_request
 
 from app.api_keys import signed_requests
+from app.api_keys.credentials import hash_of
 from app.api_keys.key_cache import CachedKey, KeyCache
-from app.api_keys.key_strings import hash_of
 from app.core import errors
 from app.core.clock import utc_now
 from app.core.request_limits.state import StateUnavailable

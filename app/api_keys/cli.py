@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from app.api_keys import credentials, records, service
+from app.api_keys import service
 from app.api_keys.credentials import IssuedKey
 from app.api_keys.schemas import KeyCreate
 from app.api_keys.scopes import SCOPES
@@ -124,7 +124,7 @@ def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
     """Replace both strings of a key and print the new ones. They are not shown again."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
-        issued = credentials.rotate_key(
+        issued = service.rotate_key(
             session, runtime.keyring, key_id, grace_period_s=grace_seconds, caller=None
         )
         after_commit(session, runtime.state.new_key_version)
@@ -156,7 +156,7 @@ def _all_records(session: Any) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for number in count(1):
         page = service.list_page(session, PageRequest(page=number, page_size=100))
-        rows += records.records_of(session, page.items)
+        rows += service.records_of(session, page.items)
         if number >= page.total_pages:
             break
     return rows

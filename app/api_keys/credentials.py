@@ -1,23 +1,34 @@
-"""Credentials of API keys: issued, rotated with a grace period, and encrypted at rest."""
+"""Credentials of API keys: two strings each, shown once, with the secret encrypted at rest."""
 
+import hashlib
+import secrets
+import string
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.api_keys.escalation import require_within
-from app.api_keys.key_strings import DISPLAY_LENGTH, KeyPair, hash_of, new_pair
 from app.api_keys.models import ApiKey, Credential
-from app.core.clock import iso_utc, utc_now
-from app.core.database.rows import find_row
-from app.core.errors import Conflict
+from app.core.clock import utc_now
 from app.core.ids import new_id
-from app.core.principal import Principal
 from app.core.secrets.encryption import Keyring
-from app.events.catalogue import EventType
-from app.events.outbox import publish
+
+_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_CHECKSUM_LENGTH = 6
+_KEY_PREFIX, _KEY_RANDOM_LENGTH = "cqek_", 30
+_SECRET_PREFIX, _SECRET_RANDOM_LENGTH = "cqes_", 43
+_DISPLAY_LENGTH = 9
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """The strings that the caller sees once."""
+
+    api_key: str
+    secret: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +39,32 @@ class IssuedKey:
     pair: KeyPair
 
 
+def new_pair() -> KeyPair:
+    """Make a key string of 178 random bits and a secret of 256."""
+    return KeyPair(
+        _with_checksum(_KEY_PREFIX, _KEY_RANDOM_LENGTH),
+        _with_checksum(_SECRET_PREFIX, _SECRET_RANDOM_LENGTH),
+    )
+
+
+def is_key_string(text: str) -> bool:
+    """Whether the text has the form and the checksum of a key string; reads no table."""
+    length = len(_KEY_PREFIX) + _KEY_RANDOM_LENGTH + _CHECKSUM_LENGTH
+    if len(text) != length or not text.startswith(_KEY_PREFIX) or not text.isascii():
+        return False
+    body, checksum = text[:-_CHECKSUM_LENGTH], text[-_CHECKSUM_LENGTH:]
+    return _checksum(body) == checksum
+
+
+def hash_of(api_key: str) -> str:
+    """Return the SHA-256 that a key is stored under; enough for 178 random bits (ASVS 6.5.2)."""
+    return hashlib.sha256(api_key.encode()).hexdigest()
+
+
 def issue_pair(session: Session, keyring: Keyring, key: ApiKey, now: datetime) -> IssuedKey:
     """Store a new pair of strings for a key."""
     pair = new_pair()
-    key.key_prefix = pair.api_key[:DISPLAY_LENGTH]
+    key.key_prefix = pair.api_key[:_DISPLAY_LENGTH]
     credential_id = new_id("cred")
     session.add(key)
     session.flush()
@@ -53,48 +86,13 @@ def purpose_of(credential_id: str) -> str:
     return f"api_key_credential:{credential_id}:secret"
 
 
-def rotate_key(
-    session: Session,
-    keyring: Keyring,
-    key_id: str,
-    *,
-    grace_period_s: int,
-    caller: Principal | None,
-) -> IssuedKey:
-    """Replace both strings. The previous pair works for the grace period; older pairs end now.
-
-    Args:
-        grace_period_s: 0 to 604800; it ends at the latest with the key.
-
-    Raises:
-        InsufficientScope: the key may do more than the caller's, who would learn its new secret.
-        Conflict: the key is revoked or expired.
-    """
-    now = utc_now()
-    key = find_row(session, ApiKey, key_id, "API key")
-    require_within(caller, key)
-    if key.status_at(now) != "active":
-        raise Conflict(f"The key is {key.status_at(now)}: only an active key can be rotated.")
-    grace_end = now + timedelta(seconds=grace_period_s)
-    if key.expires_at is not None:
-        grace_end = min(grace_end, key.expires_at)
-    for credential in _valid(session, key.id, now):
-        ends_now = credential.expires_at is not None or grace_period_s == 0
-        credential.expires_at = now if ends_now else grace_end
-    key.rotated_at = now
-    key.updated_at = now
-    issued = issue_pair(session, keyring, key, now)
-    publish(
-        session,
-        EventType.API_KEY_ROTATED,
-        {
-            "key_id": key.id,
-            "name": key.name,
-            "rotated_at": iso_utc(now),
-            "previous_credential_expires_at": iso_utc(grace_end if grace_period_s else now),
-        },
-    )
-    return issued
+def end_pairs(session: Session, key_id: str, now: datetime, *, grace_end: datetime) -> None:
+    """End the present pair of a key when the grace period ends, and older pairs now."""
+    for credential in session.scalars(select(Credential).where(Credential.key_id == key_id)):
+        if credential.expires_at is None:
+            credential.expires_at = grace_end
+        elif credential.expires_at > now:
+            credential.expires_at = now
 
 
 def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> dict[str, datetime]:
@@ -144,10 +142,15 @@ def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
         yield row.secret_sealed, purpose_of(row.id)
 
 
-def _valid(session: Session, key_id: str, now: datetime) -> list[Credential]:
-    credentials = session.scalars(select(Credential).where(Credential.key_id == key_id))
-    return [
-        credential
-        for credential in credentials
-        if credential.expires_at is None or credential.expires_at > now
-    ]
+def _with_checksum(prefix: str, length: int) -> str:
+    body = prefix + "".join(secrets.choice(_BASE62) for _ in range(length))
+    return body + _checksum(body)
+
+
+def _checksum(body: str) -> str:
+    value = zlib.crc32(body.encode())
+    digits = ""
+    for _ in range(_CHECKSUM_LENGTH):
+        value, digit = divmod(value, 62)
+        digits = _BASE62[digit] + digits
+    return digits

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from app.api_keys import credentials, records, schemas, service
+from app.api_keys import schemas, service
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.web.api import Blueprint, if_match
@@ -23,7 +23,7 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
     """List the API keys, revoked ones included."""
     with current_runtime().db.reading() as session:
         page = service.list_page(session, query["page_request"])
-        return replace(page, items=records.records_of(session, page.items))
+        return replace(page, items=service.records_of(session, page.items))
 
 
 @blp.post("")
@@ -35,7 +35,7 @@ def create_api_key(body: dict[str, Any]) -> Any:
     runtime = current_runtime()
     with runtime.db.writing() as session:
         issued = service.create_key(session, runtime.keyring, **body, caller=current_principal())
-        return records.issued_record(session, issued)
+        return service.issued_record(session, issued)
 
 
 @blp.patch("/<id:key_id>")
@@ -49,7 +49,7 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
             session, key_id, changes, caller=current_principal(), if_match=if_match()
         )
         after_commit(session, current_runtime().state.new_key_version)
-        [record] = records.records_of(session, [key])
+        [record] = service.records_of(session, [key])
     return record
 
 
@@ -72,8 +72,8 @@ def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
     runtime = current_runtime()
     grace_s = body["grace_period_seconds"]
     with runtime.db.writing() as session:
-        issued = credentials.rotate_key(
+        issued = service.rotate_key(
             session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_principal()
         )
         after_commit(session, runtime.state.new_key_version)
-        return records.issued_record(session, issued)
+        return service.issued_record(session, issued)

@@ -1,29 +1,47 @@
-"""API keys: made, listed, changed and revoked."""
+"""API keys: made, listed, shown, changed, rotated and revoked."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.api_keys.credentials import IssuedKey, issue_pair
-from app.api_keys.escalation import require_within
+from app.api_keys.credentials import IssuedKey, end_pairs, issue_pair, previous_expiries
 from app.api_keys.models import ApiKey, Credential, SignaturePolicy
-from app.api_keys.scopes import MANAGE_KEYS, in_order
-from app.core.clock import utc_now
+from app.api_keys.scopes import SCOPES
+from app.core.clock import iso_utc, utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row, require_match
-from app.core.errors import Conflict, InvalidInput
+from app.core.errors import Conflict, InsufficientScope, InvalidInput
 from app.core.ids import new_id
 from app.core.principal import Principal
 from app.core.secrets.encryption import Keyring
-from app.usage.service import name_key
+from app.events.catalogue import EventType
+from app.events.outbox import publish
+from app.usage.service import last_uses, name_key
 
 _MAX_ACTIVE = 100
 _SORTABLE = {"created_at": ApiKey.created_at, "name": ApiKey.name}
+_FROM_STRICT_TO_LAX = (SignaturePolicy.REQUIRED, SignaturePolicy.DEFAULT, SignaturePolicy.OPTIONAL)
+_SHOWN = (
+    "id",
+    "name",
+    "description",
+    "key_prefix",
+    "scopes",
+    "ip_allowlist",
+    "signature_policy",
+    "require_nonce",
+    "expires_at",
+    "created_at",
+    "updated_at",
+    "rotated_at",
+    "version",
+)
 
 
 def create_key(
@@ -62,7 +80,7 @@ def create_key(
         created_at=now,
         updated_at=now,
     )
-    require_within(caller, key)
+    _require_within(caller, key)
     name_key(session, key_id=key.id, name=name)
     return issue_pair(session, keyring, key, now)
 
@@ -84,6 +102,29 @@ def names(session: Session, key_ids: Collection[str]) -> dict[str, str]:
     return {row.id: row.name for row in rows}
 
 
+def records_of(session: Session, keys: Sequence[ApiKey]) -> list[dict[str, Any]]:
+    """Return the records of keys, in the same order."""
+    now = utc_now()
+    ids = [key.id for key in keys]
+    used = last_uses(session, ids)
+    previous = previous_expiries(session, ids, now)
+    return [
+        {
+            **{field: getattr(key, field) for field in _SHOWN},
+            "status": key.status_at(now),
+            "last_used_at": used.get(key.id),
+            "previous_credential_expires_at": previous.get(key.id),
+        }
+        for key in keys
+    ]
+
+
+def issued_record(session: Session, issued: IssuedKey) -> dict[str, Any]:
+    """Return the record of a new or rotated key, with its strings."""
+    [record] = records_of(session, [issued.key])
+    return {**record, "api_key": issued.pair.api_key, "secret": issued.pair.secret}
+
+
 def change_key(
     session: Session,
     key_id: str,
@@ -101,7 +142,7 @@ def change_key(
     """
     now = utc_now()
     key = get_key(session, key_id)
-    require_within(caller, key)
+    _require_within(caller, key)
     require_match(key, if_match)
     if key.revoked_at is not None:
         raise Conflict("The key is revoked: make a new one.")
@@ -113,12 +154,53 @@ def change_key(
         key.ip_allowlist = key.ip_allowlist or []
     if "expires_at" in changes:
         _require_future(key.expires_at, now)
-    require_within(caller, key)
+    _require_within(caller, key)
     _require_a_manager(session, now)
     key.updated_at = now
     name_key(session, key_id=key.id, name=key.name)
     session.flush()
     return key
+
+
+def rotate_key(
+    session: Session,
+    keyring: Keyring,
+    key_id: str,
+    *,
+    grace_period_s: int,
+    caller: Principal | None,
+) -> IssuedKey:
+    """Replace both strings. The previous pair works for the grace period; older pairs end now.
+
+    Args:
+        grace_period_s: 0 to 604800; it ends at the latest with the key.
+
+    Raises:
+        InsufficientScope: the key may do more than the caller's, who would learn its new secret.
+        Conflict: the key is revoked or expired.
+    """
+    now = utc_now()
+    key = get_key(session, key_id)
+    _require_within(caller, key)
+    if key.status_at(now) != "active":
+        raise Conflict(f"The key is {key.status_at(now)}: only an active key can be rotated.")
+    grace_end = now + timedelta(seconds=grace_period_s)
+    if key.expires_at is not None:
+        grace_end = min(grace_end, key.expires_at)
+    end_pairs(session, key.id, now, grace_end=grace_end)
+    key.rotated_at = key.updated_at = now
+    issued = issue_pair(session, keyring, key, now)
+    publish(
+        session,
+        EventType.API_KEY_ROTATED,
+        {
+            "key_id": key.id,
+            "name": key.name,
+            "rotated_at": iso_utc(now),
+            "previous_credential_expires_at": iso_utc(grace_end),
+        },
+    )
+    return issued
 
 
 def revoke_key(session: Session, key_id: str, *, caller: Principal | None) -> ApiKey:
@@ -129,7 +211,7 @@ def revoke_key(session: Session, key_id: str, *, caller: Principal | None) -> Ap
         Conflict: no active key with `keys:manage` would be left.
     """
     key = get_key(session, key_id)
-    require_within(caller, key)
+    _require_within(caller, key)
     if key.revoked_at is None:
         now = utc_now()
         key.revoked_at = now
@@ -154,17 +236,65 @@ def _active(session: Session, now: datetime) -> list[ApiKey]:
 
 def _require_a_manager(session: Session, now: datetime) -> None:
     session.flush()
-    if not any(MANAGE_KEYS in key.scopes for key in _active(session, now)):
+    if not any("keys:manage" in key.scopes for key in _active(session, now)):
         raise Conflict("No active key with the scope keys:manage would be left: make one first.")
 
 
 def _checked_scopes(scopes: list[str]) -> list[str]:
-    try:
-        return in_order(scopes)
-    except ValueError as error:
-        raise InvalidInput.field("scopes", str(error), code="ENUM") from error
+    """Return scopes in the order of `SCOPES`; `*` means all of them."""
+    if scopes == ["*"]:
+        return list(SCOPES)
+    if len(set(scopes)) < len(scopes):
+        message = "scopes must contain at least one scope, and none twice."
+        raise InvalidInput.field("scopes", message, code="ENUM")
+    return sorted(scopes, key=SCOPES.index)
 
 
 def _require_future(expires_at: datetime | None, now: datetime) -> None:
     if expires_at is not None and expires_at <= now:
         raise InvalidInput.field("expiresAt", "expiresAt must be in the future.", code="RANGE")
+
+
+def _require_within(caller: Principal | None, key: ApiKey) -> None:
+    """Refuse to make, change, rotate or revoke a key that may do more than the caller's.
+
+    A key may do more if it has another scope, works from another network or for longer, or demands
+    less of a request. The command line has no caller, and may do all.
+
+    Raises:
+        InsufficientScope: the message names the field.
+    """
+    if caller is None:
+        return
+    if not caller.scopes.issuperset(key.scopes):
+        raise InsufficientScope("That key has, or would have, scopes that your key lacks.")
+    if caller.ip_allowlist and not _is_inside(key.ip_allowlist, caller.ip_allowlist):
+        raise InsufficientScope("ipAllowlist must lie inside that of your key.")
+    if caller.expires_at is not None and (
+        key.expires_at is None or key.expires_at > caller.expires_at
+    ):
+        raise InsufficientScope("expiresAt must not be later than that of your key.")
+    if _laxness(key.signature_policy) > _laxness(caller.signature_policy):
+        raise InsufficientScope(
+            f"signaturePolicy must be as strict as that of your key, {caller.signature_policy}."
+        )
+    if caller.require_nonce and not key.require_nonce:
+        raise InsufficientScope("requireNonce must be true, as it is for your key.")
+
+
+def _laxness(policy: str) -> int:
+    return _FROM_STRICT_TO_LAX.index(SignaturePolicy(policy))
+
+
+def _is_inside(inner: list[str], outer: tuple[str, ...]) -> bool:
+    return bool(inner) and all(
+        any(_contains(ip_network(large), ip_network(small)) for large in outer) for small in inner
+    )
+
+
+def _contains(large: IPv4Network | IPv6Network, small: IPv4Network | IPv6Network) -> bool:
+    if isinstance(large, IPv4Network) and isinstance(small, IPv4Network):
+        return small.subnet_of(large)
+    if isinstance(large, IPv6Network) and isinstance(small, IPv6Network):
+        return small.subnet_of(large)
+    return False

@@ -7,8 +7,8 @@ from datetime import datetime
 from flask import Request
 from werkzeug.datastructures import Headers
 
+from app.api_keys.credentials import is_key_string
 from app.api_keys.key_cache import CachedKey
-from app.api_keys.key_strings import is_key_string
 from app.api_keys.models import SignaturePolicy
 from app.core import errors
 from app.core.errors import Detail

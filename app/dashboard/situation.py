@@ -15,8 +15,7 @@ from app.dashboard.words import text_of
 from app.evaluations.enums import ENDED, Status
 from app.system import parts
 from app.usage import reports as usage
-from app.usage.periods import period_of
-from app.usage.plan import plan_of
+from app.usage.plan import period_of, plan_of
 from app.web.principal import current_principal
 from app.webhooks import service as webhooks
 

@@ -19,9 +19,8 @@ from app.engagements.service import count_evaluations
 from app.evaluations.enums import ReviewStatus, Status
 from app.evaluations.listing import folded
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
-from app.events.catalogue import EventType
+from app.events.catalogue import EvaluationCompleted, EventType
 from app.events.outbox import publish_all
-from app.events.payloads import EvaluationCompleted
 from app.scorecards import service as scorecards
 
 Source = tuple[str, str]

@@ -1,4 +1,4 @@
-"""Catalogue of events: each type with its description, the schema of its body and an example."""
+"""Catalogue of events: each type with its data, its description, the schema of its body and an example."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,24 +6,21 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    TypedDict,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from app.core.clock import iso_utc
 from app.core.ids import SUFFIX
-from app.events.payloads import (
-    ApiKeyRotated,
-    AudioProcessed,
-    AudioTranscribed,
-    EvaluationCompleted,
-    EventData,
-    ExportReady,
-    UsageQuotaWarning,
-    VoiceCallCompleted,
-)
-
-_EVALUATION = "eval_01k9zq4v2me8wb7xq3s5ndt6ha"
-_ENGAGEMENT = "eng_01k9zq3s7vf0mb5e2wd8yhx4cn"
-_AUDIO = "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"
 
 
 class EventType(StrEnum):
@@ -36,6 +33,132 @@ class EventType(StrEnum):
     EXPORT_READY = "export.ready"
     USAGE_QUOTA_WARNING = "usage.quota_warning"
     API_KEY_ROTATED = "api-key.rotated"
+
+
+class _Keywords(dict[str, object]):
+    """JSON Schema keywords of a type; hashable, so that the type can be optional."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+_Timestamp = Annotated[str, _Keywords({"format": "date-time"})]
+_Count = Annotated[int, _Keywords({"minimum": 0})]
+_Score = Annotated[int, _Keywords({"minimum": 0, "maximum": 100})]
+_Share = Annotated[float, _Keywords({"minimum": 0, "maximum": 1})]
+_Amount = Annotated[float, _Keywords({"minimum": 0})]
+_Period = Annotated[str, _Keywords({"pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"})]
+_EngagementId = Annotated[
+    str, _Keywords({"description": "Id of the engagement, or an empty string."})
+]
+_CampaignName = Annotated[
+    str, _Keywords({"description": "Name of the campaign, or an empty string."})
+]
+_TestMark = Annotated[
+    bool, _Keywords({"description": "Only on a test delivery: the data is a sample."})
+]
+
+
+class EvaluationCompleted(TypedDict):
+    """An evaluation is finished; `duration_seconds` is the length of the conversation."""
+
+    evaluation_id: str
+    engagement_id: _EngagementId
+    campaign: _CampaignName
+    score: _Score
+    channel: Literal["voice", "chat", "voice_bot"]
+    duration_seconds: _Count
+    test: NotRequired[_TestMark]
+
+
+class AudioTranscribed(TypedDict):
+    """A recording is transcribed; `confidence` is the mean of the engine, if it has one."""
+
+    audio_file_id: str
+    engagement_id: _EngagementId
+    campaign: _CampaignName
+    language: str | None
+    duration_seconds: _Count
+    segment_count: _Count
+    confidence: _Share | None
+    test: NotRequired[_TestMark]
+
+
+class AudioProcessed(TypedDict):
+    """A recording is transcribed and evaluated."""
+
+    audio_file_id: str
+    evaluation_id: str
+    engagement_id: _EngagementId
+    campaign: _CampaignName
+    score: _Score
+    duration_seconds: _Count
+    test: NotRequired[_TestMark]
+
+
+class VoiceCallCompleted(TypedDict):
+    """A voice bot call has ended; times and duration are null if the source has none."""
+
+    voice_call_id: str
+    engagement_id: _EngagementId
+    campaign: _CampaignName
+    status: Literal["completed", "no_answer", "busy", "failed", "canceled", "voicemail"]
+    end_reason: str | None
+    direction: Literal["inbound", "outbound", "unknown"]
+    duration_seconds: _Count | None
+    started_at: _Timestamp | None
+    ended_at: _Timestamp | None
+    transferred: bool
+    test: NotRequired[_TestMark]
+
+
+class ExportReady(TypedDict):
+    """An export can be downloaded until `expires_at`."""
+
+    job_id: str
+    dataset: str
+    format: Literal["csv", "json", "jsonl", "xlsx", "parquet"]
+    row_count: _Count
+    file_size_bytes: _Count
+    expires_at: _Timestamp
+    test: NotRequired[_TestMark]
+
+
+class UsageQuotaWarning(TypedDict):
+    """Usage has reached the threshold; published once for each metric and billing period."""
+
+    billing_period: _Period
+    metric: Literal["calls", "webhooks", "storage_gb"]
+    used: _Amount
+    included: _Amount
+    percent: _Amount
+    threshold_percent: _Amount
+    test: NotRequired[_TestMark]
+
+
+class ApiKeyRotated(TypedDict):
+    """A key is rotated; the previous strings end at once if their time is null."""
+
+    key_id: str
+    name: str
+    rotated_at: _Timestamp
+    previous_credential_expires_at: _Timestamp | None
+    test: NotRequired[_TestMark]
+
+
+EventData = (
+    EvaluationCompleted
+    | AudioTranscribed
+    | AudioProcessed
+    | VoiceCallCompleted
+    | ExportReady
+    | UsageQuotaWarning
+    | ApiKeyRotated
+)
+
+
+_EVALUATION = "eval_01k9zq4v2me8wb7xq3s5ndt6ha"
+_ENGAGEMENT = "eng_01k9zq3s7vf0mb5e2wd8yhx4cn"
+_AUDIO = "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.hooks import hooks_of
 from app.core.ids import new_id
-from app.events.catalogue import EventType, envelope
+from app.events.catalogue import EventData, EventType, envelope
 from app.events.models import Event
-from app.events.payloads import EventData
 
 MAX_BODY_BYTES = 256 * 1024
 _LONGEST_TEXT = 1024

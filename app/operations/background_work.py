@@ -32,7 +32,6 @@ from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.sweep import JobQueue
 from app.people import audit, sessions
 from app.privacy import jobs as erasures
-from app.privacy import retention
 from app.privacy import service as erasing
 from app.usage import jobs as usage
 from app.usage import meter
@@ -117,7 +116,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("trials of scorecards", 3600, trial_jobs.purge),
     PeriodicTask("imports", 3600, imports.purge),
     PeriodicTask("documents of dry runs", 300, imports.forget_documents),
-    PeriodicTask("retention", 3600, retention.run),
+    PeriodicTask("retention", 3600, erasures.run_retention),
     # At every start, too: this is for one at which the storage was away.
     PeriodicTask("erasures after a restore", 300, erasures.repeat_erasures),
 )

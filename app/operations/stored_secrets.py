@@ -23,7 +23,7 @@ from app.imports import sealed_documents
 from app.operations import data_dir
 from app.operations.failure import CannotRun
 from app.redaction import raw_texts
-from app.webhooks import signing_secrets
+from app.webhooks import signing
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ _KINDS = tuple(
     SecretKind(name, module.rewrap, module.discard, module.sealed_secrets)
     for name, module in (
         ("API key", credentials),
-        ("webhook", signing_secrets),
+        ("webhook", signing),
         ("raw text", raw_texts),
         ("queued import", sealed_documents),
     )

@@ -1,21 +1,41 @@
-"""Jobs that erase a customer's data: short transactions, and stored bytes after each commit."""
+"""Jobs that erase: on request, again after a restore, and what is older than the retention periods.
+
+Transactions are short, and stored bytes are deleted after each commit.
+"""
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeAlias
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from app.audio_files import erasure as audio_files
+from app.audio_files.models import AudioFile
 from app.audio_files.playback import objects as playback
+from app.conversations.models import Conversation
+from app.core.clock import utc_now
 from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
+from app.core.settings import Settings
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway
 from app.privacy import service
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords
+from app.redaction import raw_texts
+from app.voice_calls.models import VoiceCall
 
 logger = logging.getLogger(__name__)
 due_ids = partial(list_due, Erasure)
+
+_BETWEEN_BATCHES_S = 0.05
+_BATCH = 500
+
+_SourceTable: TypeAlias = type[Conversation | VoiceCall | AudioFile]
 
 
 def run_erasure(runtime: Runtime, erasure_id: str) -> None:
@@ -98,3 +118,59 @@ def _erase(job: RunningJob[Erasure]) -> None:
 def _find_batches(job: RunningJob[Erasure]) -> Sequence[ErasureBatch]:
     with job.runtime.db.reading() as session:
         return service.find_batches(session, job.lease.job_id)
+
+
+def run_retention(runtime: Runtime) -> None:
+    """Erase what is older than the settings allow."""
+    erase_old(runtime, runtime.settings)
+    purge_bytes(runtime)
+
+
+def erase_old(runtime: Runtime, settings: Settings) -> None:
+    """Erase what is older than these settings allow; a period of 0 days keeps it for ever."""
+    _repeat(runtime, settings.retention_raw_texts_days, partial(raw_texts.purge, batch=_BATCH))
+    _repeat(runtime, settings.retention_audio_days, _drop_bytes)
+    for table, erase in (
+        (Conversation, service.erase_conversations),
+        (VoiceCall, service.erase_voice_calls),
+        (AudioFile, service.erase_recordings),
+    ):
+        step = partial(_erase_texts, table=table, erase=erase)
+        _repeat(runtime, settings.retention_texts_days, step)
+
+
+def oldest_kept(
+    session: Session, table: _SourceTable, before: datetime, *, limit: int
+) -> Sequence[str]:
+    """Return the ids of the oldest rows created before a time that are not erased."""
+    return session.scalars(
+        select(table.id)
+        .where(table.created_at < before, table.erased_at.is_(None))
+        .order_by(table.created_at, table.id)
+        .limit(limit)
+    ).all()
+
+
+def _repeat(runtime: Runtime, days: int, step: Callable[..., int]) -> None:
+    """Erase batch by batch what is `before` the period, until a step returns 0."""
+    if days == 0:
+        return
+    before = utc_now() - timedelta(days=days)
+    while True:
+        with runtime.db.writing() as session:
+            count = step(session, before=before)
+        if count == 0:
+            return
+        time.sleep(_BETWEEN_BATCHES_S)
+
+
+def _drop_bytes(session: Session, *, before: datetime) -> int:
+    audio_file_ids = audio_files.with_bytes_from_before(session, before, limit=_BATCH)
+    audio_files.drop_bytes(session, audio_file_ids)
+    return len(audio_file_ids)
+
+
+def _erase_texts(
+    session: Session, *, table: _SourceTable, erase: service.Erase, before: datetime
+) -> int:
+    return len(erase(session, oldest_kept(session, table, before, limit=service.BATCH)))

@@ -7,8 +7,7 @@ import click
 
 from app.core.clock import iso_utc, utc_now
 from app.usage import meter, reports
-from app.usage.periods import FORM, period_of
-from app.usage.plan import plan_of
+from app.usage.plan import FORM, period_of, plan_of
 from app.usage.schemas import KeyUsageSchema, UsageSummarySchema
 from app.web.current import current_runtime
 from app.web.schemas.dump import dump

@@ -21,9 +21,9 @@ from app.core.request_limits.sqlite_state import StateFileError
 from app.core.request_limits.state import CountStore
 from app.core.request_limits.values import CountBatch
 from app.core.runtime import Runtime
-from app.usage.metrics import UsageMetric
 from app.usage.models import CountedBatch
-from app.usage.records import Addition, add, note_uses
+from app.usage.plan import UsageMetric
+from app.usage.service import Addition, add, note_uses
 
 logger = logging.getLogger(__name__)
 

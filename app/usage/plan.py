@@ -1,10 +1,63 @@
-"""Plan: how much of each metric a billing period includes."""
+"""Plan: the metered quantities, billing periods, and how much of each a period includes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 
 from app.core.settings import Settings
-from app.usage.metrics import GB, UsageMetric, in_unit
+
+GB = 1_000_000_000
+# Storage is counted in whole steps, which six decimals of a gigabyte can express.
+STORAGE_STEP_BYTES = 1_000
+# A billing period, a UTC month, as a regular expression.
+FORM = "[0-9]{4}-(0[1-9]|1[0-2])"
+
+
+class UsageMetric(StrEnum):
+    """A quantity that the plan includes an amount of."""
+
+    CALLS = "calls"
+    WEBHOOKS = "webhooks"
+    STORAGE_GB = "storage_gb"
+
+
+UNITS = {
+    UsageMetric.CALLS: "request",
+    UsageMetric.WEBHOOKS: "delivery",
+    UsageMetric.STORAGE_GB: "gb",
+}
+
+
+def in_unit(metric: UsageMetric, quantity: int) -> int | float:
+    """Return a quantity in the unit of the API: calls, deliveries, or gigabytes for bytes."""
+    return quantity / GB if metric == UsageMetric.STORAGE_GB else quantity
+
+
+def whole_steps(size_bytes: int) -> int:
+    """Round a size up to a multiple of the storage step."""
+    return -(-size_bytes // STORAGE_STEP_BYTES) * STORAGE_STEP_BYTES
+
+
+def period_of(moment: datetime) -> str:
+    """Return the billing period of a time, YYYY-MM."""
+    return moment.astimezone(UTC).strftime("%Y-%m")
+
+
+def date_of(moment: datetime) -> str:
+    """Return the UTC day of a time, YYYY-MM-DD."""
+    return moment.astimezone(UTC).date().isoformat()
+
+
+def bounds(period: str) -> tuple[str, str]:
+    """Return the lowest and the highest text that a date of the period can be."""
+    return f"{period}-01", f"{period}-31"
+
+
+def period_before(period: str) -> str:
+    """Return the previous period."""
+    year, month = map(int, period.split("-"))
+    return f"{year:04}-{month - 1:02}" if month > 1 else f"{year - 1:04}-12"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,8 @@ from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.json_documents import camel_case
-from app.usage.metrics import UNITS, UsageMetric, in_unit
 from app.usage.models import MeteredKey, UsageRecord
-from app.usage.periods import bounds
-from app.usage.plan import Plan, compared
+from app.usage.plan import UNITS, Plan, UsageMetric, bounds, compared, in_unit
 
 _DETAILS = select(
     UsageRecord.id,

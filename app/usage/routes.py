@@ -4,9 +4,7 @@ from typing import Any
 
 from app.core.clock import utc_now
 from app.usage import meter, reports, schemas
-from app.usage.metrics import UsageMetric
-from app.usage.periods import period_of
-from app.usage.plan import plan_of
+from app.usage.plan import UsageMetric, period_of, plan_of
 from app.web.api import BARE, Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope

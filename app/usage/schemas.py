@@ -2,8 +2,7 @@
 
 from marshmallow import fields
 
-from app.usage.metrics import UNITS, UsageMetric
-from app.usage.periods import FORM
+from app.usage.plan import FORM, UNITS, UsageMetric
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import (
     Choice,

@@ -17,9 +17,8 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.json_documents import digest_of
 from app.evaluations import references
 from app.evaluations.erasure import require_kept
-from app.events.catalogue import EventType
+from app.events.catalogue import EventType, VoiceCallCompleted
 from app.events.outbox import publish
-from app.events.payloads import VoiceCallCompleted
 from app.redaction import raw_texts
 from app.voice_calls import queries
 from app.voice_calls.enums import ENDED

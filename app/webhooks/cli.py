@@ -9,9 +9,9 @@ from app.core.commands import errors_as_messages, moment, print_json
 from app.core.database.paging import PageRequest
 from app.web.current import current_runtime
 from app.webhooks import deliveries as creation
-from app.webhooks import history, recovery, service
+from app.webhooks import history, service
 from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState
-from app.webhooks.sender import process
+from app.webhooks.sender import loop
 
 
 @click.group("webhooks")
@@ -83,7 +83,7 @@ def recover(
     subscription_id: str, since: datetime | None, until: datetime | None, status: str | None
 ) -> None:
     """Send every event again whose latest delivery failed, was canceled or was missed."""
-    count = recovery.recover(
+    count = creation.recover(
         current_runtime().db, subscription_id, since=since, until=until, status=status
     )
     click.echo(f"{count} deliveries created")
@@ -99,6 +99,6 @@ def drain(within_s: float) -> None:
     For a machine without a running worker, or before it is switched off. A delivery that fails is
     left for its next attempt.
     """
-    if not process.drain(current_runtime(), within_s=within_s):
+    if not loop.drain(current_runtime(), within_s=within_s):
         raise click.ClickException("The time ran out, and deliveries are still due.")
     click.echo("Nothing is due.")

@@ -1,26 +1,33 @@
-"""Creation of deliveries: for an event, a test, a redelivery or a recovery."""
+"""Creation of deliveries: for an event, a test, a redelivery or a recovery.
+
+A recovery may create hundreds of thousands. So it opens its transactions itself: a batch at a time,
+each in one short write transaction.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import func, insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, exists, func, insert, select, tuple_
+from sqlalchemy.orm import Session, aliased
 
 from app.core.clock import utc_now
-from app.core.database.session import ring_after_commit
+from app.core.database.session import Database, ring_after_commit
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.events import outbox
 from app.events.catalogue import EventType, sample_of
 from app.events.models import Event
 from app.webhooks import service
-from app.webhooks.enums import DeliveryState, Trigger
+from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
 from app.webhooks.models import Delivery, Subscription
 
 ATTEMPTS = 3
+_BATCH_SIZE = 1000
 _NOT_ENDED = (DeliveryState.PENDING, DeliveryState.DELIVERING)
+
+_Recoverable: TypeAlias = Select[str, datetime, str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ def fan_out(session: Session, events: Sequence[Event]) -> None:
         .with_for_update(read=True, key_share=True)
     ).all()
     rows = [
-        delivery_row(
+        _row(
             event.id,
             event.type,
             subscription_id,
@@ -57,7 +64,7 @@ def fan_out(session: Session, events: Sequence[Event]) -> None:
         for subscription_id, types, active in subscriptions
         if event.type in types
     ]
-    write(session, rows)
+    _write(session, rows)
 
 
 def send_test(
@@ -74,10 +81,10 @@ def send_test(
         message = f"This must be one of {', '.join(subscription.events)}."
         raise InvalidInput.field("event", message, code="ENUM")
     sample = outbox.record(session, event_type, sample_of(event_type))
-    row = delivery_row(
+    row = _row(
         sample.id, sample.type, subscription_id, now=sample.occurred_at, trigger=Trigger.TEST
     )
-    write(session, [row])
+    _write(session, [row])
     return StartedDelivery(row["id"], sample.id, sample.type)
 
 
@@ -96,7 +103,7 @@ def redeliver(session: Session, subscription_id: str, delivery_id: str) -> Start
     latest = select(func.max(Delivery.round)).where(
         Delivery.event_id == earlier.event_id, Delivery.subscription_id == subscription_id
     )
-    row = delivery_row(
+    row = _row(
         earlier.event_id,
         earlier.event_type,
         subscription_id,
@@ -105,11 +112,96 @@ def redeliver(session: Session, subscription_id: str, delivery_id: str) -> Start
         max_attempts=1,
         round=session.scalars(latest).one() + 1,
     )
-    write(session, [row])
+    _write(session, [row])
     return StartedDelivery(row["id"], earlier.event_id, earlier.event_type)
 
 
-def delivery_row(
+def recover(
+    db: Database,
+    subscription_id: str,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    status: str | None = None,
+    batch_size: int = _BATCH_SIZE,
+) -> int:
+    """Send every event again whose latest delivery failed, was canceled or was missed.
+
+    A second call finds the new deliveries and creates none; so a call that was cut off can be
+    repeated, and creates the rest. Returns how many were created.
+
+    Args:
+        since: only latest deliveries created at this time or later.
+        until: only those created before this time.
+        status: only `failed` or only `canceled`; a missed event counts as canceled.
+
+    Raises:
+        NotFound: it does not exist, or was deleted.
+    """
+    # Deliveries that are created here and fail meanwhile are not part of this call.
+    until = min(until or utc_now(), utc_now())
+    recoverable = _recoverable(subscription_id, since, until, status).limit(batch_size)
+    after_last, count = recoverable, 0
+    while True:
+        with db.writing() as session:
+            batch = _recover_batch(session, subscription_id, after_last)
+        count += len(batch)
+        if len(batch) < batch_size:
+            return count
+        last = batch[-1]
+        after_last = recoverable.where(
+            tuple_(Delivery.created_at, Delivery.id) > tuple_(last.created_at, last.id)
+        )
+
+
+def count_missed(session: Session, subscription_id: str) -> int:
+    """Return how many events `recover` would send again."""
+    missed = _recoverable(subscription_id, None, utc_now(), None).order_by(None).subquery()
+    return session.scalar(select(func.count()).select_from(missed)) or 0
+
+
+def _recover_batch(session: Session, subscription_id: str, recoverable: _Recoverable) -> list[Any]:
+    service.get(session, subscription_id)
+    now = utc_now()
+    batch = list(session.execute(recoverable))
+    rows = [
+        _row(
+            latest.event_id,
+            latest.event_type,
+            subscription_id,
+            now=now,
+            trigger=Trigger.MANUAL,
+            round=latest.round + 1,
+        )
+        for latest in batch
+    ]
+    _write(session, rows)
+    return batch
+
+
+def _recoverable(
+    subscription_id: str, since: datetime | None, until: datetime, status: str | None
+) -> _Recoverable:
+    later = aliased(Delivery)
+    recoverable = select(
+        Delivery.id, Delivery.created_at, Delivery.event_id, Delivery.event_type, Delivery.round
+    ).where(
+        Delivery.subscription_id == subscription_id,
+        Delivery.state.in_(RECOVERABLE_STATES if status is None else (status,)),
+        Delivery.trigger != Trigger.TEST,
+        Delivery.created_at < until,
+        ~exists().where(
+            later.event_id == Delivery.event_id,
+            later.subscription_id == Delivery.subscription_id,
+            later.round > Delivery.round,
+        ),
+    )
+    if since is not None:
+        recoverable = recoverable.where(Delivery.created_at >= since)
+    return recoverable.order_by(Delivery.created_at, Delivery.id)
+
+
+def _row(
     event_id: str,
     event_type: str,
     subscription_id: str,
@@ -136,7 +228,7 @@ def delivery_row(
     }
 
 
-def write(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+def _write(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """Store deliveries, and wake the sender when one of them is due."""
     if not rows:
         return

@@ -7,8 +7,7 @@ from app.events.catalogue import described_types
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
-from app.webhooks import deliveries, history, recovery, schemas, service
-from app.webhooks.policy import check_url
+from app.webhooks import deliveries, history, schemas, service
 
 blp = Blueprint("webhooks", __name__, url_prefix="/webhooks", description="Events sent to you")
 
@@ -30,7 +29,7 @@ def list_webhooks(query: dict[str, PageRequest]) -> Any:
 def create_webhook(body: dict[str, Any]) -> Any:
     """Create a webhook subscription; only this response shows its signing secret."""
     runtime = current_runtime()
-    check_url(runtime.settings, body["url"])
+    service.check_url(runtime.settings, body["url"])
     with runtime.db.writing() as session:
         return service.create(session, runtime.keyring, **body)
 
@@ -42,7 +41,7 @@ def create_webhook(body: dict[str, Any]) -> Any:
 def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
     """Change the given fields of a subscription; `active` true switches it on again."""
     if "url" in changes:
-        check_url(current_runtime().settings, changes["url"])
+        service.check_url(current_runtime().settings, changes["url"])
     with current_runtime().db.writing() as session:
         return service.change(session, subscription_id, changes, if_match=if_match())
 
@@ -92,7 +91,7 @@ def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
 @blp.response(202, schemas.RecoveredSchema)
 def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
     """Send every event again whose latest delivery failed, was canceled or missed (extension)."""
-    return {"count": recovery.recover(current_runtime().db, subscription_id, **body)}
+    return {"count": deliveries.recover(current_runtime().db, subscription_id, **body)}
 
 
 @blp.post("/<id:subscription_id>/rotate-secret")

@@ -1,4 +1,4 @@
-"""Subscriptions: create, list, change and delete them, and rotate their secrets."""
+"""Subscriptions: create, list, change and delete them, rotate their secrets, and check their URLs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,16 +12,24 @@ from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import require_match
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
+from app.core.outgoing_http.addresses import (
+    NOT_REACHABLE,
+    AddressPolicy,
+    NameNotResolved,
+    UrlRefused,
+)
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
-from app.webhooks import signing_secrets
+from app.core.settings import Settings
+from app.webhooks import signing
 from app.webhooks.enums import DeliveryState
 from app.webhooks.models import Delivery, Subscription
 
 MOST_SUBSCRIPTIONS = 50
 SENDER_BELL = Bell("webhooks", once=True)
+_RESOLVE_WITHIN_S = 5.0
 
 _SORTABLE = {"created_at": Subscription.created_at}
 _NOT_DELETED = Subscription.deleted_at.is_(None)
@@ -39,6 +47,25 @@ _FIELDS = (
 _COLUMNS = select(*(getattr(Subscription, name) for name in _FIELDS)).where(_NOT_DELETED)
 
 
+def address_policy(settings: Settings) -> AddressPolicy:
+    """Return the policy of this deployment; the same at create, change, test and delivery."""
+    return AddressPolicy(settings.webhook_allowed_cidrs, settings.webhook_allow_http)
+
+
+def check_url(settings: Settings, url: str) -> None:
+    """Refuse a URL that could not be delivered to; call it outside a transaction.
+
+    Raises:
+        InvalidInput: naming the field `url`, and the setting that would allow it.
+    """
+    try:
+        address_policy(settings).locate(url, timeout_s=_RESOLVE_WITHIN_S)
+    except UrlRefused as error:
+        raise InvalidInput.field("url", str(error)) from error
+    except (NameNotResolved, TimeoutError) as error:
+        raise InvalidInput.field("url", NOT_REACHABLE) from error
+
+
 def create(
     session: Session,
     keyring: Keyring,
@@ -49,7 +76,7 @@ def create(
 ) -> dict[str, Any]:
     """Create an active subscription and return it with its secret, which is shown only once.
 
-    The caller has checked the URL with `policy.check_url`.
+    The caller has checked the URL with `check_url`.
 
     Raises:
         Conflict: the limit of subscriptions is reached.
@@ -61,13 +88,13 @@ def create(
             f"There are {MOST_SUBSCRIPTIONS} subscriptions, which is the limit; delete one first."
         )
     now = utc_now()
-    subscription_id, secret = new_id("wh"), signing_secrets.new_secret()
+    subscription_id, secret = new_id("wh"), signing.new_secret()
     subscription = Subscription(
         id=subscription_id,
         url=url,
         events=list(events),
         description=description,
-        secret=signing_secrets.encrypt(keyring, subscription_id, secret),
+        secret=signing.encrypt(keyring, subscription_id, secret),
         created_at=now,
         updated_at=now,
     )
@@ -103,7 +130,7 @@ def change(
     """Change the given fields; a running attempt keeps the old values, the next uses the new.
 
     `active` true clears the failure streak and resumes pending deliveries; false holds them. The
-    caller has checked a new URL with `policy.check_url`.
+    caller has checked a new URL with `check_url`.
 
     Raises:
         PreconditionFailed: If-Match names another version.
@@ -135,12 +162,12 @@ def rotate_secret(
 ) -> dict[str, Any]:
     """Replace the secret; the previous one still signs `webhook-signature` during the overlap."""
     subscription = get(session, subscription_id)
-    secret = signing_secrets.new_secret()
+    secret = signing.new_secret()
     subscription.previous_secret = subscription.secret if overlap_s else None
     subscription.previous_secret_expires_at = (
         utc_now() + timedelta(seconds=overlap_s) if overlap_s else None
     )
-    subscription.secret = signing_secrets.encrypt(keyring, subscription_id, secret)
+    subscription.secret = signing.encrypt(keyring, subscription_id, secret)
     _touch(subscription)
     session.flush()
     return _with_secret(subscription, secret)

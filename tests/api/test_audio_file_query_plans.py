@@ -13,7 +13,7 @@ from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
-from app.privacy import retention
+from app.privacy import jobs
 from tests.caller import Caller
 from tests.recordings import reserve
 
@@ -90,6 +90,6 @@ def test_recordings_to_purge_are_found_by_an_index(runtime: Runtime) -> None:
     (given_up,) = plans_of(runtime, erasure.to_purge)
     assert "ix_audio_files_purge" in given_up
     (old,) = plans_of(
-        runtime, lambda session: retention.oldest_kept(session, AudioFile, utc_now(), limit=20)
+        runtime, lambda session: jobs.oldest_kept(session, AudioFile, utc_now(), limit=20)
     )
     assert "ix_audio_files_kept" in old

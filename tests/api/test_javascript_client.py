@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.api_keys.vectors import KEY, SECRET, VECTORS
+from app.api_keys.signing_cli import KEY, SECRET, VECTORS
 from tests.caller import Caller
 from tests.signed_webhooks import SENT_AT, SIGNING_SECRET, signed_webhook
 

@@ -21,7 +21,7 @@ from app.core.jobs.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.evaluations.judging.model_answers import StoredAnswers
-from app.privacy import jobs, records, retention, service
+from app.privacy import jobs, records, service
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords
 from app.redaction.models import RawText
@@ -348,7 +348,7 @@ def test_records_older_than_the_retention_period_are_erased(
         )
         session.execute(update(AudioFile).values(created_at=long_ago))
     periods = {"retention_texts_days": days, "retention_audio_days": days}
-    retention.erase_old(runtime, make_settings(**periods))
+    jobs.erase_old(runtime, make_settings(**periods))
     jobs.purge_bytes(runtime)
     shown = [
         read(client, f"/conversations/{each['id']}/messages")[3]["text"] == ""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.api_keys.vectors import KEY, SECRET, VECTORS, Vector
+from app.api_keys.signing_cli import KEY, SECRET, VECTORS, Vector
 from app.audio_files import jobs as audio_files
 from app.core.runtime import Runtime
 from cqe_client import (

@@ -20,7 +20,7 @@ from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime
 from app.usage import jobs, meter, reports, service
 from app.usage.cli import usage as usage_command
-from app.usage.periods import period_of
+from app.usage.plan import period_of
 from tests.caller import Caller, error_code, findings
 from tests.recordings import upload
 from tests.running import CommandRunner, running_runtime

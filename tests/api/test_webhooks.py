@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from app.core.clock import iso_utc, utc_now
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType
-from app.webhooks import history, signing_secrets
+from app.webhooks import history, signing
 from app.webhooks.models import Delivery, Subscription
 from tests.caller import Caller, error_code, findings
 from tests.running import running_runtime
@@ -306,8 +306,7 @@ def test_a_rotation_shows_the_new_secret_once(client: Caller, made: dict[str, An
         row = session.scalars(select(Subscription)).one()
         assert row.previous_secret is not None
         assert (
-            signing_secrets.decrypt(runtime.keyring, row.id, row.previous_secret)
-            == made["signing_secret"]
+            signing.decrypt(runtime.keyring, row.id, row.previous_secret) == made["signing_secret"]
         )
     client.post(path, {"overlap_seconds": 0})
     with runtime.db.reading() as session:

@@ -15,7 +15,7 @@ from app.evaluations import enums
 from app.evaluations.schemas import results
 from app.evaluations.schemas.trials import TRIAL_STATUSES
 from app.imports.schemas.requests import STATUSES, UPLOAD_FORMATS
-from app.usage.metrics import UsageMetric
+from app.usage.plan import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState
 

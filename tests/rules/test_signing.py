@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.api_keys.key_strings import hash_of, is_key_string, new_pair
-from app.api_keys.vectors import KEY, SECRET, VECTORS, Vector
+from app.api_keys.credentials import hash_of, is_key_string, new_pair
+from app.api_keys.signing_cli import KEY, SECRET, VECTORS, Vector
 from app.core.secrets import request_signing
 from tests.caller import signature
 

@@ -8,10 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from app.core.settings import Settings
-from app.usage import periods
-from app.usage.metrics import STORAGE_STEP_BYTES, UsageMetric, in_unit, whole_steps
-from app.usage.plan import compared, plan_of
-from app.usage.quotas import has_reached
+from app.usage.jobs import has_reached
+from app.usage.plan import (
+    STORAGE_STEP_BYTES,
+    UsageMetric,
+    bounds,
+    compared,
+    date_of,
+    in_unit,
+    period_before,
+    period_of,
+    plan_of,
+    whole_steps,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,20 +33,20 @@ from app.usage.quotas import has_reached
     ],
 )
 def test_a_period_is_a_month_in_utc(moment: datetime, period: str) -> None:
-    assert periods.period_of(moment) == period
-    assert periods.date_of(moment).startswith(period)
+    assert period_of(moment) == period
+    assert date_of(moment).startswith(period)
 
 
 @pytest.mark.parametrize(
     ("period", "before"), [("2026-11", "2026-10"), ("2026-01", "2025-12"), ("0001-01", "0000-12")]
 )
 def test_the_period_before_january_is_december(period: str, before: str) -> None:
-    assert periods.period_before(period) == before
+    assert period_before(period) == before
 
 
 @pytest.mark.parametrize("period", ["0000-01", "2024-02", "2026-11", "9999-12"])
 def test_the_bounds_of_a_period_contain_its_days_and_no_others(period: str) -> None:
-    low, high = periods.bounds(period)
+    low, high = bounds(period)
     assert low == f"{period}-01"
     assert all(low <= f"{period}-{day:02}" <= high for day in range(1, 32))
     year, month = map(int, period.split("-"))

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from app.core.clock import utc_now
 from app.core.process import owner
 from app.webhooks.models import Delivery
-from app.webhooks.sender import claims, reclaim
+from app.webhooks.sender import claims
 from tests.webhook_harness import LEASE, WebhookHarness
 
 HERE = owner.this_process()
@@ -33,7 +33,7 @@ def claim(harness: WebhookHarness, owner: str = HERE) -> list[claims.Claim]:
 def orphans(harness: WebhookHarness, *held: str, after_s: float = 0, owner: str = HERE) -> int:
     now = utc_now() + timedelta(seconds=after_s)
     with harness.runtime.db.reading() as session:
-        return len(reclaim.list_orphaned(session, owner=owner, queued=set(held), now=now))
+        return len(claims.list_orphaned(session, owner=owner, queued=set(held), now=now))
 
 
 def name_of_a_dead_process() -> str:
@@ -98,8 +98,8 @@ def test_a_reclaimed_attempt_is_not_counted_and_pauses_from_the_fifth_on(
         assert claimed.attempt == 1
         now = utc_now()
         with due.runtime.db.writing() as session:
-            orphaned = reclaim.list_orphaned(session, owner=HERE, queued=set(), now=now + LEASE * 2)
-            reclaim.reclaim(session, orphaned, now=now)
+            orphaned = claims.list_orphaned(session, owner=HERE, queued=set(), now=now + LEASE * 2)
+            claims.reclaim(session, orphaned, now=now)
             delivery = session.get_one(Delivery, claimed.delivery_id)
             assert delivery.attempts == 0
             assert delivery.interruptions == number
@@ -110,7 +110,7 @@ def test_a_reclaimed_attempt_is_not_counted_and_pauses_from_the_fifth_on(
 def test_a_released_delivery_is_as_it_was_before_its_claim(due: WebhookHarness) -> None:
     [claimed] = claim(due)
     with due.runtime.db.writing() as session:
-        reclaim.release(session, [claimed])
+        claims.release(session, [claimed])
         delivery = session.get_one(Delivery, claimed.delivery_id)
         assert (delivery.state, delivery.attempts) == ("pending", 0)
         assert delivery.interruptions == 0

@@ -20,8 +20,8 @@ from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.usage import jobs, meter, reports
-from app.usage.metrics import UsageMetric
 from app.usage.models import CountedBatch
+from app.usage.plan import UsageMetric
 from app.usage.service import count_delivery, note_storage
 from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server

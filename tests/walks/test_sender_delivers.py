@@ -13,9 +13,9 @@ from sqlalchemy import func, select, update
 from app.core.clock import utc_now
 from app.events.catalogue import EventType, schema_of
 from app.usage.models import UsageRecord
-from app.webhooks import deliveries, recovery, service
+from app.webhooks import deliveries, service
 from app.webhooks.models import Delivery, Subscription
-from app.webhooks.sender import process
+from app.webhooks.sender import loop
 from tests import receiver as answers
 from tests.receiver import Receiver
 from tests.rules.test_webhook_signatures import standard_signature
@@ -163,8 +163,8 @@ def test_inactive_holds_what_is_pending_and_active_resumes_it(
     harness.change(subscription_id, active=True)
     harness.wait_for_status(subscription_id, "succeeded")
     assert [each.event["id"] for each in receiver.received()] == [event_id]
-    assert recovery.recover(harness.runtime.db, subscription_id) == 1
-    assert recovery.recover(harness.runtime.db, subscription_id) == 0
+    assert deliveries.recover(harness.runtime.db, subscription_id) == 1
+    assert deliveries.recover(harness.runtime.db, subscription_id) == 0
     assert [each.event["id"] for each in receiver.wait_for(2)] == [event_id, missed_id]
 
 
@@ -350,8 +350,8 @@ def test_drain_sends_what_is_due_and_ends(harness: WebhookHarness, receiver: Rec
     subscription_id, _ = harness.subscribe(receiver.url())
     failing_id, _ = harness.subscribe(receiver.url("/bad"))
     harness.publish(20)
-    assert process.drain(harness.runtime, within_s=60)
+    assert loop.drain(harness.runtime, within_s=60)
     assert {each["status"] for each in harness.history(subscription_id)} == {"succeeded"}
     assert {each["attempt_count"] for each in harness.history(failing_id)} <= {1, 2, 3}
     harness.publish()
-    assert not process.drain(harness.runtime, within_s=0)
+    assert not loop.drain(harness.runtime, within_s=0)

@@ -13,9 +13,9 @@ from app.core.clock import utc_now
 from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from app.webhooks.models import Attempt, Delivery, Subscription
 from app.webhooks.sender.claims import Claim
+from app.webhooks.sender.dispatch import AttemptResult
 from app.webhooks.sender.receiver_queues import BEHIND_AFTER_S, MOST_IN_FLIGHT
-from app.webhooks.sender.result_writer import ResultWriter
-from app.webhooks.sender.results import AttemptResult
+from app.webhooks.sender.results import ResultWriter
 from tests import receiver as answers
 from tests.receiver import Receiver, Visit
 from tests.webhook_harness import WebhookHarness

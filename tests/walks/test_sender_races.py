@@ -9,9 +9,9 @@ from sqlalchemy import func, select
 from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.usage.models import UsageRecord
-from app.webhooks import recovery
+from app.webhooks import deliveries
 from app.webhooks.models import Delivery, Subscription
-from app.webhooks.sender import claims, reclaim
+from app.webhooks.sender import claims
 from tests.webhook_harness import LEASE, WebhookHarness
 
 
@@ -42,7 +42,7 @@ def test_concurrent_recoveries_create_each_delivery_once(harness: WebhookHarness
     harness.change(subscription_id, active=True)
 
     def recover() -> int:
-        return recovery.recover(harness.runtime.db, subscription_id, batch_size=7)
+        return deliveries.recover(harness.runtime.db, subscription_id, batch_size=7)
 
     assert sum(int(str(count)) for count in at_once(4, recover)) == 50
     assert recover() == 0
@@ -106,7 +106,7 @@ def test_a_claim_released_after_the_deletion_is_canceled(
     harness.delete(subscription_id)
     assert states(harness) == ["delivering"]
     with harness.runtime.db.writing() as session:
-        reclaim.release(session, claimed)
+        claims.release(session, claimed)
     assert states(harness) == ["canceled"]
     with harness.runtime.db.reading() as session:
         assert session.scalars(select(Delivery.finished_at)).one() is not None
@@ -122,10 +122,10 @@ def test_a_claim_released_after_the_deactivation_is_canceled_until_a_recovery(
         row = session.get_one(Subscription, subscription_id)
         row.active, row.deactivated_at = False, utc_now()
     with harness.runtime.db.writing() as session:
-        reclaim.release(session, claimed)
+        claims.release(session, claimed)
     assert states(harness) == ["canceled"]
     harness.change(subscription_id, active=True)
-    assert recovery.recover(harness.runtime.db, subscription_id) == 1
+    assert deliveries.recover(harness.runtime.db, subscription_id) == 1
 
 
 def test_a_released_claim_is_metered_when_it_is_claimed_again(harness: WebhookHarness) -> None:
@@ -140,7 +140,7 @@ def test_a_released_claim_is_metered_when_it_is_claimed_again(harness: WebhookHa
         assert metered() == 3
         for _ in range(2):  # the second time it is no longer held
             with harness.runtime.db.writing() as session:
-                reclaim.release(session, claimed)
+                claims.release(session, claimed)
         assert metered() == 0
     harness.claim(owner="this:1:1")
     harness.delete(subscription_id)
@@ -158,7 +158,7 @@ def test_a_claim_released_during_the_deactivation_is_canceled(
 
     def release() -> None:
         with harness.runtime.db.writing() as session:
-            reclaim.release(session, claimed)
+            claims.release(session, claimed)
 
     with ThreadPoolExecutor(1) as pool:
         with harness.runtime.db.writing() as session:

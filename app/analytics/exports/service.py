@@ -30,9 +30,8 @@ from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.core.storage.objects import StoredObject
-from app.events.catalogue import EventType
+from app.events.catalogue import EventType, ExportReady
 from app.events.outbox import publish
-from app.events.payloads import ExportReady
 
 QUEUE = "exports"
 bell = partial(Bell, QUEUE)

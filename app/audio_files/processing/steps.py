@@ -23,9 +23,8 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import SourceType, Status
 from app.evaluations.transcripts import store as transcripts
 from app.evaluations.transcripts.store import NewTranscript
-from app.events.catalogue import EventType
+from app.events.catalogue import AudioProcessed, AudioTranscribed, EventType
 from app.events.outbox import publish
-from app.events.payloads import AudioProcessed, AudioTranscribed
 from app.redaction import raw_texts
 from app.redaction.redactor import SealedOriginals
 

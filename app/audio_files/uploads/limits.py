@@ -11,8 +11,7 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.core.errors import Conflict, InvalidInput
 from app.core.runtime import Runtime
-from app.usage.metrics import UsageMetric
-from app.usage.plan import plan_of
+from app.usage.plan import UsageMetric, plan_of
 
 _RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
     AudioFile.status == AudioStatus.PENDING_UPLOAD

@@ -19,7 +19,7 @@ from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.supervisor import Service, Supervisor
 from app.operations.processes.sweep import JobQueue
 from app.privacy import jobs as erasures
-from app.webhooks.sender.process import run_sender
+from app.webhooks.sender.loop import run_sender
 
 logger = logging.getLogger(__name__)
 

@@ -2,17 +2,43 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 from app.core.clock import utc_now
-from app.core.outgoing_http.reply import HttpClient, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, HttpClient, Reply
 from app.core.process.traces import Traces
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
-from app.webhooks import signing_secrets
-from app.webhooks.sender import signatures
+from app.webhooks import signing
+from app.webhooks.enums import Trigger
 from app.webhooks.sender.claims import Claim, Receiver
-from app.webhooks.sender.results import AttemptResult
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """An attempt that ended."""
+
+    claim: Claim
+    reply: Reply
+    started_at: datetime
+    ended_at: datetime
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the receiver answered 2xx in time."""
+        return self.reply.outcome == AttemptOutcome.SUCCESS
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no attempt follows."""
+        return self.succeeded or self.claim.attempt >= self.claim.max_attempts
+
+    @property
+    def counts_for_subscription(self) -> bool:
+        """Whether it starts or clears a failure streak: the last attempt, but no redelivery."""
+        return self.is_last and self.claim.trigger != Trigger.MANUAL
 
 
 class Dispatcher:
@@ -57,7 +83,7 @@ class Dispatcher:
         return AttemptResult(claim, reply, started_at, ended_at=utc_now())
 
     def _post(self, claim: Claim, timestamp: int, trace_headers: Mapping[str, str]) -> Reply:
-        headers = signatures.headers(
+        headers = signing.headers(
             signing_secrets=self._secrets(claim.receiver),
             event_id=claim.event_id,
             delivery_id=claim.delivery_id,
@@ -77,4 +103,4 @@ class Dispatcher:
         expires_at = receiver.previous_secret_expires_at
         if receiver.previous_secret is not None and expires_at is not None:
             encrypted += [receiver.previous_secret] if expires_at > utc_now() else []
-        return [signing_secrets.decrypt(self._keyring, receiver.id, secret) for secret in encrypted]
+        return [signing.decrypt(self._keyring, receiver.id, secret) for secret in encrypted]

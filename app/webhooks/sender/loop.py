@@ -1,4 +1,4 @@
-"""Sender loop: claims due deliveries, sends them on threads, and reclaims what crashes left behind.
+"""Sender of webhooks: claims due deliveries, sends them on threads, and reclaims what crashes left behind.
 
 It opens its transactions itself: claims are taken in one short write transaction and results
 recorded in another, and no request is in flight in either.
@@ -9,29 +9,30 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.hosts import SENDER, Heartbeat
+from app.core.hosts import SENDER, Heartbeat, follow_clock
 from app.core.metrics import (
     ATTEMPT_SECONDS,
     ATTEMPTS,
     ATTEMPTS_IN_FLIGHT,
     RECLAIMED_DELIVERIES,
-    ProcessCounts,
 )
+from app.core.outgoing_http.client import RequestsClient
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process import owner
-from app.core.queue import BellListener
-from app.core.settings import Settings
-from app.webhooks.sender import claims, reclaim
+from app.core.queue import BellListener, redis_url
+from app.core.runtime import Runtime
+from app.webhooks.sender import claims
 from app.webhooks.sender.claims import Claim, Receiver
-from app.webhooks.sender.dispatch import Dispatcher
+from app.webhooks.sender.dispatch import AttemptResult, Dispatcher
 from app.webhooks.sender.receiver_queues import ReceiverQueues
-from app.webhooks.sender.result_writer import ResultWriter
-from app.webhooks.sender.results import AttemptResult
+from app.webhooks.sender.results import ResultWriter
+from app.webhooks.service import SENDER_BELL, address_policy
 
 logger = logging.getLogger(__name__)
 
@@ -49,26 +50,74 @@ _RECEIVERS_PER_TRANSACTION = 8
 _MOST_THREADS = 1000
 
 
+def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
+    """Send webhooks until `should_stop`; then finish what is in flight, within 12 seconds.
+
+    Call it in a process of its own, after the fork.
+    """
+    settings = runtime.settings
+    # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
+    db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
+    follow_clock(db.engine)
+    runtime.traces.start("sender")
+    client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
+    wake = threading.Event()
+    listener = BellListener(SENDER_BELL.queue, redis_url(settings), wake.set)
+    listener.start()
+    try:
+        runtime.counts.keep_writing()
+        SenderLoop(runtime, db, client, listener, wake).run(should_stop)
+    finally:
+        runtime.counts.write()
+        listener.stop()
+        client.close()
+        runtime.traces.flush()
+        db.engine.dispose()
+
+
+def drain(runtime: Runtime, *, within_s: float) -> bool:
+    """Send what is due until nothing is; False when the time runs out.
+
+    A delivery that fails is due again later, and left to a sender.
+    """
+    until = time.monotonic() + within_s
+    is_done = False
+
+    def should_stop() -> bool:
+        nonlocal is_done
+        with suppress(ServiceUnavailable):  # results may still have to be recorded
+            is_done = is_done or not _has_work(runtime.db)
+        return is_done or time.monotonic() > until
+
+    run_sender(runtime, should_stop)
+    return is_done
+
+
+def _has_work(db: Database) -> bool:
+    with db.reading() as session:
+        return claims.has_work(session, owner=owner.this_process(), now=utc_now())
+
+
 class SenderLoop:
     """A loop in the main thread of a sender process, and a thread for each request in flight."""
 
     def __init__(
         self,
-        *,
-        settings: Settings,
+        runtime: Runtime,
         db: Database,
         client: HttpClient,
-        dispatcher: Dispatcher,
         listener: BellListener,
         wake: threading.Event,
-        counts: ProcessCounts,
     ) -> None:
+        settings = runtime.settings
         self._db = db
         self._client = client
-        self._dispatcher = dispatcher
+        self._dispatcher = Dispatcher(
+            client, runtime.keyring, runtime.traces, timeout_s=settings.webhook_timeout_s
+        )
         self._listener = listener
         self._wake = wake
-        self._counts = counts
+        self._counts = runtime.counts
         self._owner = owner.this_process()
         self._heartbeat = Heartbeat(db, SENDER)
         self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
@@ -154,7 +203,7 @@ class SenderLoop:
     def _release_withdrawn(self) -> None:
         if self._to_release:
             with self._db.writing() as session:
-                reclaim.release(session, self._to_release)
+                claims.release(session, self._to_release)
             self._to_release.clear()
             self._busy_until = time.monotonic() + _BUSY_FOR_S
 
@@ -162,11 +211,11 @@ class SenderLoop:
         """Reclaim deliveries of dead senders, drop what is idle, and beat."""
         queued = self._queues.delivery_ids()
         with self._db.reading() as session:
-            orphaned = reclaim.list_orphaned(session, owner=self._owner, queued=queued, now=now)
+            orphaned = claims.list_orphaned(session, owner=self._owner, queued=queued, now=now)
         if orphaned:
             logger.warning("reclaiming %s deliveries of a dead sender", len(orphaned))
             with self._db.writing() as session:
-                reclaim.reclaim(session, orphaned, now=now)
+                claims.reclaim(session, orphaned, now=now)
             self._counts.count(RECLAIMED_DELIVERIES, by=len(orphaned))
         self._client.close_idle()
         self._heartbeat.beat()

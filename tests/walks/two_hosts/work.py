@@ -8,8 +8,7 @@ from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
 from app.events import outbox
-from app.events.catalogue import EventType
-from app.events.payloads import ApiKeyRotated
+from app.events.catalogue import ApiKeyRotated, EventType
 from app.usage.models import UsageRecord
 from app.webhooks import service as webhooks
 from app.webhooks.models import Delivery

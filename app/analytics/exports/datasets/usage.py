@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.analytics.exports.datasets.columns import Row, columns
 from app.analytics.exports.request import ExportRequest
-from app.usage.metrics import UNITS, UsageMetric, in_unit
 from app.usage.models import MeteredKey, UsageRecord
+from app.usage.plan import UNITS, UsageMetric, in_unit
 
 COLUMNS = columns("id date type key_id key_name operation quantity:number unit")
 

@@ -5,7 +5,7 @@ from typing import Any
 from flask import render_template, request
 from werkzeug.wrappers import Response
 
-from app.api_keys import credentials, records, schemas, service
+from app.api_keys import schemas, service
 from app.api_keys.credentials import IssuedKey
 from app.api_keys.scopes import SCOPES
 from app.core.database.session import after_commit
@@ -66,7 +66,7 @@ def rotate(key_id: str) -> str:
     runtime = current_runtime()
     grace_s = {"none": 0, "hour": 3600, "day": 86_400}.get(request.form.get("grace", ""), 0)
     with audited(Action.KEY_ROTATED, key_id) as session:
-        issued = credentials.rotate_key(
+        issued = service.rotate_key(
             session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_principal()
         )
         after_commit(session, runtime.state.new_key_version)
@@ -106,7 +106,7 @@ def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
         page = render_template(
             "keys/list.html",
             page_of_keys=keys,
-            keys=records.records_of(session, keys.items),
+            keys=service.records_of(session, keys.items),
             policies=list(WORDS["signaturePolicy"].items()),
             scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
             errors=errors,
@@ -121,7 +121,7 @@ def _show(
     if issued:
         responses.keep_uncompressed()
     with current_runtime().db.reading() as session:
-        [key] = records.records_of(session, [service.get_key(session, key_id)])
+        [key] = service.records_of(session, [service.get_key(session, key_id)])
     return render_template(
         "keys/show.html",
         key=key,

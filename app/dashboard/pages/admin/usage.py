@@ -8,9 +8,7 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.words import text_of
 from app.usage import meter, reports, schemas
-from app.usage.metrics import UsageMetric
-from app.usage.periods import period_of
-from app.usage.plan import plan_of
+from app.usage.plan import UsageMetric, period_of, plan_of
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 

@@ -18,8 +18,7 @@ from app.people.audit import Action
 from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
-from app.webhooks import deliveries, history, recovery, schemas, service
-from app.webhooks.policy import check_url
+from app.webhooks import deliveries, history, schemas, service
 
 blp = PageBlueprint("webhooks", __name__)
 
@@ -42,7 +41,7 @@ def create() -> tuple[str, int]:
     try:
         typed = {**request.form, "events": request.form.getlist("events")}
         values = forms.load(schemas.SubscriptionCreate(), typed)
-        check_url(runtime.settings, values["url"])
+        service.check_url(runtime.settings, values["url"])
     except InvalidInput as error:
         return _list(forms.field_errors(error), status=422)
     with runtime.db.writing() as session:
@@ -83,7 +82,7 @@ def switch(subscription_id: str) -> Response:
 def recover(subscription_id: str) -> Response:
     """Send again every event whose latest delivery has failed or was missed."""
     runtime = current_runtime()
-    recovery.recover(runtime.db, subscription_id)
+    deliveries.recover(runtime.db, subscription_id)
     with runtime.db.writing() as session:
         audit.record(session, current_actor(), Action.WEBHOOK_RECOVERED, subscription_id)
     return redirect_with("sent-again", "webhooks.show", subscription_id=subscription_id)
@@ -151,6 +150,6 @@ def _show(subscription_id: str, *, secret: str = "") -> str:
             webhook=webhook,
             latest=latest,
             counts=counts,
-            missed=recovery.count_missed(session, subscription_id),
+            missed=deliveries.count_missed(session, subscription_id),
             secret=secret,
         )
