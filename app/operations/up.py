@@ -30,7 +30,7 @@ from app.operations import data_dir
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
 from app.operations.processes import addresses, queue_server
-from app.operations.processes.fork import call_in_child
+from app.operations.processes.fork import call_in_child, share_memory
 from app.operations.processes.output import OutputPump
 from app.operations.processes.supervisor import Service, Supervisor
 from app.system import queue_choice
@@ -163,8 +163,10 @@ def _start_web(supervisor: Supervisor, settings: Settings, listener: socket.sock
 
     runtime = build_runtime(settings)
     application = create_app(settings, runtime)
+    # The first request would sort the routes and import an encoding, in each process.
+    application.url_map.bind("localhost").test("/")
     serve = partial(web.serve, application, settings, listener.fileno())
-    _share_memory()
+    share_memory()
     supervisor.start([Service("web", serve)])
     return runtime
 
@@ -177,7 +179,7 @@ def _start_worker(supervisor: Supervisor, runtime: "Runtime", listener: socket.s
         replace(service, run=partial(_run_without, listener, service.run))
         for service in workers.services(runtime, TASKS, JOB_QUEUES)
     ]
-    _share_memory()
+    share_memory()
     supervisor.start(services)
 
 
@@ -186,18 +188,6 @@ def _start_metrics(supervisor: Supervisor, runtime: "Runtime", listener: socket.
 
     serve = partial(_run_without, listener, partial(serve_metrics, runtime))
     supervisor.start([Service("metrics", serve)])
-
-
-def _share_memory() -> None:
-    """Make what every child needs, and freeze it, so that the children share its memory.
-
-    The garbage collector writes into the objects that it looks at, and passes over frozen ones.
-    """
-    from sqlalchemy.orm import configure_mappers
-
-    configure_mappers()
-    gc.freeze()
-    gc.enable()
 
 
 def _load_demo(
