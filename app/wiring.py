@@ -11,7 +11,7 @@ from app.core.metrics import ProcessCounts
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
-from app.imports.schemas.validate import validate_record
+from app.imports.schemas.records import validate_record
 from app.packages import load_tables
 from app.redaction.redactor import Redactor
 from app.reviews.rounds import sealed_reviews

@@ -30,18 +30,15 @@ from app.core.process import background
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
-from app.evaluations.judging.batches import judge_batch
+from app.evaluations.jobs import judge_batch
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.models import Evaluation
 from app.events.catalogue import EventType
 from app.imports import files
-from app.imports.file_import import FileImport
-from app.imports.loading.disk_set import DiskSet
-from app.imports.loading.documents import entries_of
-from app.imports.loading.normalise import batches_of, normalised
-from app.imports.options import ImportOptions
-from app.imports.progress import Progress
-from app.imports.recordings.metadata import RecordingMetadata
+from app.imports.file_import import FileImport, Progress
+from app.imports.loading.input import ImportOptions, entries_of
+from app.imports.loading.normalise import DiskSet, batches_of, normalised
+from app.imports.recordings import RecordingMetadata
 from app.webhooks import service as webhooks
 from app.webhooks.models import Delivery
 from app.wiring import build_runtime

@@ -16,7 +16,7 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.directory.models import Executive
 from app.directory.service import upsert_executive
-from app.evaluations import revisions
+from app.evaluations import service
 from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTotal, SearchText
 from tests.evaluation_rows import COMMON, rows_of
@@ -101,7 +101,7 @@ class World:
             with self.runtime.db.writing() as session:
                 evaluation = session.get_one(Evaluation, row["id"])
                 evaluation.score, evaluation.passed = row["score"], row["passed"]
-                revisions.notify_changed(session, evaluation)
+                service.notify_changed(session, evaluation)
 
     def re_evaluate(self) -> None:
         """Replace an evaluation by another revision."""
@@ -126,7 +126,7 @@ class World:
                 )
                 session.add(result)
                 session.flush()
-            revisions.notify_changed(session, current)
+            service.notify_changed(session, current)
         self.rows.append(row)
 
     def write_parts(self) -> None:

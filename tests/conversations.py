@@ -10,11 +10,9 @@ from app.ai.judge import Judgement
 from app.ai.rule_judge import RuleJudge
 from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
-from app.evaluations import service
+from app.evaluations import service, transcripts
 from app.evaluations.models import Evaluation
-from app.evaluations.service import EvaluationCompletion, NewEvaluation
-from app.evaluations.transcripts import store as transcripts
-from app.evaluations.transcripts.store import NewTranscript
+from app.evaluations.outcome import EvaluationCompletion
 from app.scorecards.service import current_default
 
 START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -93,18 +91,15 @@ def judged(transcript: Transcript, channel: str = "chat") -> Judgement:
 def opened(session: Session, **values: Any) -> Evaluation:
     """Open an evaluation of a chat; keyword arguments change it."""
     channel = values.get("channel", "chat")
-    scorecard = current_default(channel)
     given: dict[str, Any] = {
         "source_type": "conversation",
         "source_id": new_id("conv"),
         "channel": channel,
-        "engagement_id": None,
-        "scorecard_id": scorecard.id,
-        "scorecard_version": scorecard.version,
-        "scorecard_name": scorecard.name,
         **values,
     }
-    return service.open_evaluation(session, NewEvaluation(**given))
+    evaluation = Evaluation(**given)
+    service.open_evaluation(session, evaluation, current_default(channel))
+    return evaluation
 
 
 def completed(
@@ -113,11 +108,9 @@ def completed(
     """Open an evaluation, store its transcript, judge and complete it."""
     transcript = transcript or chat()
     evaluation = opened(session, **values)
-    transcripts.store_transcript(
-        session, NewTranscript(evaluation.source_type, evaluation.source_id, transcript)
-    )
+    row = transcripts.row_of(evaluation.source_type, evaluation.source_id, transcript)
+    transcripts.store(session, row)
     judgement = judged(transcript, evaluation.channel)
-    return service.complete(
-        session,
-        EvaluationCompletion(evaluation.id, judgement, transcript.language, duration_seconds=140),
-    )
+    completion = EvaluationCompletion(evaluation, judgement, transcript.language, 140)
+    service.complete(session, completion)
+    return evaluation

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from app.analytics import jobs
 from app.core.settings import Settings
-from app.evaluations import revisions
+from app.evaluations import service
 from app.evaluations.models import Evaluation
 from app.wiring import build_runtime
 
@@ -26,7 +26,7 @@ def write_parts() -> None:
             evaluation = session.get_one(Evaluation, evaluation_id)
             evaluation.score = ((evaluation.score or 0) + 1) % 101
             session.flush()
-            revisions.notify_changed(session, evaluation)
+            service.notify_changed(session, evaluation)
         jobs.write_parts(runtime, at_least=1)
         sys.stdout.write("written\n")
         sys.stdout.flush()

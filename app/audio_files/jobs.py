@@ -27,11 +27,10 @@ from app.core.jobs.runner import JobType, RunningJob, list_due, run_next
 from app.core.jobs.thread_pool import TryLock, run_in_threads
 from app.core.metrics import TRANSCRIBED_SECONDS
 from app.core.runtime import Runtime
-from app.evaluations import contexts
 from app.evaluations import service as evaluations
+from app.evaluations import sources, transcripts
 from app.evaluations.enums import SourceType
 from app.evaluations.judging.model_answers import StoredAnswers
-from app.evaluations.transcripts import store as transcripts
 from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
 
@@ -208,4 +207,4 @@ def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scor
             version = scorecards.version_of(session, task.scorecard_id, task.scorecard_version)
         except NotFound as error:
             raise failures.ScorecardGone from error
-        return version.scorecard, contexts.context_of(evaluation)
+        return version.scorecard, sources.context_of(evaluation)

@@ -10,9 +10,9 @@ from app.audio_files.uploads import lifecycle
 from app.audio_files.uploads.audio_objects import AudioObjects
 from app.audio_files.uploads.limits import upload_limits
 from app.audio_files.uploads.links import RecordingLinks
+from app.evaluations import shown_transcripts
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
-from app.evaluations.transcripts import shown as shown_transcripts
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime

@@ -13,7 +13,7 @@ from app.core.database.paging import Page, PageRequest
 from app.core.database.rows import find_row
 from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
-from app.evaluations.transcripts import store as judged
+from app.evaluations import transcripts as judged
 from app.redaction import raw_texts
 
 _COLUMNS = select(

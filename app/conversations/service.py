@@ -25,12 +25,11 @@ from app.core.errors import InvalidInput
 from app.core.ids import new_id
 from app.core.json_documents import digest_of
 from app.directory.service import EXECUTIVES
-from app.evaluations import references
+from app.evaluations import sources, transcripts
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
 from app.evaluations.judging import judgements
-from app.evaluations.judging.judgements import JudgementRequest
-from app.evaluations.models import Evaluation
+from app.evaluations.models import Evaluation, StoredTranscript
 from app.redaction import raw_texts
 
 _NOTE_EVALUATION = (
@@ -169,9 +168,11 @@ def request_evaluation(
     if not (even_open or row.status in ENDED):
         return None
     rows = messages.of_conversation(session, row.id)
-    names = references.named(session, row)
-    request = _judgement_request(row, rows, names, scorecard_id)
-    return None if request is None else judgements.request(session, request)
+    if not _have_text(rows):
+        return None
+    [names] = sources.named(session, [row])
+    new = _new_evaluation(row, rows, names, scorecard_id)
+    return judgements.request(session, *new, scorecard_id=scorecard_id)
 
 
 def request_first_evaluations(
@@ -182,38 +183,41 @@ def request_first_evaluations(
     Raises:
         InvalidInput: there is no such scorecard, or it is for another channel.
     """
-    ended_items = [item for item in created if item.row.status in ENDED]
-    names = references.named_all(session, [item.row for item in ended_items])
-    requests = [
-        request
-        for item, item_names in zip(ended_items, names, strict=True)
-        if (request := _judgement_request(item.row, item.messages, item_names, scorecard_id))
+    judged = [item for item in created if item.row.status in ENDED and _have_text(item.messages)]
+    names = sources.named(session, [item.row for item in judged])
+    new = [
+        _new_evaluation(item.row, item.messages, item_names, scorecard_id)
+        for item, item_names in zip(judged, names, strict=True)
     ]
-    return judgements.request_first(session, requests) if requests else []
+    return judgements.request_first(session, new, scorecard_id=scorecard_id) if new else []
 
 
-def _judgement_request(
+def _have_text(rows: Sequence[Mapping[str, Any]]) -> bool:
+    return any(message["text"].strip() and not message["internal"] for message in rows)
+
+
+def _new_evaluation(
     row: Conversation,
     rows: Sequence[Mapping[str, Any]],
     names: Mapping[str, Any],
     scorecard_id: str | None,
-) -> JudgementRequest | None:
-    if not any(message["text"].strip() and not message["internal"] for message in rows):
-        return None
+) -> tuple[Evaluation, StoredTranscript]:
     row.judged_digest = _input_digest(row, scorecard_id)
     transcript = replace(transcript_of(rows, row.language), redacted=row.redacted)
-    source = {
-        "source_type": SourceType.CONVERSATION,
-        "source_id": row.id,
-        "channel": Channel.CHAT,
+    evaluation = Evaluation(
+        source_type=SourceType.CONVERSATION,
+        source_id=row.id,
+        channel=Channel.CHAT,
         **names,
-        "language": row.language,
-        "started_at": row.started_at,
-        "duration_seconds": row.duration_seconds,
-        "external_id": row.external_id,
-        "labels": row.labels,
-    }
-    return JudgementRequest(transcript, _context(row), scorecard_id, row.raw_text_id, source)
+        language=row.language,
+        started_at=row.started_at,
+        duration_seconds=row.duration_seconds,
+        external_id=row.external_id,
+        labels=row.labels,
+        context=sources.context_document(_context(row)),
+    )
+    stored = transcripts.row_of(SourceType.CONVERSATION, row.id, transcript, row.raw_text_id)
+    return evaluation, stored
 
 
 def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
@@ -247,7 +251,7 @@ def _update(session: Session, row: Conversation, conversation: ConversationInput
 
 
 def _require(session: Session, columns: Sequence[Mapping[str, Any]]) -> None:
-    references.require(session, *columns)
+    sources.require(session, *columns)
     executive_ids = {executive_id for row in columns for executive_id in row["executives"]}
     names = EXECUTIVES.names(session, executive_ids) if executive_ids else {}
     for executive_id in sorted(executive_ids - names.keys()):
@@ -262,7 +266,7 @@ def _executives(columns: Mapping[str, Any], prepared: PreparedMessages) -> list[
 
 def _input_digest(row: Conversation, scorecard_id: str | None) -> str:
     """Hash everything that an evaluation depends on; tags, for example, do not belong to it."""
-    ids: list[Any] = [getattr(row, column) for column in references.COLUMNS]
+    ids: list[Any] = [getattr(row, column) for column in sources.COLUMNS]
     times = [row.started_at, row.ended_at, row.duration_seconds]
     kind = [row.language, row.platform, row.status in ENDED, row.labels, scorecard_id]
     return digest_of([*ids, *times, *kind, row.messages_digest])

@@ -14,8 +14,8 @@ from app.core.errors import Conflict, NotFound
 from app.core.secrets.encryption import Keyring
 from app.dashboard.views.revision_changes import AnswerChange, changes_between
 from app.evaluations import listing, outcome, results, service
+from app.evaluations import shown_transcripts as transcripts
 from app.evaluations.enums import ENDED, SourceType, Status
-from app.evaluations.transcripts import shown as transcripts
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action

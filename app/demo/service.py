@@ -28,12 +28,9 @@ from app.engagements.service import ENGAGEMENTS
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import Kind, NativeRecord
-from app.imports.loading.disk_set import DiskSet
-from app.imports.loading.documents import Entry
-from app.imports.loading.import_counts import ImportCounts, RecordOutcome
-from app.imports.loading.load import load_batch
-from app.imports.loading.normalise import NormalisedRecord, Validate, normalised
-from app.imports.options import SKIP, ImportOptions
+from app.imports.loading.input import SKIP, ImportOptions
+from app.imports.loading.load import ImportCounts, RecordOutcome, load_batch
+from app.imports.loading.normalise import DiskSet, NormalisedRecord, Validate, normalised
 from app.voice_calls.models import VoiceCall
 
 PLACES_TO_LOOK = """\
@@ -190,7 +187,7 @@ def _validated(
 ) -> list[NormalisedRecord]:
     """Validate records as an import does."""
     entries = (
-        Entry(NativeRecord(line, kind, record)) for line, record in enumerate(records, start=1)
+        (NativeRecord(line, kind, record), None) for line, record in enumerate(records, start=1)
     )
     with closing(DiskSet()) as seen_keys:
         return list(normalised(entries, _OPTIONS, seen_keys, validate))

@@ -18,9 +18,8 @@ from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs, listing, results, service
 from app.evaluations.enums import ENDED
-from app.evaluations.judging import again, bulk
-from app.evaluations.schemas.evaluations import EvaluationSchema
-from app.evaluations.schemas.filters import CurrentFilters
+from app.evaluations.judging import bulk, judgements
+from app.evaluations.schemas.evaluations import CurrentFilters, EvaluationSchema
 from app.evaluations.schemas.results import ResultsSchema
 from app.web.current import current_runtime
 from app.web.schemas.base import load_valid, text_fields
@@ -172,7 +171,7 @@ def _request_one(evaluation_id: str, version: dict[str, Any], *, wait: bool) -> 
         return {name: evaluation[name] for name in ("id", "revision", "status", "score")}
 
     with current_runtime().db.writing() as session:
-        opened_id = again.request(session, evaluation_id, **version).id
+        opened_id = judgements.request_again(session, evaluation_id, **version).id
         shown = show(session)
     return _wait(show) if wait else shown
 

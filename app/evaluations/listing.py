@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, literal_column, select
 from sqlalchemy.orm import Session
 
+from app.core.database.counters import add_at_commit
 from app.core.database.filters import (
     Condition,
     Filters,
@@ -19,12 +20,12 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import Page, PageRequest
 from app.core.database.session import Reader
-from app.evaluations import revisions
 from app.evaluations.enums import ReviewStatus
 from app.evaluations.models import (
     Evaluation,
     EvaluationReviewer,
     EvaluationTopic,
+    EvaluationTotal,
     SearchText,
 )
 
@@ -33,6 +34,9 @@ _EVALUATION = Evaluation.__table__.c
 _TOPICS = EvaluationTopic.__table__.c
 _REVIEWERS = EvaluationReviewer.__table__.c
 _TEXTS = SearchText.__table__.c
+_TOTALS = EvaluationTotal.__table__.c
+_TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("kind"))
+_ALL, _CURRENT = "all", "current"
 _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 # Null as long as there is no score that a verdict could follow from.
 HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(None))).label(
@@ -206,9 +210,15 @@ def _count(
     session: Reader, where: list[ColumnElement[bool]], *, current: bool, filtered: bool
 ) -> int:
     if not filtered:
-        return revisions.total(session, revisions.CURRENT if current else revisions.ALL)
+        return session.scalar(_TOTAL, {"kind": _CURRENT if current else _ALL}) or 0
     counted = select(func.count()).select_from(Evaluation.__table__).where(*where)
     return session.scalar(counted) or 0
+
+
+def count_opened(session: Session, number: int, *, first_of_source: int) -> None:
+    """Update the totals: one counts every revision, the other every source once."""
+    add_at_commit(session, EvaluationTotal, _ALL, quantity=number)
+    add_at_commit(session, EvaluationTotal, _CURRENT, quantity=first_of_source)
 
 
 def _page(

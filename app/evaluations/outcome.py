@@ -27,15 +27,21 @@ Source = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedEvaluation:
-    """An evaluation with its judgement; without a `turn_count` that of the judgement holds."""
+class EvaluationCompletion:
+    """A judgement to store with its evaluation.
+
+    A language or duration of None keeps the known one; without a `turn_count` that of the judgement
+    is stored.
+    """
 
     evaluation: Evaluation
     judgement: Judgement
-    turn_count: int | None
+    language: str | None
+    duration_seconds: int | None
+    turn_count: int | None = None
 
 
-def store(session: Session, judged: Sequence[JudgedEvaluation]) -> list[EvaluationResult]:
+def store(session: Session, judged: Sequence[EvaluationCompletion]) -> list[EvaluationResult]:
     """Store the results documents, and the columns that lists show and filter by.
 
     Where an engagement has an active calibration profile, the score is the calibrated one.

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from app.evaluations import listing, results, service
-from app.evaluations.judging import again, bulk
+from app.evaluations import listing, results, service, shown_transcripts
+from app.evaluations import trials as trial_service
+from app.evaluations.judging import bulk, judgements
 from app.evaluations.schemas import evaluations, re_evaluations, trials
 from app.evaluations.schemas.results import ResultsSchema
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
-from app.evaluations.transcripts import shown as shown_transcripts
-from app.evaluations.trials import service as trial_service
 from app.scorecards.authoring import complete_document
 from app.web.addresses import public_address
 from app.web.api import Blueprint
@@ -73,7 +72,7 @@ def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
 def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
     """Evaluate the same transcript again as the next revision; the old one stays until then."""
     with current_runtime().db.writing() as session:
-        evaluation = again.request(session, evaluation_id, **body)
+        evaluation = judgements.request_again(session, evaluation_id, **body)
         status_url = _url(f"/evaluations/{evaluation.id}")
         return {**service.get(session, evaluation.id), "status_url": status_url}
 

@@ -1,124 +1,73 @@
-"""Lifecycle of evaluations: open, advance, complete or fail, and read."""
+"""Lifecycle of evaluations, revision by revision: open, advance, complete or fail, and read."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.ai.judge import Judgement
 from app.core.clock import utc_now
 from app.core.database.rows import find_mapping, find_row
 from app.core.errors import Conflict, NotFound
+from app.core.hooks import hooks_of
 from app.core.ids import new_id
-from app.evaluations import outcome, revisions
+from app.evaluations import listing, outcome, transcripts
 from app.evaluations.enums import ENDED, Status
-from app.evaluations.listing import COLUMNS
 from app.evaluations.models import Evaluation, SearchText
-from app.evaluations.outcome import JudgedEvaluation
-from app.evaluations.transcripts import store as transcripts
+from app.evaluations.outcome import EvaluationCompletion
+from app.scorecards.service import ResolvedScorecard
 
-_DETAIL = select(*COLUMNS, Evaluation.__table__.c.summary)
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationCompletion:
-    """A judgement to store; a language or duration of None keeps the known one."""
-
-    evaluation_id: str
-    judgement: Judgement
-    language: str | None
-    duration_seconds: int | None
-    turn_count: int | None = None
+_DETAIL = select(*listing.COLUMNS, Evaluation.__table__.c.summary)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEvaluation:
-    """The columns of a new evaluation.
-
-    Args:
-        transcript_id: the transcript to judge; by default the newest one at the end.
-        context: known facts about the conversation (see `contexts.document_of`).
-        created_at: now by default.
-    """
-
-    source_type: str
-    source_id: str
-    channel: str
-    engagement_id: str | None
-    campaign_id: str | None = None
-    campaign: str | None = None
-    call_center_id: str | None = None
-    call_center: str | None = None
-    executive_id: str | None = None
-    executive: str | None = None
-    scorecard_id: str
-    scorecard_version: int
-    scorecard_name: str
-    language: str | None = None
-    direction: str = "unknown"
-    started_at: datetime | None = None
-    duration_seconds: int | None = None
-    external_id: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    transcript_id: str | None = None
-    context: Mapping[str, Any] | None = None
-    created_at: datetime | None = None
-    re_evaluation_id: str | None = None
-
-
-def open_evaluation(session: Session, new: NewEvaluation) -> Evaluation:
+def open_evaluation(session: Session, new: Evaluation, scorecard: ResolvedScorecard) -> None:
     """Open the next revision of a source's evaluation, queued.
 
     A completed revision stays current until this one is completed too; any other is replaced at
     once.
+
+    Args:
+        new: a row with the columns that the source gives, and the transcript to judge if it is known
+            already.
     """
-    former = revisions.of_source(session, source_type=new.source_type, source_id=new.source_id)
-    return _open(session, [(new, former)])[0]
+    _open(session, [(new, scorecard, of_source(session, new))])
 
 
-def open_first(session: Session, new: Sequence[NewEvaluation]) -> list[Evaluation]:
+def open_first(session: Session, new: Sequence[tuple[Evaluation, ResolvedScorecard]]) -> None:
     """Open the first evaluations of their sources, queued."""
-    return _open(session, [(evaluation, []) for evaluation in new])
+    _open(session, [(evaluation, scorecard, []) for evaluation, scorecard in new])
 
 
 def _open(
-    session: Session, new_and_former: Sequence[tuple[NewEvaluation, Sequence[Evaluation]]]
-) -> list[Evaluation]:
-    opened = [_queued(new, former) for new, former in new_and_former]
+    session: Session, new: Sequence[tuple[Evaluation, ResolvedScorecard, Sequence[Evaluation]]]
+) -> None:
+    for evaluation, scorecard, former in new:
+        _prepare(evaluation, scorecard, former)
+    opened = [evaluation for evaluation, _, _ in new]
     session.add_all(opened)
-    _choose_current(
-        session,
-        [
-            [*former, evaluation]
-            for (_, former), evaluation in zip(new_and_former, opened, strict=True)
-        ],
-    )
+    _choose_current(session, [[*former, evaluation] for evaluation, _, former in new])
     session.add_all(
         SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation))
         for evaluation in opened
     )
-    revisions.count_opened(
-        session, len(opened), first_of_source=sum(not former for _, former in new_and_former)
+    listing.count_opened(
+        session, len(opened), first_of_source=sum(not former for _, _, former in new)
     )
-    return opened
 
 
-def _queued(new: NewEvaluation, former: Sequence[Evaluation]) -> Evaluation:
+def _prepare(
+    evaluation: Evaluation, scorecard: ResolvedScorecard, former: Sequence[Evaluation]
+) -> None:
     now = utc_now()
-    columns = {column.name: getattr(new, column.name) for column in fields(new)}
-    columns |= {"labels": dict(new.labels), "created_at": new.created_at or now}
-    return Evaluation(
-        **columns,
-        id=new_id("eval"),
-        status=Status.QUEUED,
-        revision=former[-1].revision + 1 if former else 1,
-        supersedes_id=next((evaluation.id for evaluation in former if evaluation.is_current), None),
-        is_current=not former,
-        updated_at=now,
-    )
+    evaluation.id = new_id("eval")
+    evaluation.scorecard_id = scorecard.id
+    evaluation.scorecard_version = scorecard.version
+    evaluation.scorecard_name = scorecard.name
+    evaluation.status = Status.QUEUED
+    evaluation.revision = former[-1].revision + 1 if former else 1
+    evaluation.supersedes_id = next((row.id for row in former if row.is_current), None)
+    evaluation.is_current = not former
+    evaluation.updated_at = now
 
 
 def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
@@ -138,12 +87,7 @@ def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
     return evaluation
 
 
-def complete(session: Session, completion: EvaluationCompletion) -> Evaluation:
-    """Complete one evaluation (see `complete_all`)."""
-    return complete_all(session, [completion])[0]
-
-
-def complete_all(session: Session, completions: Sequence[EvaluationCompletion]) -> list[Evaluation]:
+def complete(session: Session, *completions: EvaluationCompletion) -> None:
     """Store judgements, make their evaluations current, count them and publish the events.
 
     A judgement without a score fails its evaluation instead and publishes nothing: a score in an
@@ -151,36 +95,33 @@ def complete_all(session: Session, completions: Sequence[EvaluationCompletion]) 
     sources.
 
     Raises:
-        NotFound: there is no such evaluation.
         Conflict: one of the evaluations has failed or was canceled.
     """
-    evaluations = find_all(session, [completion.evaluation_id for completion in completions])
-    transcripts_by_id = transcripts.judged_by_all(session, evaluations)
+    stored = transcripts.judged_by_all(session, [item.evaluation for item in completions])
     judged = []
     with session.no_autoflush:
-        for completion, evaluation in zip(completions, evaluations, strict=True):
+        for item in completions:
+            evaluation = item.evaluation
             if evaluation.status == Status.COMPLETED:
                 continue
-            transcript = transcripts_by_id.get(evaluation.id)
+            transcript = stored.get(evaluation.id)
             if transcript is not None:
                 evaluation.transcript_id = transcript.id
                 evaluation.redacted = transcript.redacted
-            problem = completion.judgement.problem
+            evaluation.language = item.language or evaluation.language
+            problem = item.judgement.problem
             if problem is not None:
                 fail(session, evaluation.id, code=problem.code, message=problem.message)
-                evaluation.language = completion.language or evaluation.language
                 continue
             _require_open(evaluation)
-            evaluation.language = completion.language or evaluation.language
-            if completion.duration_seconds is not None:
-                evaluation.duration_seconds = completion.duration_seconds
-            judged.append(JudgedEvaluation(evaluation, completion.judgement, completion.turn_count))
+            if item.duration_seconds is not None:
+                evaluation.duration_seconds = item.duration_seconds
+            judged.append(item)
     if judged:
         _complete(session, judged)
-    return evaluations
 
 
-def _complete(session: Session, judged: Sequence[JudgedEvaluation]) -> None:
+def _complete(session: Session, judged: Sequence[EvaluationCompletion]) -> None:
     completed = [item.evaluation for item in judged]
     with session.no_autoflush:
         of_sources = _of_sources(session, completed)
@@ -254,6 +195,38 @@ def get(session: Session, evaluation_id: str) -> dict[str, Any]:
     return dict(row)
 
 
+def of_source(session: Session, evaluation: Evaluation) -> Sequence[Evaluation]:
+    """Return every revision of an evaluation's source in order, locked until the commit."""
+    [revisions] = _of_sources(session, [evaluation]).values()
+    return revisions
+
+
+def notify_changed(session: Session, *changed: Evaluation) -> None:
+    """Call `Hooks.on_evaluation_changed`: higher packages show evaluations with their sources."""
+    for on_changed in hooks_of(session).on_evaluation_changed:
+        on_changed(session, changed)
+
+
+def _of_sources(
+    session: Session, evaluations: Iterable[Evaluation]
+) -> dict[tuple[str, str], list[Evaluation]]:
+    """Return every revision of each source in order, by type and id, locked until the commit."""
+    revisions: dict[tuple[str, str], list[Evaluation]] = {
+        (evaluation.source_type, evaluation.source_id): [] for evaluation in evaluations
+    }
+    rows = session.scalars(
+        select(Evaluation)
+        .where(Evaluation.source_id.in_([source_id for _, source_id in revisions]))
+        .order_by(Evaluation.source_id, Evaluation.revision)
+        .with_for_update()
+    )
+    for evaluation in rows:
+        source = evaluation.source_type, evaluation.source_id
+        if source in revisions:
+            revisions[source].append(evaluation)
+    return revisions
+
+
 def _require_open(evaluation: Evaluation) -> None:
     if evaluation.status in ENDED:
         raise Conflict(f"The evaluation is {evaluation.status}.")
@@ -263,15 +236,7 @@ def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
     evaluation.status = status
     evaluation.updated_at = utc_now()
     session.flush()
-    _choose_current(session, _of_sources(session, [evaluation]).values())
-
-
-def _of_sources(
-    session: Session, evaluations: Iterable[Evaluation]
-) -> dict[tuple[str, str], list[Evaluation]]:
-    return revisions.of_sources(
-        session, [(evaluation.source_type, evaluation.source_id) for evaluation in evaluations]
-    )
+    _choose_current(session, [of_source(session, evaluation)])
 
 
 def _choose_current(
@@ -283,9 +248,23 @@ def _choose_current(
         The revision that was current, if any, and the one that is current now.
     """
     chosen = []
-    for of_source in of_sources:
-        before = next((evaluation for evaluation in of_source if evaluation.is_current), None)
-        chosen.append((before, revisions.choose_current(of_source)))
+    for revisions in of_sources:
+        before = next((revision for revision in revisions if revision.is_current), None)
+        chosen.append((before, _make_current(revisions)))
     session.flush()
-    revisions.notify_changed(session, *(current for _, current in chosen))
+    notify_changed(session, *(current for _, current in chosen))
     return chosen
+
+
+def _make_current(revisions: Sequence[Evaluation]) -> Evaluation:
+    """Make the newest completed revision current, or the newest one where none is completed.
+
+    So a re-evaluation replaces the old revision in lists only when it has a result.
+    """
+    completed = [revision for revision in revisions if revision.status == Status.COMPLETED]
+    current = (completed or revisions)[-1]
+    for revision in revisions:
+        if revision.is_current != (revision is current):
+            revision.is_current = revision is current
+            revision.updated_at = utc_now()
+    return current

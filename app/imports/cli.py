@@ -16,16 +16,13 @@ from app.core.commands import errors_as_messages
 from app.core.errors import AppError
 from app.core.process import background
 from app.imports import files, request_parsing, service
-from app.imports.file_import import EndedRecording, FileImport
-from app.imports.files import AUTO, STDIN, UnknownFormat
-from app.imports.folder_watch import FolderWatch
+from app.imports.file_import import EndedRecording, FileImport, Progress, ScoreProgress
+from app.imports.files import AUTO, STDIN, FolderWatch, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
-from app.imports.formats.records import Unreadable
-from app.imports.formats.roles import ROLES
-from app.imports.loading.import_counts import ImportCounts, RecordOutcome
-from app.imports.options import ON_CONFLICT, ImportOptions
-from app.imports.progress import Progress, ScoreProgress
-from app.imports.recordings.metadata import NamePattern, RecordingMetadata
+from app.imports.formats.records import ROLES, Unreadable
+from app.imports.loading.input import ON_CONFLICT, ImportOptions
+from app.imports.loading.load import ImportCounts, RecordOutcome
+from app.imports.recordings import NamePattern, RecordingMetadata
 from app.imports.schemas.requests import ImportCountsSchema, ImportErrorSchema
 from app.web.current import current_runtime
 from app.web.schemas.fields import LanguageTag, Zone

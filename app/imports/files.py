@@ -1,23 +1,25 @@
-"""Files, folders and standard input as documents, opened one at a time."""
+"""Files, folders, also watched ones, and standard input as documents, opened one at a time."""
 
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from app.audio_files.uploads.links import EXTENSIONS
-from app.imports.external_ids import PATTERN
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
-from app.imports.loading.documents import Document
+from app.imports.loading.input import Document
+from app.imports.loading.references import PATTERN
 
 AUTO = "auto"
 STDIN = "-"
 SUFFIXES = frozenset(
     {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".vtt", ".srt", ".vcon", ".txt"}
 )
+# Size and time of the last change, of the file and of the JSON file next to it.
+_State = tuple[tuple[int, int], ...]
 
 
 class UnknownFormat(Exception):
@@ -149,3 +151,41 @@ def _is_text(name: str) -> bool:
 
 def _printable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
+
+
+class FolderWatch:
+    """Remembers the state of each file, and which states were imported."""
+
+    def __init__(self, folder: Path, *, metadata: Path | None = None) -> None:
+        self._folder = folder
+        self._metadata = metadata
+        self._seen: Mapping[Path, _State] = {}
+        self._imported: dict[Path, _State] = {}
+
+    def ready(self) -> list[ImportFile]:
+        """Return the files that have changed since their import, but not since the last call."""
+        files = {file.path: file for file in self._list()}
+        states = {path: state for path in files if (state := _state_of(path))}
+        unchanged = [path for path, state in states.items() if self._seen.get(path) == state]
+        self._seen = states
+        return [files[path] for path in unchanged if self._imported.get(path) != states[path]]
+
+    def note_imported(self, files: Iterable[ImportFile]) -> None:
+        """Leave these files out until they change again."""
+        for file in files:
+            self._imported[file.path] = self._seen[file.path]
+
+    def _list(self) -> list[ImportFile]:
+        try:
+            return list_files(self._folder, metadata=self._metadata)
+        except FileNotFoundError:
+            return []  # A file was removed while the folder was read.
+
+
+def _state_of(path: Path) -> _State | None:
+    """Return the state of a file; None if it is gone."""
+    try:
+        stats = [part.stat() for part in (path, sidecar_of(path)) if part is not None]
+    except FileNotFoundError:
+        return None
+    return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)

@@ -17,12 +17,10 @@ from app.core.runtime import Runtime
 from app.core.storage.files import require_space
 from app.imports import files, service, uploads
 from app.imports.files import UnknownFormat
-from app.imports.loading.disk_set import DiskSet
-from app.imports.loading.documents import Document, entries_of
+from app.imports.loading.input import Document, ImportOptions, entries_of
 from app.imports.loading.load import DryRunRollback, load_batch
-from app.imports.loading.normalise import NormalisedRecord, batches_of, normalised
+from app.imports.loading.normalise import DiskSet, NormalisedRecord, batches_of, normalised
 from app.imports.models import Import
-from app.imports.options import ImportOptions
 from app.imports.service import ImportTask
 
 _KEPT_FOR = timedelta(days=90)

@@ -6,11 +6,10 @@ from typing import Any
 
 from app.core.errors import InvalidInput
 from app.core.ids import is_id
-from app.imports.external_ids import normalised_external_id
 from app.imports.files import key_of
 from app.imports.formats.catalogue import ONE_RECORD_FORMATS, detect_format
-from app.imports.loading.named_references import NAMED_REFERENCES
-from app.imports.options import ImportOptions
+from app.imports.loading.input import ImportOptions
+from app.imports.loading.references import NAMED_REFERENCES, normalised_external_id
 
 _TEXT_FORMATS = frozenset({"vtt", "srt"})
 _ID_FIELDS = {reference.column: reference.id_field for reference in NAMED_REFERENCES.values()}

@@ -12,13 +12,16 @@ from app.core.errors import InvalidInput
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import request_parsing, service, uploads
-from app.imports.external_ids import PATH_PARAMETER, normalised_external_id
 from app.imports.loading import record_writers
-from app.imports.schemas.base import pop_names
-from app.imports.schemas.campaigns import CampaignUpsert
-from app.imports.schemas.contacts import EvaluateQuery
-from app.imports.schemas.conversations import ConversationUpsert
-from app.imports.schemas.directory import CallCenterUpsert, ExecutiveUpsert
+from app.imports.loading.references import PATH_PARAMETER, normalised_external_id
+from app.imports.schemas.base import EvaluateQuery, pop_names
+from app.imports.schemas.records import (
+    CallCenterUpsert,
+    CampaignUpsert,
+    ConversationUpsert,
+    ExecutiveUpsert,
+    VoiceCallUpsert,
+)
 from app.imports.schemas.requests import (
     ImportCreate,
     ImportLinesQuery,
@@ -27,7 +30,6 @@ from app.imports.schemas.requests import (
     ImportUploadCreate,
     ImportUploadSchema,
 )
-from app.imports.schemas.voice_calls import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
 from app.voice_calls.schemas import VoiceCallSchema

@@ -21,15 +21,15 @@ from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
 from app.core.storage.files import require_space
-from app.evaluations import references
+from app.evaluations import sources
 from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation
 from app.imports import sealed_documents
-from app.imports.loading.import_counts import ImportCounts, first_errors
-from app.imports.loading.named_references import NAMED_REFERENCES
+from app.imports.loading.input import ImportOptions
+from app.imports.loading.load import ImportCounts, first_errors
 from app.imports.loading.record_writers import require_scorecard
+from app.imports.loading.references import NAMED_REFERENCES
 from app.imports.models import Import
-from app.imports.options import ImportOptions
 from app.imports.sealed_documents import Documents
 
 QUEUE = "imports"
@@ -97,7 +97,7 @@ def require_references(session: Session, options: ImportOptions) -> None:
         for reference in NAMED_REFERENCES.values()
     }
     try:
-        references.require(session, ids)
+        sources.require(session, ids)
     except InvalidInput as error:
         detail = error.details[0]
         raise InvalidInput.field(f"defaults.{detail['field']}", detail["message"]) from error

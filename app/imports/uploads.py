@@ -18,8 +18,8 @@ from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant
 from app.core.storage.objects import StoredObject
 from app.imports import service
+from app.imports.loading.input import ImportOptions
 from app.imports.models import Import
-from app.imports.options import ImportOptions
 
 AWAITED = "awaiting_upload"
 CONTENT_TYPE = "application/octet-stream"

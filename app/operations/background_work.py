@@ -17,9 +17,8 @@ from app.core.database import idempotency
 from app.core.process import log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
+from app.evaluations import trials
 from app.evaluations.judging import judgements, model_answers
-from app.evaluations.trials import jobs as trial_jobs
-from app.evaluations.trials import service as trials
 from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations import data_dir, orphans
@@ -113,7 +112,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("model answers", 3600, _purge_model_answers),
     PeriodicTask("audit trail", 3600, _purge_audit_trail),
     PeriodicTask("sessions", 3600, _purge_sessions),
-    PeriodicTask("trials of scorecards", 3600, trial_jobs.purge),
+    PeriodicTask("trials of scorecards", 3600, evaluations.purge_trials),
     PeriodicTask("imports", 3600, imports.purge),
     PeriodicTask("documents of dry runs", 300, imports.forget_documents),
     PeriodicTask("retention", 3600, erasures.run_retention),
@@ -124,7 +123,7 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(processing.QUEUE, "audio", audio_files.process_audio, audio_files.due_ids),
     JobQueue(drawings.QUEUE, "audio", playback.draw_waveform, playback.due_ids),
     JobQueue(judgements.QUEUE, "evaluations", evaluations.judge, evaluations.due_ids),
-    JobQueue(trials.QUEUE, "evaluations", trial_jobs.run_trial, trial_jobs.due_ids),
+    JobQueue(trials.QUEUE, "evaluations", evaluations.run_trial, evaluations.due_trial_ids),
     JobQueue(importing.QUEUE, "imports", imports.run_import, imports.due_ids),
     JobQueue(export_service.QUEUE, "exports", exports.run_export, exports.due_ids),
     JobQueue(erasing.QUEUE, "erasures", erasures.run_erasure, erasures.due_ids),

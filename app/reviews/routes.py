@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.evaluations.schemas.reviews import ReviewSchema
+from app.evaluations.schemas.results import ReviewSchema
 from app.reviews import schemas, service
 from app.web.api import Blueprint
 from app.web.current import current_runtime

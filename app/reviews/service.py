@@ -14,11 +14,10 @@ from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.evaluations import amending, outcome, results
+from app.evaluations import outcome, results, transcripts
 from app.evaluations import service as evaluations
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.transcripts import store as transcripts
 from app.reviews import rounds
 from app.reviews.models import Review
 from app.reviews.ratings import Rating, rated_score, rating_pairs, ratings_of
@@ -62,7 +61,7 @@ def add(
             to rate it blind.
         InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
     """
-    evaluation, result = amending.find_reviewable(session, evaluation_id, for_update=True)
+    evaluation, result = results.find_reviewable(session, evaluation_id, for_update=True)
     _check_count(len(result.document["reviews"]), body.get("reviews_seen"))
     action = ReviewAction(body["action"])
     before = ReviewStatus(evaluation.review_status)
@@ -84,7 +83,7 @@ def add(
         )
     )
     score_before = evaluation.score or 0
-    judged = amending.judged_document(result)
+    judged = results.judged_document(result)
     if action in _OVERRIDING:
         _override(session, evaluation, result, body, scored)
     review = Review(
@@ -119,9 +118,7 @@ def add(
     record = shown(review)
     # A request for a review is not a review.
     reviewer = None if action is ReviewAction.REQUEST else review.rater
-    amending.note_review(
-        session, evaluation, result, review=record, reviewer=reviewer, status=after
-    )
+    results.note_review(session, evaluation, result, review=record, reviewer=reviewer, status=after)
     return record
 
 
@@ -138,7 +135,7 @@ def preview(
         Conflict: it is not completed or not the current revision.
         InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
     """
-    evaluation, result = amending.find_reviewable(session, evaluation_id, for_update=False)
+    evaluation, result = results.find_reviewable(session, evaluation_id, for_update=False)
     scorecard = _scorecard(session, evaluation)
     _, scored = _rated(session, evaluation, result, {"criteria": criteria}, scorecard)
     document = scored.results if scored else result.document
@@ -261,7 +258,7 @@ def _override(
         explanation = f"{body['reviewer']}: {body['reason']}"
         status = {"status": body["resolution"], "explanation": explanation}
         document = {**document, "resolution": {**document["resolution"], **status}}
-    amending.amend(session, evaluation, result, document=document, failed_criteria=failed)
+    results.amend(session, evaluation, result, document=document, failed_criteria=failed)
 
 
 def _scorecard(session: Session, evaluation: Evaluation) -> Scorecard:

@@ -10,12 +10,10 @@ from app.ai.context import Context
 from app.ai.transcript import Transcript
 from app.core.database.rows import find_row
 from app.core.json_documents import digest_of
-from app.evaluations import references
+from app.evaluations import sources, transcripts
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.judging import judgements
-from app.evaluations.judging.judgements import JudgementRequest
 from app.evaluations.models import Evaluation, StoredTranscript
-from app.evaluations.transcripts import store as transcripts
 from app.voice_calls.enums import ENDED, CallStatus
 from app.voice_calls.models import VoiceCall, VoiceCallTurns
 from app.voice_calls.transcripts import of_recording, of_turns
@@ -45,20 +43,22 @@ def request_evaluation(
     if row.judged_digest == judged_digest:
         return None
     row.judged_digest = judged_digest
-    source = {
-        "source_type": SourceType.VOICE_CALL,
-        "source_id": row.id,
-        "channel": Channel.VOICE_BOT,
-        **references.named(session, row),
-        "language": row.language,
-        "direction": row.direction,
-        "started_at": row.started_at,
-        "duration_seconds": row.duration_seconds,
-        "external_id": row.external_id,
-        "labels": row.labels,
-    }
-    request = JudgementRequest(transcript, _context(row), scorecard_id, raw_text_id, source)
-    return judgements.request(session, request)
+    [names] = sources.named(session, [row])
+    evaluation = Evaluation(
+        source_type=SourceType.VOICE_CALL,
+        source_id=row.id,
+        channel=Channel.VOICE_BOT,
+        **names,
+        language=row.language,
+        direction=row.direction,
+        started_at=row.started_at,
+        duration_seconds=row.duration_seconds,
+        external_id=row.external_id,
+        labels=row.labels,
+        context=sources.context_document(_context(row)),
+    )
+    stored = transcripts.row_of(SourceType.VOICE_CALL, row.id, transcript, raw_text_id)
+    return judgements.request(session, evaluation, stored, scorecard_id=scorecard_id)
 
 
 def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
@@ -118,7 +118,7 @@ def _words(session: Session, row: VoiceCall) -> tuple[Transcript | None, str, st
 
 def _input_digest(row: VoiceCall, words_digest: str, scorecard_id: str | None) -> str:
     """Hash everything that an evaluation depends on; collected fields, for example, do not belong."""
-    ids: list[Any] = [getattr(row, column) for column in references.COLUMNS]
+    ids: list[Any] = [getattr(row, column) for column in sources.COLUMNS]
     length = [row.started_at, row.duration_seconds]
     end = [row.status, row.ended_by, row.transferred_to_human, row.fallback_count]
     kind = [row.language, row.direction, row.bot_name, row.labels, scorecard_id]

@@ -3,8 +3,8 @@
 from marshmallow import fields
 
 from app.evaluations.enums import DIRECTIONS
-from app.evaluations.schemas.evidence import EvidenceSchema
 from app.evaluations.schemas.results import AdviceSchema, EngineSchema
+from app.evaluations.schemas.transcripts import EvidenceSchema
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, CallStatus, EpaStatus
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Nested, Reference, Text, Timestamp

@@ -15,7 +15,7 @@ from app.core.database.rows import find_row
 from app.core.database.upserts import Upserted
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.json_documents import digest_of
-from app.evaluations import references
+from app.evaluations import sources
 from app.evaluations.erasure import require_kept
 from app.events.catalogue import EventType, VoiceCallCompleted
 from app.events.outbox import publish
@@ -110,7 +110,7 @@ def _stored_digest(session: Session, voice_call_id: str) -> str | None:
 
 
 def _require(session: Session, columns: Mapping[str, Any]) -> None:
-    references.require(session, columns)
+    sources.require(session, columns)
     if columns["recording_id"] is not None:
         try:
             audio_files.find(session, columns["recording_id"])

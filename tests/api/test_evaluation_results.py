@@ -5,10 +5,9 @@ from typing import Any
 from app.core.clock import iso_utc
 from app.core.ids import new_id
 from app.core.runtime import Runtime
+from app.evaluations import transcripts
 from app.evaluations.schemas.results import ResultsSchema
 from app.evaluations.schemas.transcripts import TranscriptSchema
-from app.evaluations.transcripts import store as transcripts
-from app.evaluations.transcripts.store import NewTranscript
 from tests.caller import Caller
 from tests.conversations import chat, completed, opened, spoken
 
@@ -54,7 +53,7 @@ def test_a_transcript_is_shown_with_sentiment_and_words_on_demand(
     with runtime.db.writing() as session:
         evaluation = opened(session, source_type="audio_file", source_id=new_id("aud"))
         source = {"source_type": "audio_file", "source_id": evaluation.source_id}
-        transcripts.store_transcript(session, NewTranscript(**source, transcript=spoken()))
+        transcripts.store(session, transcripts.row_of(**source, transcript=spoken()))
         again = transcripts.load(session, **source)
     assert again == spoken()
     path = f"/evaluations/{evaluation.id}/transcript"
@@ -101,6 +100,5 @@ def test_a_revision_keeps_the_transcript_it_was_judged_on(client: Caller, runtim
 def test_the_same_transcript_is_stored_once(runtime: Runtime) -> None:
     source = {"source_type": "conversation", "source_id": new_id("conv")}
     with runtime.db.writing() as session:
-        new = NewTranscript(**source, transcript=chat())
-        first = transcripts.store_transcript(session, new)
-        assert transcripts.store_transcript(session, new) == first
+        first, second = (transcripts.row_of(**source, transcript=chat()) for _ in range(2))
+        assert transcripts.store(session, second) == transcripts.store(session, first)

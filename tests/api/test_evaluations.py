@@ -12,7 +12,7 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.evaluations import service
-from app.evaluations.service import EvaluationCompletion
+from app.evaluations.outcome import EvaluationCompletion
 from app.events.models import Event
 from tests.caller import Caller, error_code
 from tests.conversations import START, chat, completed, judged, opened
@@ -108,7 +108,7 @@ def test_the_event_has_exactly_the_specified_data(client: Caller, runtime: Runti
 def test_completing_twice_announces_once(runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         evaluation = completed(session)
-        service.complete(session, EvaluationCompletion(evaluation.id, judged(chat()), "en", 1))
+        service.complete(session, EvaluationCompletion(evaluation, judged(chat()), "en", 1))
     assert evaluation.duration_seconds == 140
     assert len(events_of(runtime)) == 1
 
@@ -147,7 +147,8 @@ def test_a_re_evaluation_replaces_only_when_it_completes(client: Caller, runtime
     assert (waiting["revision"], waiting["supersedesId"]) == (2, first.id)
     assert waiting["isCurrent"] is False
     with runtime.db.writing() as session:
-        service.complete(session, EvaluationCompletion(second.id, judged(chat()), "en", 140))
+        row = service.find(session, second.id)
+        service.complete(session, EvaluationCompletion(row, judged(chat()), "en", 140))
     assert [row["id"] for row in data_of(client, "/evaluations")] == [second.id]
     everything = data_of(client, "/evaluations", current="false")
     assert {each["id"] for each in everything} == {first.id, second.id}

@@ -14,10 +14,9 @@ from sqlalchemy import func, select
 from app.audio_files.jobs import process_audio
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
+from app.evaluations import transcripts
 from app.evaluations.judging import model_answers
 from app.evaluations.judging.model_answers import ModelAnswer
-from app.evaluations.transcripts import store as transcripts
-from app.evaluations.transcripts.store import NewTranscript
 from app.system.checks import Verdict, examine
 from tests import receiver as answers
 from tests.caller import Caller
@@ -183,7 +182,7 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
     asked_about, silent = (upload(client, SILENCE.read_bytes()) for _ in range(2))
     with runtime.db.writing() as session:
         masked = replace(GOOD_CALL, redacted=True)
-        transcripts.store_transcript(session, NewTranscript("audio_file", asked_about, masked))
+        transcripts.store(session, transcripts.row_of("audio_file", asked_about, masked))
     job_id = ask(client, asked_about)
     ask(client, silent)
     work = threading.Thread(target=process_audio, args=(running_runtime(), job_id))

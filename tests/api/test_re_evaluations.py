@@ -12,7 +12,7 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations import jobs
 from app.evaluations.cli import evaluations
-from app.evaluations.judging import bulk, bulk_selection, judgements
+from app.evaluations.judging import bulk, judgements
 from app.evaluations.models import (
     Evaluation,
     EvaluationJob,
@@ -144,7 +144,7 @@ def test_what_has_no_words_cannot_be_judged_again(client: Caller, runtime: Runti
 
 
 def test_many_are_judged_again(client: Caller, runtime: Runtime) -> None:
-    number = bulk_selection.BATCH + 2
+    number = bulk.BATCH + 2
     own = create(client)
     made = chats(client, number)
     put_call(client)

@@ -5,8 +5,7 @@ from typing import Any
 
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
-from app.evaluations.trials import jobs
-from app.evaluations.trials import service as trials
+from app.evaluations import jobs, trials
 from app.scorecards import service
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, messages, put, put_chat
@@ -103,7 +102,7 @@ def test_a_trial_of_an_invalid_scorecard_is_refused(
 def test_a_trial_is_deleted_after_a_day(client: Caller, runtime: Runtime) -> None:
     trial = run(client, runtime, {"scorecard": draft()})
     assert trial["result"]["judged"] == 0
-    jobs.purge(runtime)
+    jobs.purge_trials(runtime)
     assert client.get(f"/scorecard-trials/{trial['id']}").status_code == 200
     with runtime.db.writing() as session:
         trials.purge(session, before=utc_now())

@@ -9,8 +9,8 @@ from marshmallow import Schema
 from app.ai.scorecard.schema import KNOWN_METRICS
 from app.evaluations.schemas import results
 from app.evaluations.schemas.evaluations import EvaluationDetailSchema
-from app.evaluations.schemas.evidence import EvidenceSchema
-from app.evaluations.schemas.quality import QualitySchema
+from app.evaluations.schemas.results import QualitySchema
+from app.evaluations.schemas.transcripts import EvidenceSchema
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")]

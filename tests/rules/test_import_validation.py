@@ -11,7 +11,7 @@ from app.core.errors import InvalidInput
 from app.core.secrets.encryption import Keyring
 from app.imports.formats.records import Kind
 from app.imports.loading.normalise import ValidRecord, summary_of
-from app.imports.schemas.validate import SCHEMAS, validate_record
+from app.imports.schemas.records import SCHEMAS, validate_record
 from app.redaction.redactor import Redactor
 
 WORDS = [

@@ -19,7 +19,7 @@ _BUILT_LATER = {
     "app.ai.languages.lexicon.phrase_from",
     "app.ai.rules.opening._brand",
     "app.analytics.exports.formats.csv_cells._texts",
-    "app.imports.recordings.metadata.__init__",
+    "app.imports.recordings.__init__",
     "app.web.schemas.fields.__init__",
 }
 

@@ -19,7 +19,7 @@ from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.core.settings import Settings
 from app.imports import service as imports
-from app.imports.options import ImportOptions
+from app.imports.loading.input import ImportOptions
 from app.operations import first_start, start_checks, stored_secrets
 from app.operations.commands import doctor
 from app.operations.database_commands import db

@@ -6,7 +6,7 @@ from marshmallow import fields
 
 from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.schemas.fields import Day
-from app.evaluations.schemas.filters import EvaluationFilters
+from app.evaluations.schemas.evaluations import EvaluationFilters
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Zone
 from app.web.schemas.query_fields import Choices, PageQuery, sort_field

@@ -18,11 +18,11 @@ from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES
 from app.core.queue import Bell
-from app.evaluations import references
 from app.evaluations import service as evaluations
+from app.evaluations import sources, transcripts
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
-from app.evaluations.transcripts import store as transcripts
+from app.evaluations.models import Evaluation
 
 QUEUE = "audio"
 bell = partial(Bell, QUEUE)
@@ -98,21 +98,16 @@ def _queue(
     session: Session, audio: AudioFile, options: ProcessingRequest, *, redact: bool
 ) -> ProcessingJob:
     now = utc_now()
-    scorecard = references.scorecard_for(
+    scorecard = sources.scorecard_for(
         session,
         scorecard_id=options.scorecard_id,
         campaign_id=audio.campaign_id,
         channel=Channel.VOICE,
     )
     retranscribe = _apply(audio, options)
-    new = evaluations.NewEvaluation(
-        **references.named(session, audio),
-        **_source(audio),
-        scorecard_id=scorecard.id,
-        scorecard_version=scorecard.version,
-        scorecard_name=scorecard.name,
-    )
-    evaluation = evaluations.open_evaluation(session, new)
+    [names] = sources.named(session, [audio])
+    evaluation = Evaluation(**names, **_source(audio))
+    evaluations.open_evaluation(session, evaluation, scorecard)
     job = ProcessingJob(
         id=new_id("job"),
         audio_file_id=audio.id,

@@ -20,9 +20,9 @@ from app.core.errors import Conflict, NotFound
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease, end
 from app.evaluations import service as evaluations
+from app.evaluations import transcripts
 from app.evaluations.enums import SourceType, Status
-from app.evaluations.transcripts import store as transcripts
-from app.evaluations.transcripts.store import NewTranscript
+from app.evaluations.outcome import EvaluationCompletion
 from app.events.catalogue import AudioProcessed, AudioTranscribed, EventType
 from app.events.outbox import publish
 from app.redaction import raw_texts
@@ -168,14 +168,15 @@ def complete(
     """
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
-    completion = evaluations.EvaluationCompletion(
-        job.evaluation_id,
+    evaluation = evaluations.find(session, job.evaluation_id)
+    completion = EvaluationCompletion(
+        evaluation,
         judgement,
         language=transcript.language,
         duration_seconds=audio.duration_seconds,
         turn_count=len(transcript.segments),
     )
-    evaluation = evaluations.complete(session, completion)
+    evaluations.complete(session, completion)
     if evaluation.score is None:
         _fail(job, audio, evaluation.error or {})
         return
@@ -228,8 +229,8 @@ def _store_transcript(
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
     raw_text_id = raw_texts.store(session, audio.id, raw)
-    new_transcript = NewTranscript(SourceType.AUDIO_FILE, audio.id, transcript, raw_text_id)
-    transcripts.store_transcript(session, new_transcript)
+    row = transcripts.row_of(SourceType.AUDIO_FILE, audio.id, transcript, raw_text_id)
+    transcripts.store(session, row)
     audio.has_transcript = True
     audio.detected_language = transcript.language
     if transcript.duration_ms is not None:

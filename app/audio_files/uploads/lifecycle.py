@@ -23,7 +23,7 @@ from app.core.database.filters import searchable
 from app.core.errors import AppError, Conflict, NotFound
 from app.core.ids import new_id
 from app.core.storage.objects import StoredObject
-from app.evaluations import references
+from app.evaluations import sources
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def create(
         DiskFull: too little disk space is free.
     """
     limits.check(session, fields["size_bytes"])
-    references.require(session, fields)
+    sources.require(session, fields)
     now = utc_now()
     audio = AudioFile(
         **fields,

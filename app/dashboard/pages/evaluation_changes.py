@@ -18,7 +18,7 @@ from app.dashboard.views import review_form
 from app.dashboard.views.evaluation_page import SentForm
 from app.evaluations import results, service
 from app.evaluations.enums import ReviewAction, SourceType, Status
-from app.evaluations.judging import again
+from app.evaluations.judging import judgements
 from app.evaluations.schemas.re_evaluations import ReEvaluateBody
 from app.people import audit
 from app.people.audit import Action
@@ -82,7 +82,7 @@ def judge_again(evaluation_id: str) -> Response:
             opened = job.evaluation_id
             audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
         else:
-            opened = again.request(session, evaluation_id, **options).id
+            opened = judgements.request_again(session, evaluation_id, **options).id
             audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
 

@@ -22,8 +22,8 @@ from app.dashboard.pages.scorecards.checking import checked
 from app.dashboard.views import review_form, times
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
+from app.evaluations import trials
 from app.evaluations.enums import ENDED, Status
-from app.evaluations.trials import service as trials
 from app.imports import service as imports
 from app.people.gate import current_person
 from app.people.roles import OWN_ACCOUNT

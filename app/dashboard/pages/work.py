@@ -23,7 +23,7 @@ from app.dashboard.views.recording_wait import sentences_of
 from app.dashboard.words import text_of
 from app.evaluations import listing as evaluations
 from app.evaluations.enums import SourceType
-from app.evaluations.judging import again, bulk, judgements
+from app.evaluations.judging import bulk, judgements
 from app.imports import service as imports
 from app.people.audit import Action
 from app.web.current import current_runtime
@@ -93,7 +93,7 @@ def retry_recording(audio_file_id: str) -> Response:
 def retry_evaluation(evaluation_id: str) -> Response:
     """Judge a conversation again."""
     with audited(Action.RE_EVALUATED, evaluation_id) as session:
-        again.request(session, evaluation_id)
+        judgements.request_again(session, evaluation_id)
     return redirect_with("tried-again", "work.show")
 
 

@@ -1,1 +1,1 @@
-"""Judging stored transcripts: requests, re-evaluations one by one or in bulk, model answers."""
+"""Judging stored transcripts: one by one and in bulk, with the stored answers of models."""

@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Column, ColumnElement, Subquery, func, select
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.visitors import ExternallyTraversible, replacement_traverse
 
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
@@ -19,9 +20,10 @@ from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES, TRIES_AFTER_FAILURE, JobState
-from app.evaluations.enums import ENDED
-from app.evaluations.judging import again, bulk_selection, judgements
-from app.evaluations.models import Evaluation, ReEvaluation
+from app.evaluations import listing
+from app.evaluations.enums import ENDED, Status
+from app.evaluations.judging import judgements
+from app.evaluations.models import Evaluation, ReEvaluation, StoredTranscript
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
@@ -29,6 +31,11 @@ MOST_OPEN = 20
 _NOUN = "re-evaluation"
 _SORTABLE = {"created_at": ReEvaluation.created_at}
 _MOMENTS = ("start", "end")
+# Evaluations selected at once, and rows read for them: opening them holds the write lock for some
+# tens of milliseconds.
+BATCH, WINDOW = 10, 1_000
+_EVALUATION = Evaluation.__table__.c
+_OPEN = [status for status in Status if status not in ENDED]
 
 
 def count(
@@ -40,7 +47,8 @@ def count(
 ) -> int:
     """Count the evaluations that match."""
     scorecard = _scorecard(session, scorecard_id, scorecard_version)
-    return bulk_selection.count(session, filters, channel=_channel(scorecard))
+    matching = select(func.count()).select_from(Evaluation.__table__)
+    return session.scalar(matching.where(*_conditions(filters, _channel(scorecard)))) or 0
 
 
 def start(
@@ -158,13 +166,7 @@ def open_next(session: Session, re_evaluation_id: str) -> bool:
                 version=row.scorecard_version,
                 channel=former.channel,
             )
-        again.open_again(
-            session,
-            former,
-            known[scorecard_id],
-            priority=again.BULK_PRIORITY,
-            re_evaluation_id=row.id,
-        )
+        judgements.open_again(session, former, known[scorecard_id], re_evaluation_id=row.id)
     row.failures = 0
     row.cursor = reached
     row.state = JobState.SUCCEEDED if reached == row.last_id else JobState.RUNNING
@@ -182,6 +184,13 @@ def note_failure(session: Session, re_evaluation_id: str) -> None:
         row.state, row.error = JobState.FAILED, {"code": "INTERNAL", "message": message}
 
 
+def newest_ids(session: Session, *, channel: str, limit: int) -> Sequence[str]:
+    """Return the newest evaluations of a channel that could be judged again, the newest first."""
+    matching = select(_EVALUATION.id).where(*_conditions({}, channel))
+    newest_first = matching.order_by(_EVALUATION.created_at.desc(), _EVALUATION.id.desc())
+    return session.scalars(newest_first.limit(limit)).all()
+
+
 def _require_room(session: Session) -> None:
     waiting = select(func.count()).where(ReEvaluation.state.in_(OPEN_STATES))
     if (session.scalar(waiting) or 0) >= MOST_OPEN:
@@ -197,16 +206,57 @@ def _locked(session: Session, re_evaluation_id: str) -> ReEvaluation | None:
 
 
 def _next(session: Session, row: ReEvaluation) -> tuple[Sequence[Evaluation], str]:
-    ids, reached = bulk_selection.next_ids(
-        session,
-        _filters(row),
-        channel=row.channel,
-        after=row.cursor,
-        last=row.last_id,
-        not_of=row.id,
+    """Return the next few evaluations, and the id up to which rows were read."""
+    between = (_EVALUATION.id > row.cursor, _EVALUATION.id <= row.last_id)
+    in_order = select(_EVALUATION.id).where(*between).order_by(_EVALUATION.id)
+    end = session.scalar(in_order.offset(WINDOW - 1).limit(1)) or row.last_id
+    # The filters apply to a window of rows: without it, SQLite scans an index of a filter from its
+    # start and sorts all matches for every few rows.
+    window = select(*_EVALUATION).where(*between).order_by(_EVALUATION.id).limit(WINDOW).subquery()
+    conditions = [
+        *_conditions(_filters(row), row.channel),
+        # None is opened twice, even if the clocks of the workers differ.
+        _EVALUATION.re_evaluation_id.is_distinct_from(row.id),
+    ]
+    ids = session.scalars(
+        select(window.c.id)
+        .where(*(_within(window, condition) for condition in conditions))
+        .order_by(window.c.id)
+        .limit(BATCH)
+    ).all()
+    batch = select(Evaluation).where(Evaluation.id.in_(ids)).order_by(Evaluation.id)
+    return session.scalars(batch).all(), ids[-1] if len(ids) == BATCH else end
+
+
+def _conditions(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
+    other = Evaluation.__table__.alias()
+    under_way = select(other.c.id).where(
+        other.c.source_id == _EVALUATION.source_id,
+        other.c.source_type == _EVALUATION.source_type,
+        other.c.status.in_(_OPEN),
     )
-    evaluations = select(Evaluation).where(Evaluation.id.in_(ids)).order_by(Evaluation.id)
-    return session.scalars(evaluations).all(), reached
+    stored = StoredTranscript.__table__.c
+    transcript = select(stored.id).where(
+        stored.id == _EVALUATION.transcript_id, stored.erased_at.is_(None)
+    )
+    conditions = [
+        *listing.conditions(current=True, **filters),
+        _EVALUATION.status.not_in([*_OPEN, Status.CANCELED]),
+        transcript.exists(),
+        ~under_way.exists(),
+    ]
+    return conditions if channel is None else [*conditions, _EVALUATION.channel == channel]
+
+
+def _within(window: Subquery, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Apply a condition on the table to the rows of a window."""
+
+    def replace(element: ExternallyTraversible, **_: Any) -> ExternallyTraversible | None:
+        if isinstance(element, Column) and element.table is Evaluation.__table__:
+            return window.c[element.key]
+        return None
+
+    return replacement_traverse(condition, {}, replace)
 
 
 def _scorecard(

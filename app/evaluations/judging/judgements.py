@@ -1,6 +1,6 @@
-"""Evaluation requests: the transcript is stored as it is now, and a job waits for a worker."""
+"""Judgements of stored transcripts: requested, queued as jobs, and stored with their evaluations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,22 +18,30 @@ from app.core.errors import Conflict, NotFound
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
-from app.evaluations import contexts, references, service
+from app.evaluations import service, sources, transcripts
 from app.evaluations.enums import ENDED, FailureCode, Status
-from app.evaluations.models import Evaluation, EvaluationJob
-from app.evaluations.service import EvaluationCompletion, NewEvaluation
-from app.evaluations.transcripts import store as transcripts
-from app.evaluations.transcripts.store import NewTranscript
+from app.evaluations.models import Evaluation, EvaluationJob, StoredTranscript
+from app.evaluations.outcome import EvaluationCompletion
+from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 QUEUE = "evaluations"
+# New conversations go before bulk re-evaluations.
+_BULK_PRIORITY = -1
 _SORTABLE = {"created_at": EvaluationJob.queued_at}
+# What the next revision of an evaluation takes over.
+_COLUMNS_OF_SOURCE = (
+    *("source_type", "source_id", "channel", "direction", "language", "labels", "external_id"),
+    *("engagement_id", "campaign_id", "campaign", "call_center_id", "call_center"),
+    *("executive_id", "executive", "started_at", "duration_seconds", "context", "created_at"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """The input of a judgement, read once, so that no transaction is open while it runs."""
 
+    lease: Lease[EvaluationJob]
     transcript_id: str
     scorecard_id: str
     scorecard_version: int
@@ -63,91 +71,158 @@ def list_open(session: Session, request: PageRequest) -> Page[Any]:
     return select_page(session, statement, request, sortable=_SORTABLE, tail=EvaluationJob.id)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgementRequest:
-    """A request to judge a source.
-
-    `raw_text_id` is the row with the originals of masked texts, `source` the other fields of
-    `service.NewEvaluation`.
-    """
-
-    transcript: Transcript
-    context: Context
-    scorecard_id: str | None
-    raw_text_id: str | None
-    source: Mapping[str, Any]
-
-    def new_transcript(self) -> NewTranscript:
-        """Return what to store of its words."""
-        source_type, source_id = self.source["source_type"], self.source["source_id"]
-        return NewTranscript(source_type, source_id, self.transcript, self.raw_text_id)
-
-    def new_evaluation(self, scorecard: ResolvedScorecard, transcript_id: str) -> NewEvaluation:
-        """Return the columns of its evaluation."""
-        return NewEvaluation(
-            **self.source,
-            scorecard_id=scorecard.id,
-            scorecard_version=scorecard.version,
-            scorecard_name=scorecard.name,
-            transcript_id=transcript_id,
-            context=contexts.document_of(self.context),
-        )
-
-
-def request(session: Session, requested: JudgementRequest) -> Evaluation:
+def request(
+    session: Session,
+    evaluation: Evaluation,
+    transcript: StoredTranscript,
+    *,
+    scorecard_id: str | None = None,
+) -> Evaluation:
     """Open the next revision of a source's evaluation and queue its judgement.
 
     A queued evaluation of the same source is canceled: its transcript is outdated.
+
+    Args:
+        evaluation: a new row with the columns that its source gives.
+        transcript: a new row; if the newest one of the source has the same words, that is judged.
     """
-    [scorecard] = _scorecards_for(session, [requested])
-    _cancel_waiting(session, requested.source["source_type"], requested.source["source_id"])
-    transcript_id = transcripts.store_transcript(session, requested.new_transcript())
-    new = requested.new_evaluation(scorecard, transcript_id)
-    evaluation = service.open_evaluation(session, new)
+    scorecard = sources.scorecard_for(
+        session,
+        scorecard_id=scorecard_id,
+        campaign_id=evaluation.campaign_id,
+        channel=evaluation.channel,
+    )
+    _cancel_waiting(session, evaluation.source_type, evaluation.source_id)
+    evaluation.transcript_id = transcripts.store(session, transcript)
+    service.open_evaluation(session, evaluation, scorecard)
     _queue(session, [evaluation])
     return evaluation
 
 
-def request_first(session: Session, requests: Sequence[JudgementRequest]) -> list[Evaluation]:
-    """Open the first evaluations of their sources and queue their judgements."""
-    scorecards = _scorecards_for(session, requests)
-    transcript_ids = transcripts.store_first(
-        session, [requested.new_transcript() for requested in requests]
-    )
-    opened = service.open_first(
-        session,
-        [
-            requested.new_evaluation(scorecard, transcript_id)
-            for requested, scorecard, transcript_id in zip(
-                requests, scorecards, transcript_ids, strict=True
-            )
-        ],
-    )
-    _queue(session, opened)
-    return opened
-
-
-def _scorecards_for(
-    session: Session, requests: Sequence[JudgementRequest]
-) -> list[ResolvedScorecard]:
-    """Return the scorecard of each request; each is looked up once."""
-    keys = [
-        (requested.scorecard_id, requested.source["campaign_id"], requested.source["channel"])
-        for requested in requests
-    ]
-    scorecards = {
-        (scorecard_id, campaign_id, channel): references.scorecard_for(
+def request_first(
+    session: Session,
+    requested: Sequence[tuple[Evaluation, StoredTranscript]],
+    *,
+    scorecard_id: str | None = None,
+) -> list[Evaluation]:
+    """Open the first evaluations of their sources and queue their judgements (see `request`)."""
+    evaluations = [evaluation for evaluation, _ in requested]
+    # Each scorecard is looked up once.
+    by_place = {
+        (campaign_id, channel): sources.scorecard_for(
             session, scorecard_id=scorecard_id, campaign_id=campaign_id, channel=channel
         )
-        for scorecard_id, campaign_id, channel in dict.fromkeys(keys)
+        for campaign_id, channel in dict.fromkeys(
+            (evaluation.campaign_id, evaluation.channel) for evaluation in evaluations
+        )
     }
-    return [scorecards[key] for key in keys]
+    for evaluation, transcript in requested:
+        session.add(transcript)
+        evaluation.transcript_id = transcript.id
+    service.open_first(
+        session,
+        [
+            (evaluation, by_place[evaluation.campaign_id, evaluation.channel])
+            for evaluation in evaluations
+        ],
+    )
+    _queue(session, evaluations)
+    return evaluations
+
+
+def request_again(
+    session: Session,
+    evaluation_id: str,
+    *,
+    scorecard_id: str | None = None,
+    scorecard_version: int | None = None,
+) -> Evaluation:
+    """Open the next revision of an evaluation and queue its judgement.
+
+    The old revision stays current until the new one is completed.
+
+    Args:
+        scorecard_id: by default the same scorecard.
+        scorecard_version: by default the current one.
+
+    Raises:
+        NotFound: there is no such evaluation.
+        Conflict: it is not the current one, a judgement of its source is under way, or there are
+            no words to judge.
+        InvalidInput: the scorecard or version does not exist or is for another channel.
+    """
+    # A simultaneous request_again waits here and then sees the revision of the first one.
+    former = service.find(session, evaluation_id, for_update=True)
+    scorecard = scorecards.resolve(
+        session,
+        scorecard_id=scorecard_id or former.scorecard_id,
+        version=scorecard_version,
+        channel=former.channel,
+    )
+    revisions = service.of_source(session, former)
+    current = next(evaluation for evaluation in revisions if evaluation.is_current)
+    if current is not former:
+        raise Conflict(
+            f"{current.id} is the current evaluation of this source; request_again that one."
+        )
+    if any(evaluation.status not in ENDED for evaluation in revisions):
+        raise Conflict("An evaluation of this source is running; try again when it has ended.")
+    evaluation = open_again(session, former, scorecard)
+    ring_after_commit(session, bell())
+    return evaluation
+
+
+def open_again(
+    session: Session,
+    former: Evaluation,
+    scorecard: ResolvedScorecard,
+    *,
+    re_evaluation_id: str | None = None,
+) -> Evaluation:
+    """Open the next revision of an evaluation that is current and has ended, and queue it.
+
+    It keeps its place in time: lists and trends show it at the date of the old one.
+
+    Args:
+        re_evaluation_id: the bulk re-evaluation that opens it.
+    """
+    transcript = transcripts.judged_by(session, former)
+    if transcript is None:
+        raise Conflict("There is no transcript to judge.")
+    if transcript.erased_at is not None:
+        raise Conflict("The transcript has been erased.")
+    evaluation = Evaluation(
+        **{name: getattr(former, name) for name in _COLUMNS_OF_SOURCE},
+        transcript_id=transcript.id,
+        re_evaluation_id=re_evaluation_id,
+    )
+    service.open_evaluation(session, evaluation, scorecard)
+    priority = 0 if re_evaluation_id is None else _BULK_PRIORITY
+    session.add(EvaluationJob(id=evaluation.id, priority=priority))
+    session.flush()
+    return evaluation
 
 
 def _queue(session: Session, opened: Sequence[Evaluation]) -> None:
     session.add_all(EvaluationJob(id=evaluation.id) for evaluation in opened)
     session.flush()
     ring_after_commit(session, bell())
+
+
+def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
+    waiting = session.scalars(
+        select(EvaluationJob.id)
+        .join(Evaluation, Evaluation.id == EvaluationJob.id)
+        .where(
+            Evaluation.source_id == source_id,
+            Evaluation.source_type == source_type,
+            EvaluationJob.state == JobState.QUEUED,
+        )
+        .with_for_update(of=EvaluationJob)
+    ).all()
+    for evaluation_id in waiting:
+        session.execute(delete(EvaluationJob).where(EvaluationJob.id == evaluation_id))
+        service.cancel(session, evaluation_id)
 
 
 def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
@@ -160,12 +235,12 @@ def claim_started_before(session: Session, _: str) -> Lease[EvaluationJob] | Non
     return leases.claim_started_before(session, EvaluationJob)
 
 
-def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJob], Task]]:
+def begin_batch(session: Session, *, limit: int) -> list[Task]:
     """Claim evaluations that were never started, of different sources, and read their inputs."""
     claimed = {
         lease.job_id: lease for lease in leases.claim_new(session, EvaluationJob, limit=limit)
     }
-    sources: set[tuple[str, str]] = set()
+    begun_sources: set[tuple[str, str]] = set()
     begun = []
     now = utc_now()
     evaluations = service.find_all(session, list(claimed))
@@ -175,13 +250,13 @@ def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJ
         source = evaluation.source_type, evaluation.source_id
         if evaluation.status in ENDED:
             session.delete(job)
-        elif source in sources:
+        elif source in begun_sources:
             leases.requeue(job, due_at=now, counts=False)
         else:
-            sources.add(source)
+            begun_sources.add(source)
             evaluation.status = Status.EVALUATING
             evaluation.updated_at = now
-            begun.append((claimed[evaluation.id], _task_of(evaluation)))
+            begun.append(_task_of(claimed[evaluation.id], evaluation))
     return begun
 
 
@@ -193,24 +268,23 @@ def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
     except (Conflict, NotFound):
         session.delete(job)
         return None
-    return _task_of(evaluation)
+    return _task_of(lease, evaluation)
 
 
-def _task_of(evaluation: Evaluation) -> Task:
+def _task_of(lease: Lease[EvaluationJob], evaluation: Evaluation) -> Task:
     return Task(
+        lease,
         transcript_id=evaluation.transcript_id or "",
         scorecard_id=evaluation.scorecard_id,
         scorecard_version=evaluation.scorecard_version,
-        context=contexts.context_of(evaluation),
+        context=sources.context_of(evaluation),
     )
 
 
-def finish(
-    session: Session, lease: Lease[EvaluationJob], transcript: Transcript, judgement: Judgement
-) -> None:
+def finish(session: Session, judged: JudgedTask) -> None:
     """Complete the evaluation; one that was canceled meanwhile stays so."""
-    leases.held(session, lease)
-    finish_batch(session, [JudgedTask(lease, transcript, judgement)])
+    leases.held(session, judged.lease)
+    finish_batch(session, [judged])
 
 
 def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
@@ -221,13 +295,13 @@ def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
         for evaluation in service.find_all(session, list(jobs))
         if evaluation.status != Status.CANCELED
     }
-    service.complete_all(
+    service.complete(
         session,
-        [
-            completion_of(evaluations[item.lease.job_id], item.transcript, item.judgement)
+        *(
+            _completion_of(evaluations[item.lease.job_id], item)
             for item in judged
             if item.lease.job_id in evaluations
-        ],
+        ),
     )
     now = utc_now()
     for evaluation_id in evaluations:
@@ -239,16 +313,14 @@ def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
     )
 
 
-def completion_of(
-    evaluation: Evaluation, transcript: Transcript, judgement: Judgement
-) -> EvaluationCompletion:
-    """Return what completes an evaluation; a duration that its source gave is kept."""
+def _completion_of(evaluation: Evaluation, judged: JudgedTask) -> EvaluationCompletion:
+    """Complete an evaluation with a judgement; a duration that its source gave is kept."""
     known = evaluation.duration_seconds
     return EvaluationCompletion(
-        evaluation.id,
-        judgement,
-        language=transcript.language,
-        duration_seconds=judgement.duration_seconds if known is None else known,
+        evaluation,
+        judged.judgement,
+        language=judged.transcript.language,
+        duration_seconds=judged.judgement.duration_seconds if known is None else known,
     )
 
 
@@ -271,19 +343,3 @@ def release(session: Session, lease: Lease[EvaluationJob], due_at: datetime, cou
 def is_final(error: Exception) -> bool:
     """Whether another attempt would only fail in the same way."""
     return isinstance(error, NotFound | CpuLimitExceeded)
-
-
-def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
-    waiting = session.scalars(
-        select(EvaluationJob.id)
-        .join(Evaluation, Evaluation.id == EvaluationJob.id)
-        .where(
-            Evaluation.source_id == source_id,
-            Evaluation.source_type == source_type,
-            EvaluationJob.state == JobState.QUEUED,
-        )
-        .with_for_update(of=EvaluationJob)
-    ).all()
-    for evaluation_id in waiting:
-        session.execute(delete(EvaluationJob).where(EvaluationJob.id == evaluation_id))
-        service.cancel(session, evaluation_id)

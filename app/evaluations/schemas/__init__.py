@@ -1,1 +1,1 @@
-"""Marshmallow schemas of evaluations, results, transcripts, reviews and filters."""
+"""Marshmallow schemas of evaluations, results, transcripts, re-evaluations and trials."""

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import fields, validates_schema
 
 from app.evaluations.enums import Status
-from app.evaluations.schemas.filters import CurrentFilters
+from app.evaluations.schemas.evaluations import CurrentFilters
 from app.web.schemas.base import REQUIRED, CamelSchema, reject
 from app.web.schemas.fields import Choice, Flag, Nested, Reference, Timestamp, Whole
 

@@ -1,13 +1,155 @@
-"""Schemas of the results of an evaluation; they are stored in this form."""
+"""Schemas of the results of an evaluation and of its reviews; they are stored in this form."""
 
 from marshmallow import fields
 
-from app.evaluations.enums import BANDS, RESOLUTIONS, ROLES, TRENDS, Status
-from app.evaluations.schemas.evidence import EvidenceSchema
-from app.evaluations.schemas.quality import QualitySchema
-from app.evaluations.schemas.reviews import OriginalAnswerSchema, ReviewSchema
+from app.ai.language_model.asking import FORMS
+from app.ai.model_server import Reason
+from app.evaluations.enums import (
+    BANDS,
+    RESOLUTIONS,
+    REVIEW_ACTIONS,
+    ROLES,
+    TRENDS,
+    ReviewStatus,
+    Status,
+)
+from app.evaluations.schemas.transcripts import EvidenceSchema
 from app.web.schemas.base import StoredSchema
 from app.web.schemas.fields import Choice, Nested, Timestamp
+
+
+class OriginalAnswerSchema(StoredSchema):
+    """The judge's answer before a reviewer changed it."""
+
+    applicable = fields.Boolean(required=True)
+    answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
+    normalized_score = fields.Float(required=True, allow_none=True)
+    judged_by = Choice(("rule", "metric", "model"), required=True, allow_none=True)
+    explanation = fields.String(required=True, allow_none=True)
+    confidence = fields.Float(required=True, allow_none=True)
+
+
+class ReviewedCriterionSchema(StoredSchema):
+    """A reviewer's answer to one criterion."""
+
+    key = fields.String(required=True)
+    applicable = fields.Boolean(required=True)
+    answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
+    normalized_score = fields.Float(required=True, allow_none=True)
+    reason = fields.String(required=True, allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema), required=True)
+
+
+class ReviewSchema(StoredSchema):
+    """One review; it never changes."""
+
+    id = fields.String(required=True, metadata={"example": "rev_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    evaluation_id = fields.String(required=True)
+    revision = fields.Integer(required=True)
+    action = Choice(REVIEW_ACTIONS, required=True)
+    reviewer = fields.String(required=True, metadata={"example": "Nora Field"})
+    reviewer_ref = fields.String(
+        required=True, allow_none=True, metadata={"example": "qa-nora", "description": "Your id."}
+    )
+    reason = fields.String(required=True, allow_none=True)
+    criteria = fields.List(Nested(ReviewedCriterionSchema), required=True)
+    confirms_others = fields.Boolean(required=True)
+    score = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"description": "The reviewer's own overall score, 0 to 100: a label."},
+    )
+    resolution = Choice(RESOLUTIONS, required=True, allow_none=True)
+    satisfaction = fields.Float(required=True, allow_none=True)
+    status_before = Choice(list(ReviewStatus), required=True)
+    status_after = Choice(list(ReviewStatus), required=True)
+    score_before = fields.Integer(required=True)
+    score_after = fields.Integer(required=True)
+    created_at = fields.String(required=True, metadata={"format": "date-time"})
+    sealed = fields.Boolean(
+        metadata={
+            "description": "Its answers are left out until its calibration round is complete."
+        }
+    )
+
+
+class CalibrationNoteSchema(StoredSchema):
+    """The calibration profile of the score, or the reason why it was not applied."""
+
+    profile_id = fields.String(required=True)
+    version = fields.Integer(required=True)
+    applied = fields.Boolean(required=True)
+    reason = fields.String(
+        required=True, allow_none=True, metadata={"description": "Why it was not applied."}
+    )
+    scorecard_score = fields.Integer(
+        required=True, metadata={"description": "The score that the scorecard alone gives."}
+    )
+
+
+class FallbackSchema(StoredSchema):
+    """The reason why the rules judged without the language model."""
+
+    reason = Choice(list(Reason), required=True)
+    message = fields.String(required=True)
+
+
+class ModelUseSchema(StoredSchema):
+    """The use of the language model for this conversation."""
+
+    returned_model = fields.String(required=True, allow_none=True)
+    request_id = fields.String(required=True, allow_none=True)
+    prompt_tokens = fields.Integer(required=True, allow_none=True)
+    answer_tokens = fields.Integer(required=True, allow_none=True)
+    latency_ms = fields.Integer(required=True)
+    repairs = fields.Integer(
+        required=True,
+        metadata={"description": "Requests to correct the form of an answer."},
+    )
+    answer_form = Choice(FORMS, required=True, allow_none=True)
+    cached = fields.Boolean(
+        required=True, metadata={"description": "Whether the same question was answered before."}
+    )
+    messages_omitted = fields.Integer(
+        required=True, metadata={"description": "Messages left out of the middle of the prompt."}
+    )
+    messages_shortened = fields.Integer(
+        required=True, metadata={"description": "Messages of which the model saw only the start."}
+    )
+    masked_count = fields.Integer(
+        required=True, metadata={"description": "Stretches that were masked before sending."}
+    )
+    model_score = fields.Integer(required=True, allow_none=True)
+    embedded_score = fields.Integer(required=True, allow_none=True)
+
+
+class QualitySchema(StoredSchema):
+    """The quality of the judgement itself."""
+
+    unverified_evidence_count = fields.Integer(required=True)
+    model_calls = fields.Integer(
+        required=True, metadata={"description": "Requests sent to a language model, in total."}
+    )
+    retries = fields.Integer(required=True)
+    cost_estimate = fields.Float(required=True, allow_none=True)
+    fallback = Nested(
+        FallbackSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null if the configured judge has judged."},
+    )
+    model = Nested(
+        ModelUseSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null if no language model was needed."},
+    )
+    calibration = Nested(
+        CalibrationNoteSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null where no profile was active, or people have overridden."},
+    )
 
 
 class AutoFailSchema(StoredSchema):

@@ -1,4 +1,4 @@
-"""Schemas of the transcripts of evaluations and recordings."""
+"""Schemas of the transcripts of evaluations and recordings, and of quotes from them."""
 
 from marshmallow import fields
 
@@ -115,3 +115,16 @@ class TranscriptSchema(CamelSchema):
     )
     participants = fields.List(Nested(ParticipantSchema), required=True)
     segments = fields.List(Nested(SegmentSchema), required=True)
+
+
+class EvidenceSchema(StoredSchema):
+    """A quote that occurs, character for character, in its segment's text."""
+
+    segment_id = fields.String(required=True)
+    start_ms = fields.Integer(required=True, allow_none=True)
+    end_ms = fields.Integer(required=True, allow_none=True)
+    char_start = fields.Integer(required=True)
+    char_end = fields.Integer(required=True)
+    quote = fields.String(required=True)
+    polarity = Choice(("supports", "contradicts"), required=True)
+    role = Choice(ROLES, required=True, metadata={"description": "Who said it."})

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.imports.formats import contact_lens, native, openai, srt, vcon, vtt
+from app.imports.formats import contact_lens, json_lines, subtitles, tables, vcon
 from app.imports.formats.records import Reader
-from app.imports.formats.tables import rows
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
-        "native": native.read,
-        "openai": openai.read,
-        "csv": rows.read,
-        "vtt": vtt.read,
-        "srt": srt.read,
+        "native": json_lines.read_native,
+        "openai": json_lines.read_openai,
+        "csv": tables.read,
+        "vtt": subtitles.read_vtt,
+        "srt": subtitles.read_srt,
         "contact_lens": contact_lens.read,
         "vcon": vcon.read,
     }
@@ -49,7 +48,7 @@ def detect_format(head: bytes, name: str = "") -> str | None:
         return "srt"
     if text.startswith("{"):
         return _json_format(text)
-    return "csv" if rows.delimiter_of(text.split("\n", 1)[0].rstrip("\r")) else None
+    return "csv" if tables.delimiter_of(text.split("\n", 1)[0].rstrip("\r")) else None
 
 
 def _json_format(text: str) -> str | None:

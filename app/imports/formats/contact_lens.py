@@ -6,22 +6,18 @@ from typing import Any, BinaryIO
 
 from app.imports.formats.lines import json_documents, read_documents
 from app.imports.formats.records import (
-    NO_TEXT,
     Entries,
     Fault,
-    Kind,
     NativeRecord,
     ReaderOptions,
-    Unreadable,
-)
-from app.imports.formats.roles import RoleResolver
-from app.imports.formats.timed_turns import (
+    RoleResolver,
     TimedTurn,
+    Unreadable,
     collect_turns,
+    conversation_of,
     fingerprint,
     record_of,
     require_order,
-    without_nulls,
 )
 
 _FORMAT_WORDS = {"CUSTOM_BOT": "bot"}
@@ -53,15 +49,10 @@ def _record_of(
     fields: dict[str, Any] = {"externalId": external_id, "language": document.get("LanguageCode")}
     if document.get("Channel") == "CHAT":
         messages = list(_messages_of(transcript, participant_roles, roles))
-        if not messages:
-            raise Unreadable(Fault.NO_MESSAGES, NO_TEXT)
-        return NativeRecord(
-            line, Kind.CONVERSATION, {**without_nulls(fields), "messages": messages}
-        )
+        return conversation_of(line, messages, **fields)
     turns = collect_turns(_turns_of(transcript, participant_roles, roles))
     duration_s = _duration_s(document.get("ConversationCharacteristics"))
-    kind, fields = record_of(turns, channel=channel, durationSeconds=duration_s, **fields)
-    return NativeRecord(line, kind, fields)
+    return record_of(line, turns, channel=channel, durationSeconds=duration_s, **fields)
 
 
 def _turns_of(

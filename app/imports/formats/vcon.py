@@ -2,7 +2,8 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -10,17 +11,22 @@ from app.imports.formats.lines import json_documents, read_documents
 from app.imports.formats.records import (
     Entries,
     Fault,
-    Kind,
     NativeRecord,
     ReaderOptions,
+    RoleResolver,
+    TimedTurn,
     Unreadable,
+    collect_turns,
+    conversation_of,
+    fingerprint,
+    record_of,
+    require_order,
 )
-from app.imports.formats.roles import RoleResolver
 from app.imports.formats.subtitles import plain_text
-from app.imports.formats.timed_turns import collect_turns, fingerprint, record_of, without_nulls
-from app.imports.formats.vcon_transcript import transcript_turns
 
 _NAME_FIELDS = ("name", "tel", "mailto")
+_LIST_FIELDS = ("segments", "transcript", "utterances")
+_MAX_SECONDS = 10_000_000
 
 
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
@@ -61,15 +67,12 @@ def _record_of(
         _message_of(dialog, parties, roles) for dialog in dialogs if dialog.get("type") == "text"
     ]
     if messages:
-        return NativeRecord(
-            line, Kind.CONVERSATION, {**without_nulls(fields), "messages": messages}
-        )
+        return conversation_of(line, messages, **fields)
     analyses = _objects_in(document, "analysis")
-    turns = collect_turns(transcript_turns(analyses, lambda party: _role_of(party, parties, roles)))
-    kind, fields = record_of(turns, channel=channel, **fields)
-    if kind is Kind.VOICE_CALL:
-        fields.pop("subject", None)
-    return NativeRecord(line, kind, fields)
+    turns = collect_turns(
+        _transcript_turns(analyses, lambda party: _role_of(party, parties, roles))
+    )
+    return record_of(line, turns, channel=channel, **fields)
 
 
 def _role_of(party: object, parties: list[dict[str, Any]], roles: RoleResolver) -> str:
@@ -117,3 +120,51 @@ def _objects_in(document: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise Unreadable(Fault.MALFORMED, f"{name} must be a list of objects.")
     return objects
+
+
+def _transcript_turns(
+    analyses: Sequence[Mapping[str, Any]], role_of: Callable[[object], str]
+) -> Iterator[TimedTurn]:
+    """Yield the turns of the first transcript.
+
+    The transcript is a list of objects, or an object with a list in `segments`, `transcript` or
+    `utterances`. Each object has `text` or `message`, `party` (an index) or `speaker`, and may
+    have `start` and `end` in seconds.
+    """
+    transcripts = (analysis for analysis in analyses if analysis.get("type") == "transcript")
+    transcript = next(transcripts, None)
+    for segment in _segments_of(transcript.get("body")) if transcript is not None else ():
+        text = segment.get("text") or segment.get("message")
+        if not isinstance(text, str) or not text.strip():
+            continue
+        start_ms, end_ms = _milliseconds(segment.get("start")), _milliseconds(segment.get("end"))
+        require_order(start_ms, end_ms)
+        party = segment.get("party")
+        speaker = segment.get("speaker") if party is None else party
+        name = speaker if isinstance(speaker, str) else None
+        yield TimedTurn(role_of(speaker), text, start_ms, end_ms, name)
+
+
+def _segments_of(body: object) -> list[dict[str, Any]]:
+    if isinstance(body, str):
+        try:
+            body = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            message = "The transcript must be JSON with a speaker for each text."
+            raise Unreadable(Fault.MALFORMED, message) from error
+    if isinstance(body, dict):
+        body = next((body[field] for field in _LIST_FIELDS if field in body), None)
+    if not isinstance(body, list) or not all(isinstance(segment, dict) for segment in body):
+        raise Unreadable(Fault.MALFORMED, "The form of the transcript is unknown.")
+    return body
+
+
+def _milliseconds(seconds: object) -> int | None:
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise Unreadable(Fault.VALIDATION_ERROR, "start and end must be numbers of seconds.")
+    if not 0 <= seconds <= _MAX_SECONDS:
+        message = f"start and end must be between 0 and {_MAX_SECONDS} seconds."
+        raise Unreadable(Fault.VALIDATION_ERROR, message)
+    return round(seconds * 1000)

@@ -1,7 +1,9 @@
-"""Loading of a batch: writes its records, for API requests, files and the demo alike."""
+"""Loading of a batch: its records are written and counted, for API requests, files and the demo."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
@@ -14,19 +16,90 @@ from app.core.database.locks import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import BadLine, Fault, Kind
-from app.imports.loading.import_counts import ImportCounts, RecordOutcome
-from app.imports.loading.named_references import NameResolver
+from app.imports.loading.input import SKIP, ImportOptions
 from app.imports.loading.normalise import (
     LoadableRecord,
     NormalisedRecord,
-    RefusedRecord,
     ValidRecord,
     summary_of,
 )
 from app.imports.loading.record_writers import EVALUATION_REQUESTS, WRITERS
-from app.imports.options import SKIP, ImportOptions
+from app.imports.loading.references import NameResolver
 
+MAX_ERRORS = 100
 logger = logging.getLogger(__name__)
+
+
+class RecordOutcome(StrEnum):
+    """The outcome of one record; a record that has the given values already is skipped."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class ImportCounts:
+    """The counts, the first errors and the requested evaluations of some records."""
+
+    by_outcome: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RecordOutcome, 0))
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    evaluation_ids: list[str] = field(default_factory=list)
+    evaluations_queued: int = 0
+
+    @property
+    def received(self) -> int:
+        """The number of records."""
+        return sum(self.by_outcome.values())
+
+    def count(self, outcome: RecordOutcome, evaluation_id: str | None = None) -> None:
+        """Count a record and the evaluation that was requested for it."""
+        self.by_outcome[outcome] += 1
+        if evaluation_id is not None:
+            self.count_evaluations([evaluation_id])
+
+    def count_evaluations(self, evaluation_ids: Sequence[str]) -> None:
+        """Count requested evaluations."""
+        self.evaluations_queued += len(evaluation_ids)
+        self.evaluation_ids += evaluation_ids
+
+    def count_failure(self, bad_line: BadLine) -> None:
+        """Count a failed record; the first hundred errors are kept."""
+        self.by_outcome[RecordOutcome.FAILED] += 1
+        self.errors = first_errors(self.errors, [_error_of(bad_line)])
+
+    def add(self, later: "ImportCounts") -> None:
+        """Add the counts of later records, without the ids of their evaluations."""
+        for outcome, number in later.by_outcome.items():
+            self.by_outcome[outcome] += number
+        self.evaluations_queued += later.evaluations_queued
+        self.errors = first_errors(self.errors, later.errors)
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the counts by the names of the API and of the table, in snake case."""
+        return {
+            "received": self.received,
+            **self.by_outcome,
+            "evaluations_queued": self.evaluations_queued,
+        }
+
+
+def first_errors(
+    errors: list[dict[str, Any]], later: Iterable[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the first hundred errors."""
+    return [*errors, *later][:MAX_ERRORS]
+
+
+def _error_of(bad_line: BadLine) -> dict[str, Any]:
+    error: dict[str, Any] = {
+        "line": bad_line.line,
+        "external_id": bad_line.external_id,
+        "code": str(bad_line.code),
+        "message": bad_line.message,
+    }
+    return error if bad_line.file is None else {"file": bad_line.file, **error}
 
 
 class DryRunRollback(Exception):
@@ -121,8 +194,8 @@ class _BatchLoad:
 
     def write(self, record: NormalisedRecord) -> None:
         """Write a record in its own savepoint."""
-        if isinstance(record, RefusedRecord):
-            self.counts.count_failure(record.error, record.file)
+        if isinstance(record, BadLine):
+            self.counts.count_failure(record)
             return
         try:
             with self._session.begin_nested():
@@ -164,5 +237,5 @@ class _BatchLoad:
         return {**valid.values, **self._names.ids_of(valid.names)}
 
     def _count_failure(self, record: LoadableRecord, code: Fault, message: str) -> None:
-        error = BadLine(record.line, code, message, record.external_id)
-        self.counts.count_failure(error, record.file)
+        error = BadLine(record.line, code, message, record.external_id, record.file)
+        self.counts.count_failure(error)

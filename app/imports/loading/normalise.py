@@ -1,15 +1,49 @@
-"""Normalisation of records: apply the defaults, validate, and refuse repeated external ids."""
+"""Normalisation of records: defaults, validation, refusal of repeated external ids, batches."""
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from app.core.errors import InvalidInput
 from app.imports.formats.records import BadLine, Fault, Kind, NativeRecord
-from app.imports.loading.disk_set import DiskSet
-from app.imports.loading.documents import Entry
-from app.imports.loading.named_references import NAMED_REFERENCES
-from app.imports.options import ImportOptions
+from app.imports.loading.input import ImportOptions
+from app.imports.loading.references import NAMED_REFERENCES
+
+
+class DiskSet:
+    """A set of texts in a temporary SQLite database, so that its memory stays bounded."""
+
+    def __init__(self) -> None:
+        # SQLite keeps a database without a name in memory, and moves it to an unnamed file as it
+        # grows.
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._database.execute("PRAGMA journal_mode=OFF")
+        self._database.execute("CREATE TABLE texts (text TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def __len__(self) -> int:
+        (number,) = self._database.execute("SELECT count(*) FROM texts").fetchone()
+        return int(number)
+
+    def add(self, text: str) -> bool:
+        """Add a text; return whether it is new."""
+        cursor = self._database.execute("INSERT OR IGNORE INTO texts VALUES (?)", (text,))
+        return cursor.rowcount == 1
+
+    def remove(self, texts: Iterable[str]) -> None:
+        """Remove these texts."""
+        rows = [(text,) for text in texts]
+        self._database.executemany("DELETE FROM texts WHERE text = ?", rows)
+
+    def first(self, limit: int) -> list[str]:
+        """Return the first texts in their order."""
+        rows = self._database.execute("SELECT text FROM texts ORDER BY text LIMIT ?", (limit,))
+        return [text for (text,) in rows]
+
+    def close(self) -> None:
+        """Delete the set."""
+        self._database.close()
+
 
 _MAX_FIELDS_IN_MESSAGE = 3
 # The limits of a batch keep its transaction short, so that other writers wait only a moment.
@@ -50,28 +84,22 @@ class LoadableRecord:
     weight: int
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedRecord:
-    """A record that cannot be loaded, and the reason."""
-
-    error: BadLine
-    file: str | None
-    weight: int = 1
-
-
-NormalisedRecord: TypeAlias = LoadableRecord | RefusedRecord
+NormalisedRecord: TypeAlias = LoadableRecord | BadLine
 Validate = Callable[[str, Mapping[str, Any]], ValidRecord]
 
 
 def normalised(
-    entries: Iterable[Entry], options: ImportOptions, seen_keys: DiskSet, validate: Validate
+    entries: Iterable[tuple[NativeRecord | BadLine, str | None]],
+    options: ImportOptions,
+    seen_keys: DiskSet,
+    validate: Validate,
 ) -> Iterator[NormalisedRecord]:
-    """Normalise each entry; the first record with an external id wins."""
-    for entry in entries:
-        if isinstance(entry.content, BadLine):
-            yield RefusedRecord(entry.content, entry.file)
+    """Normalise each entry of a file; the first record with an external id wins."""
+    for entry, file in entries:
+        if isinstance(entry, BadLine):
+            yield replace(entry, file=file)
         else:
-            yield _normalised(entry.content, entry.file, options, seen_keys, validate)
+            yield _normalised(entry, file, options, seen_keys, validate)
 
 
 def batches_of(records: Iterable[NormalisedRecord]) -> Iterator[list[NormalisedRecord]]:
@@ -80,7 +108,7 @@ def batches_of(records: Iterable[NormalisedRecord]) -> Iterator[list[NormalisedR
     weight = 0
     for record in records:
         batch.append(record)
-        weight += record.weight
+        weight += record.weight if isinstance(record, LoadableRecord) else 1
         if len(batch) == _BATCH_RECORDS or weight >= _BATCH_MESSAGES:
             yield batch
             batch, weight = [], 0
@@ -103,8 +131,8 @@ def _normalised(
     seen_keys: DiskSet,
     validate: Validate,
 ) -> NormalisedRecord:
-    def refused(code: Fault, message: str) -> RefusedRecord:
-        return RefusedRecord(BadLine(record.line, code, message, record.external_id), file)
+    def refused(code: Fault, message: str) -> BadLine:
+        return BadLine(record.line, code, message, record.external_id, file)
 
     try:
         valid = validate(record.kind, _with_defaults(record, options.defaults))

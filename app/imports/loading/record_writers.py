@@ -16,7 +16,7 @@ from app.directory.service import CALL_CENTERS
 from app.engagements.service import ENGAGEMENTS
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import Kind
-from app.imports.loading.named_references import NameResolver
+from app.imports.loading.references import NameResolver
 from app.scorecards import service as scorecards
 from app.voice_calls import evaluation_requests
 from app.voice_calls import queries as voice_call_queries

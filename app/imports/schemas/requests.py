@@ -6,8 +6,8 @@ from marshmallow import fields, validates_schema
 
 from app.imports.files import AUTO
 from app.imports.formats.catalogue import FORMATS
-from app.imports.formats.roles import ROLES
-from app.imports.options import ON_CONFLICT
+from app.imports.formats.records import ROLES
+from app.imports.loading.input import ON_CONFLICT
 from app.web.schemas.base import REQUIRED, CamelSchema, reject
 from app.web.schemas.fields import (
     Choice,

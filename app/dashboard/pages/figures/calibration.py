@@ -14,7 +14,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.counts import listed
 from app.dashboard.views.figures import agreement as agreement_views
 from app.dashboard.views.figures import calibration
-from app.evaluations.schemas.filters import MOST_IDS
+from app.evaluations.schemas.evaluations import MOST_IDS
 from app.people import service as people
 from app.people.gate import current_person
 from app.people.roles import ROLES

@@ -18,8 +18,8 @@ from app.dashboard.pages.lists.review_queue import add_review_step
 from app.dashboard.queries import filters_of
 from app.dashboard.views.filters import url
 from app.evaluations.enums import ReviewAction
-from app.evaluations.judging import again, bulk
-from app.evaluations.schemas.filters import MOST_IDS
+from app.evaluations.judging import bulk, judgements
+from app.evaluations.schemas.evaluations import MOST_IDS
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
@@ -84,7 +84,7 @@ def judge_again() -> Response:
         return redirect_with("judged-again", "evaluation_list.show")
     for evaluation_id in _marked():
         with suppress(Conflict), audited(Action.RE_EVALUATED, evaluation_id) as session:
-            again.request(session, evaluation_id)
+            judgements.request_again(session, evaluation_id)
     return redirect_with("judged-again", "evaluation_list.show")
 
 

@@ -14,7 +14,7 @@ from app.dashboard.views import times
 from app.dashboard.views.scorecards.trial import shown_trial
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
-from app.evaluations.trials import service as trials
+from app.evaluations import trials
 from app.people.gate import current_person
 from app.scorecards.authoring import complete_document
 from app.web.current import current_runtime

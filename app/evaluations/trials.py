@@ -1,14 +1,16 @@
-"""Trials as rows: requested, shown, finished or failed, and deleted after a day."""
+"""Trials of scorecards on past conversations: requested, compared, shown, deleted after a day."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from app.ai.judge import Judgement
 from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, NotFound
@@ -17,7 +19,6 @@ from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations.models import ScorecardTrial
-from app.evaluations.trials.comparison import TriedConversation, compared
 from app.scorecards import service as scorecards
 
 QUEUE = "trials"
@@ -30,6 +31,38 @@ _STATUS = {
     JobState.SUCCEEDED: "completed",
     JobState.FAILED: "failed",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class TriedConversation:
+    """One conversation judged by both scorecards; a score without a verdict is None."""
+
+    evaluation_id: str
+    before: int | None
+    after: int | None
+    passed_before: bool | None
+    passed_after: bool | None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether both scorecards come to a verdict."""
+        return self.before is not None and self.after is not None
+
+    @property
+    def change(self) -> int:
+        """Rise of the score; 0 if either score is missing."""
+        return (self.after or 0) - (self.before or 0) if self.is_compared else 0
+
+
+def tried(evaluation_id: str, before: Judgement, after: Judgement) -> TriedConversation:
+    """Take the scores of two judgements; those without a verdict count nowhere."""
+    return TriedConversation(
+        evaluation_id,
+        None if before.passed is None else before.score,
+        None if after.passed is None else after.score,
+        before.passed,
+        after.passed,
+    )
 
 
 def request(
@@ -99,7 +132,7 @@ def purge(session: Session, *, before: datetime) -> None:
 def _shown(row: ScorecardTrial) -> dict[str, Any]:
     result = None
     if row.result is not None:
-        result = compared([TriedConversation(**item) for item in row.result["conversations"]])
+        result = _compared([TriedConversation(**item) for item in row.result["conversations"]])
     return {
         "id": row.id,
         "status": _STATUS[JobState(row.state)],
@@ -111,4 +144,32 @@ def _shown(row: ScorecardTrial) -> dict[str, Any]:
         "error": row.error,
         "created_at": row.queued_at,
         "expires_at": row.queued_at + KEPT_FOR,
+    }
+
+
+def _compared(conversations: Sequence[TriedConversation]) -> dict[str, Any]:
+    """Sum up: the mean and the passed share of those to which both give a verdict.
+
+    The conversations are listed with the largest change first.
+    """
+    both = [conversation for conversation in conversations if conversation.is_compared]
+    return {
+        "judged": len(conversations),
+        "compared": len(both),
+        "without_verdict_before": sum(item.before is None for item in conversations),
+        "without_verdict_after": sum(item.after is None for item in conversations),
+        "before": _side([(item.before, item.passed_before) for item in both]),
+        "after": _side([(item.after, item.passed_after) for item in both]),
+        "conversations": sorted(
+            conversations, key=lambda item: (not item.is_compared, -abs(item.change))
+        ),
+    }
+
+
+def _side(verdicts: Sequence[tuple[int | None, bool | None]]) -> dict[str, float | None]:
+    if not verdicts:
+        return {"mean_score": None, "pass_rate": None}
+    return {
+        "mean_score": round(fmean(score or 0 for score, _ in verdicts), 2),
+        "pass_rate": round(fmean(bool(passed) for _, passed in verdicts), 4),
     }

@@ -1,15 +1,15 @@
 """Transcripts as the API shows them: masked, or in the original where that is requested."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.secrets.encryption import Keyring
+from app.evaluations import transcripts
 from app.evaluations.enums import SourceType, Status, TranscriptStatus
 from app.evaluations.models import Evaluation, StoredTranscript
-from app.evaluations.transcripts import documents
-from app.evaluations.transcripts import store as transcripts
 from app.redaction import raw_texts
 
 _STATUS_WITHOUT_TRANSCRIPT = {
@@ -104,8 +104,8 @@ def _shown(
         "redaction_entities": {} if raw else row.redaction_entities,
         "erased_at": row.erased_at,
         "participants": row.participants,
-        "segments": documents.shown_segments(
-            documents.unmasked(row.segments, raw.segments) if raw else row.segments,
+        "segments": _shown_segments(
+            _unmasked(row.segments, raw.segments) if raw else row.segments,
             sentiments=transcripts.sentiments(session, evaluation),
             include_words=include_words,
         ),
@@ -134,3 +134,41 @@ def _without_transcript(evaluation: Evaluation | None) -> dict[str, Any]:
         "participants": [],
         "segments": [],
     }
+
+
+def _unmasked(
+    segments: Sequence[Mapping[str, Any]], originals: Mapping[str, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Restore the original texts and words of segments, by segment id."""
+    return [
+        {
+            **segment,
+            "text": originals[segment["id"]]["text"],
+            "redactions": [],
+            "words": [
+                {**word, "text": text}
+                for word, text in zip(
+                    segment["words"], originals[segment["id"]]["words"], strict=True
+                )
+            ],
+        }
+        if segment["id"] in originals
+        else segment
+        for segment in segments
+    ]
+
+
+def _shown_segments(
+    segments: Sequence[Mapping[str, Any]],
+    *,
+    sentiments: Mapping[str, tuple[str, float]],
+    include_words: bool,
+) -> list[dict[str, Any]]:
+    """Number the segments from 0 and add the sentiment; words only on request."""
+    shown = []
+    for index, segment in enumerate(segments):
+        label, score = sentiments.get(segment["id"], (None, None))
+        words = segment["words"] if include_words else []
+        added = {"index": index, "sentiment": label, "sentimentScore": score, "words": words}
+        shown.append({**segment, **added})
+    return shown

@@ -1,4 +1,4 @@
-"""Reader of chat completions: one JSON object a line, `{"messages": [{"role", "content"}]}`."""
+"""Readers of one JSON object a line: the native form, and chat completions."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,18 +7,21 @@ from typing import Any, BinaryIO
 from app.imports.formats.lines import json_lines, read_documents
 from app.imports.formats.records import (
     MAX_MESSAGES,
-    NO_TEXT,
     TOO_MANY_MESSAGES,
+    BadLine,
     Entries,
     Fault,
     Kind,
     NativeRecord,
     ReaderOptions,
+    RoleResolver,
     Unreadable,
+    conversation_of,
+    fingerprint,
 )
-from app.imports.formats.roles import RoleResolver
-from app.imports.formats.timed_turns import fingerprint
 
+_KINDS = frozenset(Kind)
+_TURN_FIELDS = {Kind.CONVERSATION: "messages", Kind.VOICE_CALL: "turns"}
 # The assistant is a bot. The customer sees no instructions and no results of tools.
 _FORMAT_WORDS = {
     "user": "customer",
@@ -31,8 +34,37 @@ _INTERNAL_ROLES = frozenset({"system", "developer", "tool", "function"})
 _ID_FIELDS = ("externalId", "conversation_id", "id")
 
 
-def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
-    """Yield a conversation for each line; without an id its key is a hash of the messages."""
+def read_native(stream: BinaryIO, options: ReaderOptions) -> Entries:
+    """Yield each record unchanged, except that mapped roles are replaced."""
+    roles = RoleResolver(options.roles)
+    for document in json_lines(stream):
+        if isinstance(document, BadLine):
+            yield document
+            continue
+        line, fields = document
+        kind = fields.pop("kind", Kind.CONVERSATION)
+        record = NativeRecord(line, kind, fields)
+        if not isinstance(kind, str) or kind not in _KINDS:
+            message = f"kind must be one of {', '.join(Kind)}."
+            yield BadLine(line, Fault.UNKNOWN_KIND, message, record.external_id)
+            continue
+        if options.roles and (turn_field := _TURN_FIELDS.get(Kind(kind))):
+            _map_roles(fields.get(turn_field), roles)
+        yield record
+
+
+def _map_roles(turns: Any, roles: RoleResolver) -> None:
+    """Replace mapped roles; the validation refuses unknown ones."""
+    for turn in turns if isinstance(turns, list) else ():
+        if isinstance(turn, dict):
+            turn["role"] = roles.mapped(turn.get("role")) or turn.get("role")
+
+
+def read_openai(stream: BinaryIO, options: ReaderOptions) -> Entries:
+    """Yield a conversation for each `{"messages": [{"role", "content"}]}`.
+
+    Without an id its key is a hash of the messages.
+    """
     roles = RoleResolver(options.roles, _FORMAT_WORDS)
     return read_documents(json_lines(stream), _external_id_of, partial(_record_of, roles=roles))
 
@@ -41,11 +73,8 @@ def _record_of(
     line: int, document: dict[str, Any], external_id: str | None, *, roles: RoleResolver
 ) -> NativeRecord:
     messages = list(_messages_of(document.get("messages"), roles))
-    if not messages:
-        raise Unreadable(Fault.NO_MESSAGES, NO_TEXT)
     external_id = external_id or fingerprint("openai", document["messages"])
-    fields = {"externalId": external_id, "messages": messages}
-    return NativeRecord(line, Kind.CONVERSATION, fields)
+    return conversation_of(line, messages, externalId=external_id)
 
 
 def _messages_of(messages: object, roles: RoleResolver) -> Iterator[dict[str, Any]]:

@@ -1,16 +1,21 @@
-"""References of a source: existing engagement, campaign, call centre, agent and scorecard."""
+"""Sources of evaluations: what they refer to, their scorecard, and the context for the judge."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.ai.context import Context
 from app.campaigns import service as campaigns
 from app.campaigns.service import CAMPAIGNS
+from app.core.clock import iso_utc, utc_now
 from app.core.database.rows import NamedTable
 from app.core.errors import InvalidInput
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements.service import ENGAGEMENTS
+from app.evaluations.models import Evaluation
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
@@ -20,22 +25,19 @@ _NAMED: Mapping[str, NamedTable[Any]] = {
     "executive_id": EXECUTIVES,
 }
 COLUMNS = ("engagement_id", "campaign_id", "call_center_id", "executive_id")
+_FACTS = tuple(field.name for field in fields(Context))
+_MOMENTS = frozenset(field.name for field in fields(Context) if "datetime" in str(field.type))
 
 
 def require(session: Session, *sources: Mapping[str, Any]) -> None:
     """Raise for ids that do not exist."""
     for column, table in {"engagement_id": ENGAGEMENTS, **_NAMED}.items():
-        ids = {fields.get(column) for fields in sources}
+        ids = {source.get(column) for source in sources}
         table.require_all(session, {row_id for row_id in ids if row_id is not None})
 
 
-def named(session: Session, source: Any) -> dict[str, Any]:
-    """Return the referenced ids of a source and their current names, for its evaluation."""
-    return named_all(session, [source])[0]
-
-
-def named_all(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return for each source what `named` returns."""
+def named(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the referenced ids of each source and their current names, for its evaluation."""
     names = {
         column: table.names(session, ids)
         for column, table in _NAMED.items()
@@ -67,3 +69,30 @@ def scorecard_for(
         except InvalidInput:
             return scorecards.current_default(channel)
     return scorecards.resolve(session, scorecard_id=scorecard_id, channel=channel)
+
+
+def context_document(context: Context) -> dict[str, Any]:
+    """Return the known facts of a context as a JSON document."""
+    return {
+        name: iso_utc(value) if isinstance(value, datetime) else value
+        for name in _FACTS
+        if (value := getattr(context, name)) is not None
+    }
+
+
+def context_of(evaluation: Evaluation) -> Context:
+    """Return the context of an evaluation, from its document and its columns."""
+    known: dict[str, Any] = {
+        name: datetime.fromisoformat(value) if name in _MOMENTS else value
+        for name, value in (evaluation.context or {}).items()
+    }
+    known["brand_names"] = tuple(known.get("brand_names", ()))
+    columns: dict[str, Any] = {
+        "evaluation_id": evaluation.id,
+        "generated_at": utc_now(),
+        "revision": evaluation.revision,
+        "direction": evaluation.direction,
+        "campaign_id": evaluation.campaign_id,
+        "labels": evaluation.labels,
+    }
+    return Context(**{**known, **columns})

@@ -1,10 +1,13 @@
-"""Reader of CSV: one message a row; the rows of a conversation are adjacent."""
+"""Tables in CSV: their header and times, and the reader of conversations, one message a row."""
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, BinaryIO
+from zoneinfo import ZoneInfo
 
 from app.imports.formats.lines import ByteLine, byte_lines, text_of
 from app.imports.formats.records import (
@@ -16,13 +19,45 @@ from app.imports.formats.records import (
     Kind,
     NativeRecord,
     ReaderOptions,
+    RoleResolver,
     Unreadable,
 )
-from app.imports.formats.roles import RoleResolver
-from app.imports.formats.tables import columns
-from app.imports.formats.tables.header import DELIMITERS, IGNORED
-from app.imports.formats.tables.local_times import with_offset
 
+DELIMITERS = ",;\t|"
+LABEL_PREFIX = "label."
+IGNORED = "ignore"
+_MAX_NAME = 80
+
+
+def by_column_name(*fields: str) -> dict[str, str]:
+    """Map the normalised names of columns to the fields of the same names."""
+    return {_normalised(field): field for field in fields}
+
+
+def _normalised(name: str) -> str:
+    """Return the name of a column in lower case without `_`, `-` and spaces."""
+    return "".join(character for character in name.casefold() if character not in " _-\t")
+
+
+_CONVERSATION_FIELDS: Mapping[str, str] = {
+    **by_column_name("externalId", "platform", "subject", "language", "startedAt", "endedAt"),
+    **by_column_name("engagement", "engagementId", "campaign", "campaignId"),
+    **by_column_name("callCenter", "callCenterId", "executive", "executiveId"),
+    **by_column_name("status", "customerRef", "disposition", "tags"),
+    "conversationid": "externalId",
+}
+_MESSAGE_FIELDS: Mapping[str, str] = {
+    **by_column_name("role", "speaker", "text", "sentAt", "authorName", "internal"),
+    "message": "text",
+    "timestamp": "sentAt",
+    "author": "authorName",
+}
+_FIELDS = {**_CONVERSATION_FIELDS, **_MESSAGE_FIELDS}
+_BOOLEANS = {
+    **dict.fromkeys(("", "0", "false", "no"), False),
+    **dict.fromkeys(("1", "true", "yes"), True),
+}
+_TAG_SEPARATOR = "|"
 _MAX_LINE_BYTES = 1024 * 1024
 _MOMENTS = frozenset({"sentAt", "startedAt", "endedAt"})
 
@@ -58,7 +93,7 @@ def delimiter_of(header: str, mapping: Mapping[str, str] = MappingProxyType({}))
             cells = next(csv.reader([header], delimiter=delimiter, strict=True), [])
         except csv.Error:
             continue
-        if columns.is_header(cells, mapping):
+        if _is_header(cells, mapping):
             return delimiter
     return None
 
@@ -88,7 +123,7 @@ class _Conversation:
         """Add a row; an invalid row makes the whole conversation unreadable."""
         if self.error is not None:
             return
-        fields, cells = columns.split_row(row.cells)
+        fields, cells = _split_row(row.cells)
         try:
             for name, value in fields.items():
                 if self.fields.setdefault(name, value) != value:
@@ -130,7 +165,7 @@ def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row | Unrea
         # A header with wrong columns has a delimiter, too: the most frequent one.
         delimiter = delimiter_of(header, options.columns) or max(DELIMITERS, key=header.count)
         header_reader = csv.reader([header], delimiter=delimiter, strict=True)
-        fields = columns.fields_of_header(next(header_reader, []), options.columns)
+        fields = _message_fields(next(header_reader, []), options.columns)
     except (Unreadable, csv.Error) as error:
         yield _as_unreadable(error, 1)
         return
@@ -149,6 +184,29 @@ def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row | Unrea
         elif any(cells):
             message = f"The row has {len(cells)} cells, but the first line has {len(fields)}."
             yield Unreadable(Fault.MALFORMED, message, line)
+
+
+def _message_fields(header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
+    """Return the field of each column."""
+    fields = fields_of_header(header, _FIELDS, mapping)
+    if not _has_required(fields):
+        raise Unreadable(
+            Fault.MALFORMED,
+            "The first line must have the columns conversation_id, role or speaker, and text.",
+            1,
+        )
+    return fields
+
+
+def _is_header(cells: Sequence[str], mapping: Mapping[str, str]) -> bool:
+    """Tell whether these cells name the required columns."""
+    mapped = {_normalised(column): field for column, field in mapping.items()}
+    return _has_required(field_of(mapped.get(_normalised(cell), cell), _FIELDS) for cell in cells)
+
+
+def _has_required(fields: Iterable[str | None]) -> bool:
+    names = set(fields)
+    return {"externalId", "text"} <= names and bool(names & {"role", "speaker"})
 
 
 def _cells_by_field(
@@ -172,6 +230,28 @@ def _as_unreadable(error: Unreadable | csv.Error, line: int) -> Unreadable:
     return Unreadable(Fault.MALFORMED, f"The row is malformed: {error}.", line)
 
 
+def _split_row(row: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Split a row into the fields of the conversation and those of the message, without blanks."""
+    conversation: dict[str, Any] = {}
+    message: dict[str, str] = {}
+    labels = {}
+    for name, cell in row.items():
+        if not cell:
+            continue
+        if name.startswith(LABEL_PREFIX):
+            labels[name.removeprefix(LABEL_PREFIX)] = cell
+        elif name in _MESSAGE_FIELDS.values():
+            message[name] = cell
+        else:
+            conversation[name] = cell
+    if "tags" in conversation:
+        tags = str(conversation["tags"]).split(_TAG_SEPARATOR)
+        conversation["tags"] = [tag.strip() for tag in tags if tag.strip()]
+    if labels:
+        conversation["labels"] = labels
+    return conversation, message
+
+
 def _message_of(cells: Mapping[str, str], roles: RoleResolver, line: int) -> dict[str, Any]:
     if "text" not in cells:
         raise Unreadable(Fault.VALIDATION_ERROR, "The row has no text.", line)
@@ -186,5 +266,75 @@ def _message_of(cells: Mapping[str, str], roles: RoleResolver, line: int) -> dic
     if "sentAt" in cells:
         message["sentAt"] = cells["sentAt"]
     if "internal" in cells:
-        message["internal"] = columns.boolean_of(cells["internal"], line)
+        message["internal"] = _boolean_of(cells["internal"], line)
     return message
+
+
+def _boolean_of(cell: str, line: int) -> bool:
+    """Parse a boolean."""
+    value = _BOOLEANS.get(cell.strip().casefold())
+    if value is None:
+        raise Unreadable(Fault.VALIDATION_ERROR, "internal must be true or false.", line)
+    return value
+
+
+def fields_of_header(
+    header: Sequence[str], known: Mapping[str, str], mapping: Mapping[str, str]
+) -> list[str]:
+    """Return the field of each column; `IGNORED` for a column that is left out.
+
+    Args:
+        known: fields by normalised names of columns.
+        mapping: the caller's fields by names of columns.
+    """
+    mapped = {_normalised(column): field for column, field in mapping.items()}
+    fields = [field_of(mapped.get(_normalised(column), column), known) for column in header]
+    times = Counter(field for field in fields if field != IGNORED)
+    present = {_normalised(column) for column in header}
+    faults = {
+        "Unknown columns": [
+            column
+            for column, field in zip(header, fields, strict=True)
+            if field is None and _normalised(column) not in mapped
+        ],
+        "More than one column of the same field": [
+            column
+            for column, field in zip(header, fields, strict=True)
+            if field is not None and times[field] > 1
+        ],
+        "Mapped columns that the file does not have": [
+            column for column in mapping if _normalised(column) not in present
+        ],
+        "Unknown fields in the mapping": [
+            field for field in mapping.values() if field_of(field, known) is None
+        ],
+    }
+    sentences = [f"{fault}: {_named(names)}." for fault, names in faults.items() if names]
+    if sentences:
+        raise Unreadable(Fault.MALFORMED, " ".join(sentences), 1)
+    return [field or IGNORED for field in fields]
+
+
+def field_of(name: str, known: Mapping[str, str]) -> str | None:
+    """Return the field of a column's name; None if there is none."""
+    stripped = name.strip()
+    if stripped.casefold().startswith(LABEL_PREFIX):
+        return LABEL_PREFIX + stripped[len(LABEL_PREFIX) :]
+    return IGNORED if stripped == IGNORED else known.get(_normalised(name))
+
+
+def with_offset(text: str, timezone: str | None) -> str:
+    """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are."""
+    if timezone is None:
+        return text
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if moment.tzinfo is not None:
+        return text
+    return moment.replace(tzinfo=ZoneInfo(timezone)).isoformat()
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(repr(name.strip()[:_MAX_NAME]) for name in dict.fromkeys(names))

@@ -1,1 +1,0 @@
-"""Transcripts: stored as judged, read back for the judge, shown masked or raw."""

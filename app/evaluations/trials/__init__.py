@@ -1,1 +1,0 @@
-"""Trials of scorecards on past conversations: requested, run by the rules, compared."""

@@ -1,1 +1,0 @@
-"""Tables in CSV: their header, columns, rows and local times."""

@@ -1,0 +1,303 @@
+"""Recordings as records of an import: their metadata, their storage and their processing."""
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile
+from app.audio_files.processing import requests
+from app.audio_files.processing.requests import ProcessingRequest
+from app.audio_files.uploads import lifecycle
+from app.audio_files.uploads.audio_objects import AudioObjects
+from app.audio_files.uploads.limits import upload_limits
+from app.core.clock import utc_now
+from app.core.database.locks import one_at_a_time
+from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
+from app.core.runtime import Runtime
+from app.core.storage.objects import ObjectExists, UploadIncomplete
+from app.imports.files import ImportFile, sidecar_of
+from app.imports.formats import tables as headers
+from app.imports.formats.records import BadLine, Fault, Unreadable
+from app.imports.formats.tables import DELIMITERS, IGNORED, LABEL_PREFIX, field_of, with_offset
+from app.imports.loading.input import ImportOptions
+from app.imports.loading.load import RecordOutcome
+from app.imports.loading.normalise import summary_of, with_default_references
+from app.imports.loading.references import NAMED_REFERENCES, NameResolver
+from app.imports.schemas.records import validate_recording
+
+_TIME_TO_STORE = timedelta(hours=1)
+_FILE = "file"
+_CHANNELS = {"agentChannel": "agent", "customerChannel": "customer"}
+_NAMES = (
+    *("externalId", "language", "recordedAt", "direction"),
+    *("engagement", "engagementId", "campaign", "campaignId"),
+    *("callCenter", "callCenterId", "executive", "executiveId"),
+    *_CHANNELS,
+)
+FIELDS: Mapping[str, str] = {
+    **headers.by_column_name(_FILE, *_NAMES),
+    "filename": _FILE,
+    "recordingid": "externalId",
+    "startedat": "recordedAt",
+}
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_MAX_SIDECAR_BYTES = 64 * 1024
+
+
+class NamePattern:
+    """A pattern of file names such as `{executive}_{recordedAt}`; `{ignore}` matches anything."""
+
+    def __init__(self, text: str) -> None:
+        named = [(name, field_of(name, FIELDS)) for name in _PLACEHOLDER.findall(text)]
+        unknown = [name for name, field in named if field in (None, _FILE)]
+        if unknown or not named:
+            known = ", ".join(_NAMES)
+            fault = f"has unknown fields ({', '.join(unknown)})" if unknown else "has no {field}"
+            raise Unreadable(Fault.MALFORMED, f"The name pattern {fault}; fields are {known}.")
+        self._fields = [str(field) for _, field in named]
+        if len(set(self._fields)) < len(self._fields) - self._fields.count(IGNORED):
+            raise Unreadable(Fault.MALFORMED, "The name pattern has a field twice.")
+        literals = _PLACEHOLDER.sub("\0", text).split("\0")
+        self._expression = re.compile("([^/]+?)".join(map(re.escape, literals)))
+        self._folders = text.count("/")
+
+    def values_of(self, name: str) -> dict[str, str]:
+        """Return the fields of a file's name without its suffix."""
+        stem = "/".join(name.rsplit(".", 1)[0].split("/")[-self._folders - 1 :])
+        match = self._expression.fullmatch(stem)
+        if match is None:
+            raise Unreadable(Fault.MALFORMED, "The file's name does not match the name pattern.")
+        return {
+            field: value
+            for field, value in zip(self._fields, match.groups(), strict=True)
+            if field != IGNORED
+        }
+
+
+class RecordingMetadata:
+    """Metadata of recordings by file; a CSV wins over the name, and a JSON file over both."""
+
+    def __init__(
+        self,
+        *,
+        table: Path | None = None,
+        columns: Mapping[str, str],
+        pattern: NamePattern | None = None,
+        timezone: str | None = None,
+    ) -> None:
+        self._rows = {} if table is None else dict(_rows_of(table, columns))
+        self._pattern = pattern
+        self._timezone = timezone
+
+    def fields_of(self, file: ImportFile) -> dict[str, Any]:
+        """Return the fields of a recording in the words of the API."""
+        fields: dict[str, Any] = self._pattern.values_of(file.name) if self._pattern else {}
+        fields |= self._rows.get(file.name) or self._rows.get(file.path.name) or {}
+        fields = _shaped(fields)
+        sidecar = sidecar_of(file.path)
+        if sidecar is not None:
+            fields |= _document_of(sidecar)
+        if isinstance(recorded_at := fields.get("recordedAt"), str):
+            fields["recordedAt"] = with_offset(recorded_at, self._timezone)
+        return fields
+
+
+def _rows_of(table: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    with table.open(encoding="utf-8-sig", newline="") as lines:
+        try:
+            first = lines.readline()
+            delimiter = max(DELIMITERS, key=first.count)
+            header = next(csv.reader([first], delimiter=delimiter, strict=True), [])
+            fields = headers.fields_of_header(header, FIELDS, columns)
+            if _FILE not in fields:
+                raise Unreadable(Fault.MALFORMED, "The first line must have the column file.")
+            for cells in csv.reader(lines, delimiter=delimiter, strict=True):
+                row = {
+                    field: cell.strip()
+                    for field, cell in zip(fields, cells, strict=False)
+                    if cell.strip() and field != IGNORED
+                }
+                if name := row.pop(_FILE, ""):
+                    yield name, row
+        except (csv.Error, UnicodeDecodeError) as error:
+            message = f"{table.name} is no CSV in UTF-8: {error}."
+            raise Unreadable(Fault.MALFORMED, message) from error
+
+
+def _document_of(sidecar: Path) -> dict[str, Any]:
+    with sidecar.open("rb") as file:
+        data = file.read(_MAX_SIDECAR_BYTES + 1)
+    if len(data) > _MAX_SIDECAR_BYTES:
+        message = f"{sidecar.name} has more than {_MAX_SIDECAR_BYTES} bytes."
+        raise Unreadable(Fault.TOO_LONG, message)
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        message = f"{sidecar.name} is not JSON: {error}."
+        raise Unreadable(Fault.MALFORMED, message) from error
+    if not isinstance(document, dict):
+        raise Unreadable(Fault.MALFORMED, f"{sidecar.name} must hold one JSON object.")
+    return document
+
+
+def _shaped(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Move labels and channels of cells to where the API has them."""
+    shaped: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+    channels: dict[str, Any] = {}
+    for field, value in fields.items():
+        if field.startswith(LABEL_PREFIX):
+            labels[field.removeprefix(LABEL_PREFIX)] = value
+        elif field in _CHANNELS:
+            channels[_CHANNELS[field]] = int(value) if value.isdecimal() else value
+        else:
+            shaped[field] = value
+    return {
+        **shaped,
+        **({"labels": labels} if labels else {}),
+        **({"channelMap": channels} if channels else {}),
+    }
+
+
+class RecordingLoader:
+    """Stores recordings under their `externalId`, or else under the digest of their bytes.
+
+    A killed import leaves a recording that waits for its file; the next run finds it by its key and
+    completes it.
+    """
+
+    def __init__(
+        self, runtime: Runtime, options: ImportOptions, metadata: RecordingMetadata
+    ) -> None:
+        self._runtime = runtime
+        self._options = options
+        self._metadata = metadata
+
+    def load(self, file: ImportFile) -> tuple[RecordOutcome, str | None] | BadLine:
+        """Store a file and queue its processing; a file that was stored before is skipped.
+
+        Returns the outcome with the id of the recording, which a dry run has not, or the reason why
+        it failed.
+
+        Raises:
+            ServiceUnavailable: the database does not answer, or the disk is full.
+        """
+        try:
+            with file.path.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            fields = self._fields_of(file, digest)
+            return self._load(file, digest, *validate_recording(fields))
+        except Unreadable as error:
+            code, message = error.code, error.message
+        except InvalidInput as error:
+            code, message = Fault.VALIDATION_ERROR, summary_of(error)
+        except ServiceUnavailable:
+            raise
+        except AppError as error:
+            code, message = Fault.CONFLICT, error.message
+        except (OSError, UploadIncomplete) as error:
+            code, message = Fault.MALFORMED, f"The file could not be read: {error}."
+        return BadLine(0, code, message, file=file.name)
+
+    def _fields_of(self, file: ImportFile, digest: str) -> dict[str, Any]:
+        if not file.size_bytes:
+            raise Unreadable(Fault.MALFORMED, "The file is empty.")
+        defaults = self._options.defaults
+        fields = self._metadata.fields_of(file)
+        own = {"fileName", "contentType", "sizeBytes", "sha256", "autoProcess"} & fields.keys()
+        if own:
+            message = f"The file itself says {', '.join(sorted(own))}: leave it out."
+            raise Unreadable(Fault.VALIDATION_ERROR, message)
+        completed = with_default_references(fields, NAMED_REFERENCES, defaults)
+        if completed.get("language") is None:
+            completed["language"] = defaults.get("language")
+        if completed.get("externalId") is None:
+            completed["externalId"] = f"sha256:{digest}"
+        return {
+            **completed,
+            "fileName": file.path.name,
+            "contentType": file.recording_type,
+            "sizeBytes": file.size_bytes,
+            "sha256": digest,
+            # Without a scorecard of its own, a recording is processed even if this import ends
+            # before it has requested the processing.
+            "autoProcess": self._options.evaluate and self._options.scorecard_id is None,
+        }
+
+    def _load(
+        self, file: ImportFile, digest: str, values: dict[str, Any], names: Mapping[str, str]
+    ) -> tuple[RecordOutcome, str | None]:
+        if self._options.dry_run:
+            return self._tried(values, names), None
+        with self._runtime.db.writing() as session:
+            audio = self._reserved(session, values, names)
+            audio_file_id, status = audio.id, audio.status
+            if audio.sha256 != digest and status != AudioStatus.PENDING_UPLOAD:
+                message = (
+                    f"Another recording has the externalId {values['external_id']}: give this one "
+                    "an externalId of its own."
+                )
+                raise Conflict(message)
+        if status == AudioStatus.PENDING_UPLOAD:
+            self._store(file, audio_file_id, digest)
+        self._request_processing(audio_file_id)
+        is_stored_now = status == AudioStatus.PENDING_UPLOAD
+        outcome = RecordOutcome.CREATED if is_stored_now else RecordOutcome.SKIPPED
+        return outcome, audio_file_id
+
+    def _tried(self, values: Mapping[str, Any], names: Mapping[str, str]) -> RecordOutcome:
+        with self._runtime.db.reading() as session:
+            if not self._options.create_missing:
+                NameResolver(session).ids_of(names)
+            upload_limits(self._runtime).check(session, values["size_bytes"])
+            known = lifecycle.of_external_id(session, values["external_id"])
+        return RecordOutcome.CREATED if known is None else RecordOutcome.SKIPPED
+
+    def _reserved(
+        self, session: Session, values: Mapping[str, Any], names: Mapping[str, str]
+    ) -> AudioFile:
+        resolver = NameResolver(session, self._options)
+        one_at_a_time(
+            session, f"import recording {values['external_id']}", *resolver.missing([names])
+        )
+        known = lifecycle.of_external_id(session, values["external_id"])
+        if known is not None:
+            return known
+        fields = {**values, **resolver.ids_of(names)}
+        expires_at = utc_now() + _TIME_TO_STORE
+        limits = upload_limits(self._runtime)
+        return lifecycle.create(session, limits=limits, expires_at=expires_at, **fields)
+
+    def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
+        objects = AudioObjects(self._runtime)
+        try:
+            with file.path.open("rb") as source:
+                stored = self._runtime.storage.write(
+                    audio_file_id, source, size_bytes=file.size_bytes, sha256=digest
+                )
+        except ObjectExists:
+            objects.reconcile(audio_file_id)
+        else:
+            objects.mark_stored(audio_file_id, stored)
+
+    def _request_processing(self, audio_file_id: str) -> None:
+        """Queue the processing of a stored recording that was never processed."""
+        if not self._options.evaluate:
+            return
+        with self._runtime.db.writing() as session:
+            audio = session.get(AudioFile, audio_file_id)
+            if audio is not None and audio.status == AudioStatus.UPLOADED:
+                requests.request_processing(
+                    session,
+                    audio_file_id,
+                    ProcessingRequest(scorecard_id=self._options.scorecard_id),
+                    redact_by_default=self._runtime.settings.redaction,
+                )

@@ -1,1 +1,0 @@
-"""Recordings as records of an import: their metadata, their storage and their processing."""
