@@ -1,5 +1,6 @@
 """Settings: one frozen value; docs/settings.md says what each setting does."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -62,7 +63,7 @@ class Settings:
     port: int = setting("CQE_PORT", 8000, read.whole(1, 65535))
     workers: int = setting("CQE_WORKERS", 2, read.whole(1))
     threads: int = setting("CQE_THREADS", 8, read.whole(1))
-    worker_processes: int = setting("CQE_WORKER_PROCESSES", 1, read.whole(1))
+    worker_processes: int = setting("CQE_WORKER_PROCESSES", 0, read.whole(0))
     analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32))
     analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1))
     host_id: str = setting("CQE_HOST_ID", "", read.host_id)
@@ -201,6 +202,14 @@ class Settings:
         if problems:
             raise SettingsError("\n".join(problems))
         return settings
+
+    @property
+    def most_worker_processes(self) -> int:
+        """The most worker processes for each kind of work; by default one for every two cores.
+
+        Four at most: a container sees all cores of its host, of which it may use a few.
+        """
+        return self.worker_processes or min(4, max(1, (os.cpu_count() or 1) // 2))
 
     @property
     def effective_database_url(self) -> str:

@@ -56,7 +56,7 @@ class QueueWorkers:
         """Start a worker for each queue that has a waiting bell and too few workers."""
         now = time.monotonic()
         for name in self._bells.queues():
-            is_full = self._children.count(name) >= self._runtime.settings.worker_processes
+            is_full = self._children.count(name) >= self._runtime.settings.most_worker_processes
             if not is_full and now >= self._start_at[name]:
                 run = partial(self._queues[name].run, self._runtime)
                 self._children.start(name, partial(work, name, self._url, run))
