@@ -1,19 +1,76 @@
 """Command line `cqe`: every command of the packages, imported when it is used."""
 
+import ast
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from app import __version__
-from app.packages import Command, commands, load_command
 
 if TYPE_CHECKING:
     from flask import Flask
 
-COMMANDS = commands()
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command or a group of commands.
+
+    Attributes:
+        path: where it is, as `module:function`.
+        standalone: whether it works before the first start, without master keys and a database.
+    """
+
+    path: str
+    standalone: bool = False
+
+    @property
+    def module(self) -> str:
+        """The module that defines it."""
+        return self.path.partition(":")[0]
+
+    @property
+    def function(self) -> str:
+        """The function that it decorates."""
+        return self.path.partition(":")[2]
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        command: click.Command = resolve_name(self.path)
+        return command
+
+
+COMMANDS = {
+    "agreement": Command("app.analytics.cli:agreement"),
+    "analytics": Command("app.analytics.cli:analytics"),
+    "calibrate": Command("app.reviews.cli:calibrate"),
+    "db": Command("app.operations.database_commands:db", standalone=True),
+    "demo": Command("app.demo.cli:demo"),
+    "doctor": Command("app.operations.commands:doctor", standalone=True),
+    "evaluations": Command("app.evaluations.cli:evaluations"),
+    "executives": Command("app.analytics.cli:executives"),
+    "exports": Command("app.analytics.cli:exports"),
+    "import": Command("app.imports.cli:import_"),
+    "judge": Command("app.operations.commands:judge", standalone=True),
+    "keys": Command("app.api_keys.cli:keys"),
+    "metrics": Command("app.operations.start_commands:metrics", standalone=True),
+    "model": Command("app.operations.processes.model_server:model", standalone=True),
+    "openapi": Command("app.operations.commands:openapi", standalone=True),
+    "privacy": Command("app.privacy.cli:privacy"),
+    "scorecards": Command("app.scorecards.cli:scorecards"),
+    "secrets": Command("app.operations.commands:secrets"),
+    "signing": Command("app.api_keys.signing_cli:signing", standalone=True),
+    "up": Command("app.operations.start_commands:up", standalone=True),
+    "usage": Command("app.usage.cli:usage"),
+    "users": Command("app.people.cli:users"),
+    "webhooks": Command("app.webhooks.cli:webhooks"),
+    "worker": Command("app.operations.start_commands:worker", standalone=True),
+}
 
 
 def register(app: "Flask") -> None:
@@ -23,55 +80,103 @@ def register(app: "Flask") -> None:
     """
     for name, command in COMMANDS.items():
         if not command.standalone:
-            app.cli.add_command(load_command(command.path), name)
+            app.cli.add_command(command.load(), name)
 
 
 class LazyGroup(click.Group):
-    """A group that knows the summaries of its commands, and imports a command when it is used."""
+    """A group that imports a command when it is used."""
 
     def __init__(
         self,
         name: str,
         *,
-        summaries: Mapping[str, str],
-        load: Callable[[str], click.Command],
+        summaries: Callable[[], Mapping[str, str]],
+        load: Callable[[str], click.Command | None],
         **attributes: Any,
     ) -> None:
+        """Name the group.
+
+        Args:
+            summaries: returns the first sentence of the help of each command, by its name.
+            load: imports a command; None without one of that name.
+        """
         super().__init__(name, **attributes)
         self._summaries = summaries
         self._load = load
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return sorted(self._summaries)
+        return sorted(self._summaries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name."""
-        return self._load(cmd_name) if cmd_name in self._summaries else None
+        return self._load(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and summaries of all commands."""
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(self._summaries.items()))
+            formatter.write_dl(sorted(self._summaries().items()))
 
 
-def _load(name: str) -> click.Command:
-    command = COMMANDS[name]
-    if not command.subcommands:
-        return load_command(command.path)
+def _load(name: str) -> click.Command | None:
+    command = COMMANDS.get(name)
+    if command is None:
+        return None
+    summaries = _subcommands(command)
+    if not summaries:
+        return command.load()
     return LazyGroup(
         name,
-        summaries=command.subcommands,
+        summaries=lambda: summaries,
         load=partial(_load_subcommand, command),
-        help=command.summary,
+        help=_summary(command),
         callback=None if command.standalone else _open_application,
     )
 
 
-def _load_subcommand(command: Command, name: str) -> click.Command:
-    group = load_command(command.path)
+def _load_subcommand(command: Command, name: str) -> click.Command | None:
+    group = command.load()
     assert isinstance(group, click.Group)  # noqa: S101 - only groups have subcommands
-    return group.commands[name]
+    return group.commands.get(name)
+
+
+# The help is read in the source: the imports of a command may take more than a second.
+
+
+def _summary(command: Command) -> str:
+    return _first_sentence(_functions(command)[command.function])
+
+
+def _subcommands(command: Command) -> dict[str, str]:
+    """Map the commands of a group to their summaries; empty for one that does something itself."""
+    functions = _functions(command)
+    group = _decorator(functions[command.function], "click.group")
+    if group is None or group.keywords:
+        return {}
+    calls = {
+        name: _decorator(node, f"{command.function}.command") for name, node in functions.items()
+    }
+    return {
+        ast.literal_eval(call.args[0]): _first_sentence(functions[name])
+        for name, call in calls.items()
+        if call is not None
+    }
+
+
+def _functions(command: Command) -> dict[str, ast.FunctionDef]:
+    source = Path(__file__).parents[1].joinpath(*command.module.split(".")).with_suffix(".py")
+    body = ast.parse(source.read_text(encoding="utf-8")).body
+    return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def _decorator(function: ast.FunctionDef, name: str) -> ast.Call | None:
+    calls = (call for call in function.decorator_list if isinstance(call, ast.Call))
+    return next((call for call in calls if ast.unparse(call.func) == name), None)
+
+
+def _first_sentence(function: ast.FunctionDef) -> str:
+    sentence, period, _ = " ".join((ast.get_docstring(function) or "").split()).partition(". ")
+    return sentence + "." if period else sentence
 
 
 @click.pass_context
@@ -97,13 +202,13 @@ def _open_application(context: click.Context) -> None:
 @click.pass_context
 def _open_application_of_single_command(context: click.Context) -> None:
     command = COMMANDS[context.invoked_subcommand or ""]
-    if not command.standalone and not command.subcommands:
+    if not command.standalone and not _subcommands(command):
         _open_application()
 
 
 cqe = LazyGroup(
     "cqe",
-    summaries={name: command.summary for name, command in COMMANDS.items()},
+    summaries=lambda: {name: _summary(command) for name, command in COMMANDS.items()},
     load=_load,
     help="CQE, the Conversation Quality Evaluation Service: `up` starts everything.",
     callback=_open_application_of_single_command,

@@ -1,8 +1,10 @@
 """Background work: the worker, its job queues, and the periodic tasks of its scheduler."""
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from itertools import groupby
 
 from app.analytics import jobs as exports
 from app.analytics.exports import service as export_service
@@ -21,14 +23,13 @@ from app.evaluations import trials
 from app.evaluations.judging import judgements, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
-from app.operations import data_dir, orphans
-from app.operations.backups import sqlite
+from app.operations import data_dir
+from app.operations.backups import databases
 from app.operations.environment import settings_here, warn_of_unknown
 from app.operations.failure import CannotRun, plain_errors
 from app.operations.processes import workers
 from app.operations.processes.metrics import serve_metrics
-from app.operations.processes.scheduler import PeriodicTask
-from app.operations.processes.sweep import JobQueue
+from app.operations.processes.workers import JobQueue, PeriodicTask
 from app.people import audit, sessions
 from app.privacy import jobs as erasures
 from app.privacy import service as erasing
@@ -37,19 +38,42 @@ from app.usage import meter
 from app.webhooks import history as deliveries
 from app.wiring import build_runtime
 
+logger = logging.getLogger(__name__)
+
+# The storage is searched in this many parts, one an hour.
+ORPHAN_PARTS = 24
+_BATCH = 500
 _BETWEEN_BATCHES_S = 0.05
+# By id prefix: returns those of the given objects that no row needs.
+_FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
+    "aud": audio_files.orphaned,
+    "exp": exports.orphaned,
+    "imp": imports.orphaned,
+    "par": exports.orphaned_parts,
+    "play": playback.orphaned,
+    "wave": playback.orphaned,
+}
 
 
-def _purge_partial_uploads(runtime: Runtime) -> None:
-    runtime.storage.purge_partial()
+def delete_orphans(runtime: Runtime, part: int | None = None) -> int:
+    """Delete objects of the storage that are older than a day and that no row needs; return how many.
 
+    A crash leaves them behind.
 
-def _purge_request_state(runtime: Runtime) -> None:
-    runtime.state.purge(time.time())
-
-
-def _delete_orphans(runtime: Runtime) -> None:
-    orphans.delete_orphans(runtime, int(time.time() // 3600) % orphans.PARTS)
+    Args:
+        part: part of the storage that is searched; by default that of this hour.
+    """
+    part = int(time.time() // 3600) % ORPHAN_PARTS if part is None else part
+    count = 0
+    object_ids = sorted(runtime.storage.object_ids(part, ORPHAN_PARTS))
+    for prefix, ids in groupby(object_ids, key=lambda object_id: object_id.partition("_")[0]):
+        ids_of_kind = list(ids) if prefix in _FIND_ORPHANED else []
+        for first in range(0, len(ids_of_kind), _BATCH):
+            for object_id in _FIND_ORPHANED[prefix](runtime, ids_of_kind[first : first + _BATCH]):
+                count += runtime.storage.delete_old(object_id)
+    if count:
+        logger.info("deleted %d orphaned objects of the storage", count)
+    return count
 
 
 def _purge_hosts(runtime: Runtime) -> None:
@@ -97,16 +121,20 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("counted batches", 3600, usage.purge_batches),
     PeriodicTask("uploads", 10, audio_files.expire_uploads),
     PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),
-    PeriodicTask("request state", 60, _purge_request_state, on_each_host=True),
-    PeriodicTask("checkpoint", 60, lambda runtime: sqlite.checkpoint(runtime.settings)),
+    PeriodicTask(
+        "request state", 60, lambda runtime: runtime.state.purge(time.time()), on_each_host=True
+    ),
+    PeriodicTask("checkpoint", 60, lambda runtime: databases.checkpoint(runtime.settings)),
     PeriodicTask("exports", 60, exports.purge_exports),
     PeriodicTask("files of killed exports", 60, export_work.clear_spool, on_each_host=True),
     PeriodicTask("hosts", 3600, _purge_hosts),
     PeriodicTask("export rows", 3600, exports.purge_export_rows),
     PeriodicTask("analytics parts", 5, exports.write_parts),
     PeriodicTask("replaced analytics parts", 300, exports.tidy_parts),
-    PeriodicTask("partial uploads", 3600, _purge_partial_uploads, on_each_host=True),
-    PeriodicTask("orphaned files", 3600, _delete_orphans),
+    PeriodicTask(
+        "partial uploads", 3600, lambda runtime: runtime.storage.purge_partial(), on_each_host=True
+    ),
+    PeriodicTask("orphaned files", 3600, delete_orphans),
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
     PeriodicTask("model answers", 3600, _purge_model_answers),

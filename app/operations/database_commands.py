@@ -8,9 +8,9 @@ import click
 from app.core.commands import COMMAND
 from app.core.storage.opening import storage_folder
 from app.operations import migrating, start_checks, stored_secrets
+from app.operations.backups import databases
 from app.operations.backups import service as backups
-from app.operations.backups import sqlite
-from app.operations.backups.manifest import OBJECTS
+from app.operations.backups.contents import OBJECTS
 from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
 from app.packages import load_tables
@@ -148,7 +148,7 @@ def db_check() -> None:
         with migrating.migration_engine(settings).connect() as connection:
             start_checks.require_tables(connection)
         if settings.is_sqlite:
-            problems = sqlite.check_file(settings.sqlite_file)
+            problems = databases.check_file(settings.sqlite_file)
             if problems:
                 raise CannotRun(
                     f"the database file is damaged: {'; '.join(problems[:5])}. Restore a backup"

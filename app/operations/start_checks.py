@@ -1,9 +1,15 @@
 """Checks of a start: a process refuses a database that it cannot read or would damage."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Table as Definition
+from sqlalchemy import inspect
+
 from app.core.commands import COMMAND
-from app.core.database import key_checks, schema_check
+from app.core.database import key_checks
 from app.core.database.schema_revision import is_usable, needed_revision, stored_revision
-from app.core.database.session import Reader
+from app.core.database.session import Reader, Table, connection_of
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
 from app.core.storage import deployment
@@ -51,7 +57,7 @@ def require_tables(database: Reader) -> None:
             f"the tables are at {revision or 'no revision'}, this version needs "
             f"{needed_revision()}: run `{COMMAND} db upgrade`"
         )
-    problems = schema_check.differences(database)
+    problems = _differences(database)
     if problems:
         rest = f", and {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
         raise CannotRun(
@@ -59,3 +65,37 @@ def require_tables(database: Reader) -> None:
             f"{'; '.join(problems[:_MOST_SHOWN])}{rest}. Something other than `db upgrade` changed "
             "it: undo that, or restore a backup"
         )
+
+
+def _differences(database: Reader) -> list[str]:
+    """Return what is missing in the tables or in the way, a phrase each; those of others are ignored."""
+    inspector = inspect(connection_of(database))
+    columns = {table: details for (_, table), details in inspector.get_multi_columns().items()}
+    indexes = {table: details for (_, table), details in inspector.get_multi_indexes().items()}
+    problems: list[str] = []
+    for table in Table.metadata.sorted_tables:
+        if table.name not in columns:
+            problems.append(f"the table {table.name} is missing")
+            continue
+        actual = {column["name"]: column for column in columns[table.name]}
+        problems += _of_columns(table, actual)
+        index_names = {index["name"] for index in indexes.get(table.name, ())}
+        problems += [
+            f"the index {index.name} of {table.name} is missing"
+            for index in sorted(table.indexes, key=lambda index: str(index.name))
+            if index.name not in index_names
+        ]
+    return problems
+
+
+def _of_columns(table: Definition, actual: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for column in table.columns:
+        if column.name not in actual:
+            yield f"{table.name} has no column {column.name}"
+        elif actual[column.name]["nullable"] != column.nullable:
+            may = "may" if actual[column.name]["nullable"] else "may not"
+            yield f"the column {column.name} of {table.name} {may} be empty"
+    for name, definition in actual.items():
+        needs_value = not definition["nullable"] and definition["default"] is None
+        if name not in table.columns and needs_value:
+            yield f"{table.name} has a column {name} that this version does not fill"

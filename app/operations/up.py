@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import click
@@ -29,10 +30,9 @@ from app.core.settings import Settings
 from app.operations import data_dir
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
-from app.operations.processes import addresses, queue_server
+from app.operations.processes import queue_server
 from app.operations.processes.fork import call_in_child, share_memory
-from app.operations.processes.output import OutputPump
-from app.operations.processes.supervisor import Service, Supervisor
+from app.operations.processes.supervisor import OutputPump, Service, Supervisor
 from app.system import queue_choice
 from app.system.queue_choice import QueueChoice
 
@@ -46,6 +46,9 @@ _QUEUE_READY_WITHIN_S = 10.0
 _LOOK_AGAIN_S = 0.02
 _BACKLOG = 1024
 _FIRST_ACCESS_FILE = "first-key.txt"
+_LOOPBACK_OF_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+# Addresses for documentation: no packet is sent to them.
+_FAR_AWAY = {"0.0.0.0": (socket.AF_INET, "192.0.2.1"), "::": (socket.AF_INET6, "2001:db8::1")}  # noqa: S104
 
 
 def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> None:
@@ -81,7 +84,9 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
             if _await_web(supervisor, settings):
                 _print_ready(settings, choice, first_access, with_worker=with_worker)
                 if with_demo:
-                    _load_demo(supervisor, runtime, listener, with_worker=with_worker)
+                    load = partial(_load_demo, runtime, with_worker=with_worker)
+                    load = partial(_run_without, listener, load)
+                    supervisor.start([Service("demo", load, once=True)])
         while not supervisor.is_stopping:
             supervisor.tick()
     finally:
@@ -190,13 +195,26 @@ def _start_metrics(supervisor: Supervisor, runtime: "Runtime", listener: socket.
     supervisor.start([Service("metrics", serve)])
 
 
-def _load_demo(
-    supervisor: Supervisor, runtime: "Runtime", listener: socket.socket, *, with_worker: bool
-) -> None:
-    from app.operations.processes import demo
+def _load_demo(runtime: "Runtime", *, with_worker: bool) -> None:
+    from app.core.errors import AppError, ServiceUnavailable
+    from app.demo import service as demo
 
-    service = demo.service(runtime, with_worker=with_worker)
-    supervisor.start([replace(service, run=partial(_run_without, listener, service.run))])
+    try:
+        report = demo.load(runtime)
+    except ServiceUnavailable:
+        raise  # the process is started again
+    except AppError as error:
+        # A second try would fail in the same way.
+        logger.warning("the demo was not loaded: %s", error.message)
+        return
+    for refused in report.refused:
+        logger.warning("a record of the demo was refused: %s", refused)
+    click.echo(report.summary)
+    if not with_worker:
+        click.echo(f"No worker is running: start `{COMMAND} worker` to have the demo evaluated.")
+    elif report.total:
+        click.echo("The worker evaluates the demo; the recordings take a minute.")
+    click.echo(demo.PLACES_TO_LOOK)
 
 
 def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:
@@ -206,7 +224,7 @@ def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:
 
 
 def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
-    host = addresses.LOOPBACK_OF_WILDCARD.get(settings.host, settings.host)
+    host = _LOOPBACK_OF_WILDCARD.get(settings.host, settings.host)
     while not supervisor.is_stopping:
         connection = http.client.HTTPConnection(host, settings.port, timeout=1)
         with suppress(OSError, http.client.HTTPException):
@@ -223,7 +241,7 @@ def _print_ready(
 ) -> None:
     from app.system.checks import speech_problem
 
-    address, *other_addresses = addresses.of_listener(settings)
+    address, *other_addresses = _addresses_of(settings)
     lines = [
         f"CQE {__version__} is ready.",
         f"  Address    {address}",
@@ -236,7 +254,7 @@ def _print_ready(
         lines.append(f"  Worker     none (--no-worker): start one with `{COMMAND} worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
-    lines += addresses.tls_notes(settings)
+    lines += _tls_notes(settings)
     lines += _first_access_lines(settings, first_access)
     lines += ["", "Stop with Ctrl-C or SIGTERM."]
     with suppress(OSError):
@@ -262,3 +280,44 @@ def _first_access_lines(settings: Settings, access: "FirstAccess") -> list[str]:
         file = settings.data_dir / KEY_FILE
         lines.append(f"  Keep a copy of {file}: without it stored secrets cannot be decrypted.")
     return lines
+
+
+def _addresses_of(settings: Settings) -> list[str]:
+    """Return the URLs of the service: for a wildcard host, that of this machine comes first."""
+    hosts = [_LOOPBACK_OF_WILDCARD.get(settings.host, settings.host)]
+    if settings.host in _FAR_AWAY:
+        hosts += _outgoing_address(*_FAR_AWAY[settings.host])
+    return [
+        f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+        for host in hosts
+    ]
+
+
+def _tls_notes(settings: Settings) -> list[str]:
+    """Return what a caller on another machine has to know about TLS; nothing on loopback alone."""
+    if _is_loopback(settings.host):
+        return []
+    if settings.require_tls == "0":
+        return [
+            "  TLS        off (CQE_REQUIRE_TLS=0): anybody on the way reads keys and recordings"
+        ]
+    return [
+        "  TLS        other machines are answered over HTTPS only: end TLS at a proxy in front, set",
+        "             CQE_TRUSTED_PROXIES and CQE_PUBLIC_URL (docs/web-server.md). For a trial in a",
+        "             network that you trust, CQE_REQUIRE_TLS=0 answers plain HTTP, too.",
+    ]
+
+
+def _outgoing_address(family: socket.AddressFamily, far_away: str) -> list[str]:
+    """Return the address from which this machine reaches others, if it reaches any."""
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((far_away, 9))
+        return [probe.getsockname()[0]]
+    return []
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

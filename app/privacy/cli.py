@@ -8,12 +8,12 @@ from app.privacy import jobs, service
 from app.web.current import current_runtime
 
 
-@click.group()
+@click.group("privacy")
 def privacy() -> None:
     """Erase personal data."""
 
 
-@privacy.command()
+@privacy.command("erase")
 @click.argument("customer_ref")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -13,7 +13,7 @@ from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.operations import orphans
+from app.operations import background_work
 from app.privacy import jobs as erasures
 from app.privacy import service
 from tests.caller import Caller
@@ -28,7 +28,10 @@ def left_behind(runtime: Runtime, object_id: str) -> str:
 
 
 def sweep(runtime: Runtime) -> int:
-    return sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS))
+    return sum(
+        background_work.delete_orphans(runtime, part)
+        for part in range(background_work.ORPHAN_PARTS)
+    )
 
 
 def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runtime) -> None:

@@ -17,7 +17,7 @@ from app.audio_files.playback import objects
 from app.core.jobs import leases
 from app.core.jobs.leases import LeaseLost
 from app.core.runtime import Runtime
-from app.operations import orphans
+from app.operations import background_work
 from app.privacy import jobs as erasures
 from app.privacy import service
 from tests.caller import Caller
@@ -142,6 +142,12 @@ def test_what_a_crash_left_of_an_erased_recording_is_an_orphan(
             runtime.storage.write(name(audio_file_id), io.BytesIO(b"bytes"), size_bytes=5)
             path = stored_file(runtime, name(audio_file_id))
             os.utime(path or "", (long_ago, long_ago))
-    assert sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS)) == 2
+    assert (
+        sum(
+            background_work.delete_orphans(runtime, part)
+            for part in range(background_work.ORPHAN_PARTS)
+        )
+        == 2
+    )
     assert sorted(stored(runtime, kept)) == ["aud", "play", "wave"]
     assert stored(runtime, erased) == {}

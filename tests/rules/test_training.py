@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.ai.conduct.marks import classifier_from, probability_of, sentences_of
-from app.operations.judge_command import judge
+from app.operations.commands import judge
 from training import logistic
 from training.examples import examples_of, records_in
 from training.fitting import scores_of

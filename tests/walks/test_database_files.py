@@ -17,7 +17,7 @@ from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.core.storage.objects import DiskFull
 from app.operations import data_dir, first_start, migrating
-from app.operations.backups import manifest, sqlite
+from app.operations.backups import contents, databases
 from app.operations.backups import service as backups
 from app.operations.database_commands import db
 from app.operations.failure import CannotRun
@@ -85,9 +85,9 @@ def test_a_backup_under_load_is_whole_private_and_described(
     database = folder / "database.sqlite"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(database.stat().st_mode) == 0o600
-    assert sqlite.check_file(database) == []
+    assert databases.check_file(database) == []
     assert made.revision == needed_revision()
-    assert manifest.read(folder) == made
+    assert contents.read_manifest(folder) == made
     assert execute(database, "SELECT count(*) FROM pair WHERE one <> two") == [(0,)]
     noted = last_backup.find(settings.data_dir)
     assert noted is not None
@@ -166,8 +166,8 @@ def test_what_is_not_complete_is_not_restored(
     else:
         listed = folder / "objects.sha256"
         listed.write_text(f"{'0' * 64}  objects/../../master.keys\n")
-        changed = manifest.describe(listed)
-        replace(manifest.read(folder), objects=changed).write(folder)
+        changed = contents.describe(listed)
+        replace(contents.read_manifest(folder), objects=changed).write(folder)
     before = settings.sqlite_file.read_bytes()
     with pytest.raises(CannotRun, match=re.escape(told)):
         backups.restore(settings, folder)

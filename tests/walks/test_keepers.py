@@ -13,7 +13,7 @@ from app.core.hosts import Keeper, KeeperLease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.operations.processes.metrics import registry_of
-from app.operations.processes.scheduler import PeriodicTask, run_tasks
+from app.operations.processes.workers import PeriodicTask, run_tasks
 from app.wiring import build_runtime
 from tests.forked import ForkedProcess
 from tests.sender_process import environment_of

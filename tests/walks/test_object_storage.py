@@ -14,7 +14,7 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage.objects import ForeignStorage
-from app.operations import first_start, orphans
+from app.operations import background_work, first_start
 from app.operations.backups import service as backups
 from app.privacy import jobs as erasures
 from app.privacy import service as privacy
@@ -116,7 +116,13 @@ def test_an_upload_that_nobody_reports_is_found_and_processed(
     send(reserved, BODY)
     jobs.expire_uploads(runtime)
     assert progress(client, reserved["audioFileId"])["status"] == "queued"
-    assert sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS)) == 0
+    assert (
+        sum(
+            background_work.delete_orphans(runtime, part)
+            for part in range(background_work.ORPHAN_PARTS)
+        )
+        == 0
+    )
 
 
 def test_an_export_is_read_from_the_storage(store: ObjectStore, start: Start) -> None:

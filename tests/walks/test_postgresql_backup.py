@@ -11,7 +11,7 @@ import sqlalchemy
 from app.api_keys.service import any_key
 from app.core.settings import Settings
 from app.operations import first_start
-from app.operations.backups import postgresql
+from app.operations.backups import databases
 from app.operations.backups import service as backups
 from app.operations.failure import CannotRun
 from app.wiring import build_runtime
@@ -26,13 +26,13 @@ def test_without_pg_dump_a_backup_says_what_is_missing(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotRun, match="pg_dump is missing: install the client programs"):
-        postgresql.dump(AWAY, tmp_path / "dump")
+        databases.copy(AWAY, tmp_path / "dump")
 
 
 @needs_pg_dump
 def test_a_database_that_is_away_is_told_without_its_password(tmp_path: Path) -> None:
     with pytest.raises(CannotRun, match="pg_dump failed") as failed:
-        postgresql.dump(AWAY, tmp_path / "dump")
+        databases.copy(AWAY, tmp_path / "dump")
     assert "hidden" not in str(failed.value)
 
 

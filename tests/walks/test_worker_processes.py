@@ -62,7 +62,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import room
 from app.operations.background_work import run_worker
-from app.operations.processes.sweep import JobQueue
+from app.operations.processes.workers import JobQueue
 queue = JobQueue("audio", "audio", room.work, room.due_ids, ring_after_s=0.2, ring_every_s=2.0)
 run_worker(queues=[queue])
 """

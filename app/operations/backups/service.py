@@ -19,8 +19,8 @@ from app.core.storage import deployment
 from app.core.storage.files import require_space
 from app.core.storage.opening import open_storage, storage_folder
 from app.operations import data_dir, migrating, start_checks
-from app.operations.backups import key_file, manifest, objects, postgresql, sqlite
-from app.operations.backups.manifest import Manifest
+from app.operations.backups import contents, databases
+from app.operations.backups.contents import Manifest
 from app.operations.failure import CannotRun
 from app.privacy import jobs as erasures
 from app.privacy import records
@@ -98,17 +98,17 @@ def restore(
             a master key is missing.
         DiskFull: too little disk space is free.
     """
-    described = manifest.read(source)
+    described = contents.read_manifest(source)
     data_dir.prepare(settings.data_dir)
     handle = data_dir.require_unused(settings.data_dir)
     try:
         _require_restorable(settings, source, described)
-        keys = key_file.read(source, passphrase) if passphrase else ""
+        keys = contents.read_keys(source, passphrase) if passphrase else ""
         _require_keys(settings, described, keys)
         object_count = 0
         if described.objects is not None and (storage := storage_folder(settings)) is not None:
-            object_count = objects.copy_in(source, described, storage, settings)
-        old_database = _restore_database(settings, source, described)
+            object_count = contents.copy_in(source, described, storage, settings)
+        old_database = databases.restore(settings, source / described.database.name)
         if keys and not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
             write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
         # Parts of analytics are a cache, and these belong to the former database.
@@ -117,7 +117,7 @@ def restore(
             if copies is not None:
                 records.add_copies(records.folder_of(settings), copies)
         _, revision = migrating.upgrade(settings)
-        revived = sqlite.revived(settings, old_database) if old_database else []
+        revived = databases.revived(settings, old_database) if old_database else []
         erasure_count = repeat_erasures(settings)
         return Restored(described, old_database, revived, object_count, erasure_count, revision)
     finally:
@@ -147,19 +147,14 @@ def repeat_erasures(settings: Settings) -> int:
 
 def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase: str) -> Manifest:
     database = folder / ("database.sqlite" if settings.is_sqlite else "database.dump")
-    keys = key_file.write(folder, _key_text(settings), passphrase) if passphrase else None
-    if settings.is_sqlite:
-        sqlite.copy(settings, database)
-        revision, key_ids = _revision_and_keys(
-            replace(settings, database_url=f"sqlite:///{database}")
-        )
-    else:
-        postgresql.dump(settings, database)
-        revision, key_ids = _revision_and_keys(settings)
+    keys = contents.write_keys(folder, _key_text(settings), passphrase) if passphrase else None
+    databases.copy(settings, database)
+    copied = replace(settings, database_url=f"sqlite:///{database}")
+    revision, key_ids = _revision_and_keys(copied if settings.is_sqlite else settings)
     count, size_bytes = 0, 0
     storage = None if database_only else storage_folder(settings)
     if storage is not None:
-        count, size_bytes = objects.copy_out(storage, folder, settings)
+        count, size_bytes = contents.copy_out(storage, folder, settings)
     records.add_copies(folder / _ERASURES, records.folder_of(settings))
     if settings.storage_url:
         records.copy_shared(folder / _ERASURES, open_storage(settings))
@@ -168,12 +163,12 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
         version=__version__,
         revision=revision,
         database_kind=_SQLITE if settings.is_sqlite else _POSTGRESQL,
-        database=manifest.describe(database),
+        database=contents.describe(database),
         master_key_ids=key_ids,
-        objects=manifest.describe(folder / manifest.OBJECT_LIST) if storage is not None else None,
+        objects=contents.describe(folder / contents.OBJECT_LIST) if storage is not None else None,
         object_count=count,
         object_bytes=size_bytes,
-        master_keys=manifest.describe(keys) if keys else None,
+        master_keys=contents.describe(keys) if keys else None,
     )
     described.write(folder)
     return described
@@ -204,11 +199,11 @@ def _require_restorable(settings: Settings, source: Path, described: Manifest) -
             f"{source} has revision {described.revision}, which is newer than this version: "
             "update first"
         )
-    manifest.require_complete(source, described)
+    contents.require_complete(source, described)
     if settings.is_sqlite:
         require_space(settings.data_dir, described.database.size_bytes, settings.min_free_bytes)
     else:
-        postgresql.require_empty(settings)
+        databases.require_empty(settings)
 
 
 def _require_keys(settings: Settings, described: Manifest, keys: str) -> None:
@@ -226,10 +221,3 @@ def _require_keys(settings: Settings, described: Manifest, keys: str) -> None:
             f"this backup needs the master keys {', '.join(missing)}, but the data folder or "
             "CQE_MASTER_KEYS has others: add them"
         )
-
-
-def _restore_database(settings: Settings, source: Path, described: Manifest) -> Path | None:
-    if settings.is_sqlite:
-        return sqlite.replace(settings, source / described.database.name)
-    postgresql.load(settings, source / described.database.name)
-    return None
