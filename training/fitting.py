@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from app.ai.facts.model_input import FEATURES
 from app.ai.insights.linear import LIMIT, ConversationModels, HandSetRule
 from training.examples import Example
 from training.logistic import Numbers, area_under_curve, fit
@@ -39,7 +38,8 @@ def model_of(recipe: Recipe, examples: list[Example]) -> dict[str, Any]:
     grams = sorted(gram for gram, count in counts.items() if count >= recipe.documents)
     rarity = np.array([math.log(1 + len(examples) / counts[gram]) for gram in grams])
     means, scales, columns = _features(examples)
-    share = math.sqrt(recipe.features_share / len(FEATURES))
+    names = tuple(examples[0].features)
+    share = math.sqrt(recipe.features_share / len(names))
     rows = np.hstack([_grams(examples, grams, rarity), columns * share])
     labels = np.array([float(item.label) for item in examples])
     weights, bias = fit(rows, labels, recipe.penalty)
@@ -49,7 +49,7 @@ def model_of(recipe: Recipe, examples: list[Example]) -> dict[str, Any]:
         "bias": round(bias, 4),
         "features": [
             [name, round(float(mean), 5), round(float(scale), 5), round(float(weight), 4)]
-            for name, mean, scale, weight in zip(FEATURES, means, scales, of_features, strict=True)
+            for name, mean, scale, weight in zip(names, means, scales, of_features, strict=True)
         ],
         "ngrams": {
             gram: round(float(weight), 3)
@@ -84,7 +84,7 @@ def figures_of(document: dict[str, Any], examples: list[Example]) -> dict[str, A
 
 
 def _features(examples: list[Example]) -> tuple[Numbers, Numbers, Numbers]:
-    values = np.array([[item.features[name] for name in FEATURES] for item in examples])
+    values = np.array([list(item.features.values()) for item in examples])
     means, scales = values.mean(axis=0), values.std(axis=0)
     scales = np.where(scales < _LEAST_SCALE, 1.0, scales)
     return means, scales, np.clip((values - means) / scales, -LIMIT, LIMIT)

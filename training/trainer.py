@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 
-from app.ai.facts.model_input import FEATURES
 from app.ai.insights.linear import HandSetRule
 from training.examples import digest_of, examples_of, records_in
 from training.families import unseen_families
@@ -79,7 +78,7 @@ def _outcome_models(data: Path, into: Path) -> dict[str, Any]:
         made[recipe.name] = {
             "label": recipe.label,
             "trainedOn": sum(item.split == "train" for item in examples),
-            "features": len(FEATURES),
+            "features": len(document["features"]),
             "ngrams": len(document["ngrams"]),
             "recipe": {
                 "documents": recipe.documents,

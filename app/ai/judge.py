@@ -14,32 +14,6 @@ from app.core.json_documents import camel_case
 from app.core.process.stopping import never_stop
 
 
-class CpuLimitExceeded(Exception):
-    """An evaluation needs more processor time than the settings allow."""
-
-    def __init__(self, limit_s: float) -> None:
-        super().__init__(
-            f"This evaluation needs more than {limit_s:g} s of processor time. "
-            "Use a scorecard with fewer criteria and phrases."
-        )
-
-
-class CpuLimit:
-    """Processor time of the current thread, counted from the creation of this object."""
-
-    def __init__(self, limit_s: float) -> None:
-        self._limit_s = limit_s
-        self._begun, self._begun_wall = time.thread_time(), time.monotonic()
-
-    def check(self) -> None:
-        """Raise `CpuLimitExceeded` when the time is used up."""
-        # A thread takes no more processor time than time passes, and the clock is far cheaper to read.
-        if time.monotonic() - self._begun_wall <= self._limit_s:
-            return
-        if time.thread_time() - self._begun > self._limit_s:
-            raise CpuLimitExceeded(self._limit_s)
-
-
 @dataclass(frozen=True, slots=True)
 class Engine:
     """Engine that judged: `kind` is rules, model or hybrid; a change of `model` may change scores."""
@@ -184,3 +158,29 @@ class Judge(Protocol):
             should_stop: asked while something is waited for; when it says yes, `Stopped` is raised.
         """
         ...
+
+
+class CpuLimitExceeded(Exception):
+    """An evaluation needs more processor time than the settings allow."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(
+            f"This evaluation needs more than {limit_s:g} s of processor time. "
+            "Use a scorecard with fewer criteria and phrases."
+        )
+
+
+class CpuLimit:
+    """Processor time of the current thread, counted from the creation of this object."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._begun, self._begun_wall = time.thread_time(), time.monotonic()
+
+    def check(self) -> None:
+        """Raise `CpuLimitExceeded` when the time is used up."""
+        # A thread takes no more processor time than time passes, and the clock is far cheaper to read.
+        if time.monotonic() - self._begun_wall <= self._limit_s:
+            return
+        if time.thread_time() - self._begun > self._limit_s:
+            raise CpuLimitExceeded(self._limit_s)

@@ -4,44 +4,27 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from app.ai.conduct.readings import Readings
-from app.ai.dialogue.evidence import CONTRADICTS, Evidence, sentence_around
-from app.ai.facts.conversation_facts import Facts, distinct, quoted
+from app.ai.dialogue.evidence import CONTRADICTS, Evidence
+from app.ai.facts.conversation_facts import Facts, distinct, quoted, shown
 from app.ai.facts.moments import moments_of
 from app.ai.insights.outcome import Outcome, outcome_of, pleasantness
 from app.ai.insights.summary import issue_of, summary_of, topics_of
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.scorecard.schema import DIMENSIONS
 from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.documents import coaching_of, criterion_document, section_document, with_quote
+from app.ai.scoring.documents import (
+    coaching_of,
+    criterion_document,
+    score_document,
+    section_document,
+    with_quote,
+)
 from app.ai.scoring.score import Score
 from app.ai.wording import sentence, times
 from app.core.clock import iso_utc
 
 SCORE = "score"
 EFFORT = "dimension.effort"
-
-
-def signals_of(
-    facts: Facts, score: Score, dimensions: Mapping[str, float | None], outcome: Outcome
-) -> dict[str, float]:
-    """Gather the score before critical failures, the dimensions, the predictions and the features.
-
-    What was not judged is left out. Empty where the words are not read: then there is nothing that
-    a calibration could go by.
-    """
-    if facts.model_input is None:
-        return {}
-    signals = {
-        SCORE: score.raw_score,
-        **{f"dimension.{name}": value for name, value in dimensions.items()},
-        "resolutionProbability": outcome.probability,
-        "predictedSatisfaction": outcome.satisfaction,
-        **facts.model_input.features,
-    }
-    return {name: round(value, 4) for name, value in signals.items() if value is not None}
-
-
 # Weak negative feeling says little, and most customers are not annoyed.
 _DEAD_ZONE = 0.15
 _USUALLY_ANNOYED = 0.1
@@ -52,9 +35,77 @@ _CORRECT = 0.72
 _EASE_WEIGHT = 2 / 3
 _FACTOR_PER_PROFANITY = 0.35
 _WEIGHT_OF_UNANSWERED = 0.25
+_COUNTED = 3
 
 
-def dimensions_of(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float | None]:
+def judgement_of(
+    facts: Facts,
+    scorecard: Scorecard,
+    score: Score,
+    engine: Engine,
+    quality: Quality,
+    summary: dict[str, Any] | None = None,
+) -> Judgement:
+    """Build a judgement from the facts, the score and the quality.
+
+    Args:
+        summary: one that a language model wrote; without it sentences are quoted.
+    """
+    outcome, issue = outcome_of(facts, score), issue_of(facts)
+    dimensions = _dimensions(facts, score, outcome)
+    topics = topics_of(facts, scorecard.topics, issue)
+    generated_at = facts.context.generated_at
+    results = {
+        "evaluationId": facts.context.evaluation_id,
+        "status": "failed" if score.problem else "completed",
+        **score_document(score, scorecard),
+        "scorecard": {"id": scorecard.id, "version": scorecard.version, "name": scorecard.name},
+        "engine": engine.as_json(),
+        "generatedAt": None if generated_at is None else iso_utc(generated_at),
+        "revision": facts.context.revision,
+        "sections": [section_document(section) for section in score.sections],
+        "criteria": [criterion_document(judged) for judged in score.judged],
+        "dimensions": dimensions,
+        "metrics": dict(facts.measures.values),
+        "metricsMissing": facts.measures.missing_as_json(),
+        "sentiment": facts.sentiment.as_json(),
+        "topics": list(topics),
+        "resolution": outcome.as_json(),
+        "summary": summary_of(facts, outcome, issue) if summary is None else summary,
+        "moments": moments_of(facts, scorecard),
+        "coaching": coaching_of(score, _incidents(facts)),
+        "quality": quality.as_json(),
+        "reviews": [],
+    }
+    turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
+    customer = facts.sentiment.customer
+    return Judgement(
+        problem=score.problem,
+        score=score.score,
+        raw_score=score.raw_score,
+        compliance_score=score.compliance_score,
+        judged_weight_percent=round(100 * score.coverage, 2),
+        passed=score.passed,
+        pass_threshold=scorecard.pass_threshold,
+        band=score.band,
+        auto_failed=score.scope == "evaluation",
+        failed_criteria=score.failed_criteria,
+        customer_sentiment=customer.overall,
+        sentiment_trend=customer.trend,
+        resolution=outcome.status,
+        predicted_satisfaction=outcome.satisfaction,
+        topics=topics,
+        confidence=score.confidence,
+        turn_count=None if turns is None else int(turns),
+        duration_seconds=None if duration is None else int(duration),
+        engine=engine,
+        results=results,
+        segment_sentiments=facts.sentiment.segments,
+        signals=_signals(facts, score, dimensions, outcome),
+    )
+
+
+def _dimensions(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float | None]:
     """Work out the dimensions from the criteria that feed them, the reading and the outcome."""
     dimensions = {name: _of_criteria(score, name) for name in DIMENSIONS}
     reading = facts.model_input
@@ -63,8 +114,8 @@ def dimensions_of(facts: Facts, score: Score, outcome: Outcome) -> dict[str, flo
         dimensions["resolution"] = _EASE_WEIGHT * ease + (1 - _EASE_WEIGHT) * outcome.probability
         dimensions["effort"] = ease
         dimensions["responsiveness"] = _responsiveness(facts, dimensions["responsiveness"])
-    if facts.readings is not None and facts.readings.agent:
-        dimensions["professionalism"] = _professionalism(facts, facts.readings)
+    if facts.readings.agent:
+        dimensions["professionalism"] = _professionalism(facts)
     dimensions["customerSentiment"] = _feeling(facts, outcome)
     return {name: None if value is None else round(value, 4) for name, value in dimensions.items()}
 
@@ -94,26 +145,23 @@ def _logit(probability: float) -> float:
     return math.log(bounded / (1 - bounded))
 
 
-def _professionalism(facts: Facts, readings: Readings) -> float:
-    abusive = {cue.line.position for cue in facts.said("profanity")}
-    friendly = _CORRECT + (1 - _CORRECT) * min(1.0, 1.6 * readings.courtesy)
-    return friendly * readings.manners * _FACTOR_PER_PROFANITY ** len(abusive)
+def _professionalism(facts: Facts) -> float:
+    abusive = facts.said_at("profanity")
+    friendly = _CORRECT + (1 - _CORRECT) * min(1.0, 1.6 * facts.readings.courtesy)
+    return friendly * facts.readings.manners * _FACTOR_PER_PROFANITY ** len(abusive)
 
 
 def _responsiveness(facts: Facts, of_criteria: float | None) -> float | None:
     reading = facts.model_input
     if reading is None:
         return of_criteria
-    fallbacks = {cue.line.position for cue in facts.said("fallback")}
+    fallbacks = facts.said_at("fallback")
     unanswered = len(reading.exchanges.open_questions) + len(fallbacks)
     share_answered = 1 / (1 + _WEIGHT_OF_UNANSWERED * unanswered)
     return share_answered if of_criteria is None else (of_criteria + share_answered) / 2
 
 
-_COUNTED = 3
-
-
-def incidents_of(facts: Facts) -> list[dict[str, Any]]:
+def _incidents(facts: Facts) -> list[dict[str, Any]]:
     """List the incidents as entries of the coaching, the danger first."""
     return [*_ignored_danger(facts), *_rudeness(facts)]
 
@@ -130,19 +178,17 @@ def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
 
 
 def _rudeness(facts: Facts) -> list[dict[str, Any]]:
-    rude = (
-        [] if facts.readings is None else [reply for reply in facts.readings.agent if reply.is_rude]
-    )
-    abusive = {cue.line.position for cue in facts.said("profanity")}
-    rude = [reply for reply in rude if reply.line.position not in abusive]
+    abusive = facts.said_at("profanity")
+    rude = [
+        reply
+        for reply in facts.readings.agent
+        if reply.is_rude and reply.line.position not in abusive
+    ]
     if not rude:
         return []
     worst = sorted(rude, key=lambda reply: -reply.rude)[:_COUNTED]
-    evidence = distinct(
-        sentence_around(reply.line.segment, mark.start, mark.end, CONTRADICTS)
-        for reply in sorted(worst, key=lambda reply: reply.line.position)
-        for mark in (reply.marks["dismissive"],)
-    )
+    in_order = sorted(worst, key=lambda reply: reply.line.position)
+    evidence = distinct(shown(reply, ("dismissive",), CONTRADICTS) for reply in in_order)
     key = "incident.rude_often" if len(rude) > _COUNTED else "incident.rude"
     happened = facts.sentence(key, times=times(len(evidence)))
     return [_entry(happened, "rude", evidence)]
@@ -156,92 +202,21 @@ def _entry(happened: str, advice: str, evidence: tuple[Evidence, ...]) -> dict[s
     }
 
 
-def judgement_of(
-    facts: Facts,
-    scorecard: Scorecard,
-    score: Score,
-    engine: Engine,
-    quality: Quality,
-    summary: dict[str, Any] | None = None,
-) -> Judgement:
-    """Build a judgement from the facts, the score and the quality.
+def _signals(
+    facts: Facts, score: Score, dimensions: Mapping[str, float | None], outcome: Outcome
+) -> dict[str, float]:
+    """Gather the score before critical failures, the dimensions, the predictions and the features.
 
-    Args:
-        summary: one that a language model wrote; without it sentences are quoted.
+    What was not judged is left out. Empty where the words are not read: then there is nothing that
+    a calibration could go by.
     """
-    outcome = outcome_of(facts, score)
-    turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
-    customer = facts.sentiment.customer
-    results = _document(facts, scorecard, score, engine, quality, outcome, summary)
-    return Judgement(
-        problem=score.problem,
-        score=score.score,
-        raw_score=score.raw_score,
-        compliance_score=score.compliance_score,
-        judged_weight_percent=round(100 * score.coverage, 2),
-        passed=score.passed,
-        pass_threshold=scorecard.pass_threshold,
-        band=score.band,
-        auto_failed=score.scope == "evaluation",
-        failed_criteria=score.failed_criteria,
-        customer_sentiment=customer.overall,
-        sentiment_trend=customer.trend,
-        resolution=outcome.status,
-        predicted_satisfaction=outcome.satisfaction,
-        topics=tuple(results["topics"]),
-        confidence=score.confidence,
-        turn_count=None if turns is None else int(turns),
-        duration_seconds=None if duration is None else int(duration),
-        engine=engine,
-        results=results,
-        segment_sentiments=facts.sentiment.segments,
-        signals=signals_of(facts, score, results["dimensions"], outcome),
-    )
-
-
-def _document(
-    facts: Facts,
-    scorecard: Scorecard,
-    score: Score,
-    engine: Engine,
-    quality: Quality,
-    outcome: Outcome,
-    summary: dict[str, Any] | None,
-) -> dict[str, Any]:
-    issue = issue_of(facts)
-    generated_at = facts.context.generated_at
-    return {
-        "evaluationId": facts.context.evaluation_id,
-        "status": "failed" if score.problem else "completed",
-        "score": score.score,
-        "rawScore": score.raw_score,
-        "maxScore": 100,
-        "complianceScore": score.compliance_score,
-        "coverage": score.coverage,
-        "noVerdictReason": score.no_verdict_reason,
-        "band": score.band,
-        "passed": score.passed,
-        "passThreshold": scorecard.pass_threshold,
-        "autoFail": {
-            "triggered": score.scope is not None,
-            "scope": score.scope,
-            "criteria": list(score.critical_failures),
-        },
-        "scorecard": {"id": scorecard.id, "version": scorecard.version, "name": scorecard.name},
-        "engine": engine.as_json(),
-        "generatedAt": None if generated_at is None else iso_utc(generated_at),
-        "revision": facts.context.revision,
-        "sections": [section_document(section) for section in score.sections],
-        "criteria": [criterion_document(judged) for judged in score.judged],
-        "dimensions": dimensions_of(facts, score, outcome),
-        "metrics": dict(facts.measures.values),
-        "metricsMissing": facts.measures.missing_as_json(),
-        "sentiment": facts.sentiment.as_json(),
-        "topics": list(topics_of(facts, scorecard.topics, issue)),
-        "resolution": outcome.as_json(),
-        "summary": summary_of(facts, outcome, issue) if summary is None else summary,
-        "moments": moments_of(facts, scorecard),
-        "coaching": coaching_of(score, incidents_of(facts)),
-        "quality": quality.as_json(),
-        "reviews": [],
+    if facts.model_input is None:
+        return {}
+    signals = {
+        SCORE: score.raw_score,
+        **{f"dimension.{name}": value for name, value in dimensions.items()},
+        "resolutionProbability": outcome.probability,
+        "predictedSatisfaction": outcome.satisfaction,
+        **facts.model_input.features,
     }
+    return {name: round(value, 4) for name, value in signals.items() if value is not None}

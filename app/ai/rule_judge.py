@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from app.ai.context import Context
 from app.ai.dialogue.evidence import verified
@@ -49,9 +50,8 @@ class RuleJudge:
         return judgement_of(facts, scorecard, score, ENGINE, Quality(ruled.dropped))
 
 
-@dataclass(frozen=True, slots=True)
-class Ruled:
-    """The answers of the rules by criterion, and how much of their evidence was dropped."""
+class Ruled(NamedTuple):
+    """Answers by criterion whose evidence is in the transcript, and how much was dropped of it."""
 
     answers: dict[str, Answer]
     dropped: int
@@ -64,7 +64,7 @@ def ruled_by(facts: Facts, scorecard: Scorecard, limit: CpuLimit) -> Ruled:
         limit.check()
         answers[item.key] = judging.answer(facts, item)
     limit.check()
-    return Ruled(*checked(answers, facts.dialogue.transcript))
+    return checked(answers, facts.dialogue.transcript)
 
 
 def score_by_rules(facts: Facts, scorecard: Scorecard, answers: dict[str, Answer]) -> Score:
@@ -76,8 +76,8 @@ def score_by_rules(facts: Facts, scorecard: Scorecard, answers: dict[str, Answer
     return score
 
 
-def checked(answers: dict[str, Answer], transcript: Transcript) -> tuple[dict[str, Answer], int]:
-    """Drop the evidence that the transcript doesn't hold; return the answers and the count."""
+def checked(answers: dict[str, Answer], transcript: Transcript) -> Ruled:
+    """Drop the evidence that the transcript doesn't hold."""
     segments = {segment.id: segment for segment in transcript.segments}
     dropped = 0
     valid_answers = {}
@@ -85,7 +85,7 @@ def checked(answers: dict[str, Answer], transcript: Transcript) -> tuple[dict[st
         evidence, count = verified(answer.evidence, segments)
         valid_answers[key] = replace(answer, evidence=evidence) if count else answer
         dropped += count
-    return valid_answers, dropped
+    return Ruled(valid_answers, dropped)
 
 
 def too_little(facts: Facts, scorecard: Scorecard) -> Problem | None:

@@ -9,17 +9,15 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 MODELS = Path(__file__).parent / "models"
+Key = TypeVar("Key", bound=Hashable)
+# `struct` codes of integers, by their number of bits.
+_CODES = {32: "i", 64: "q"}
 
 
 def document_of(name: str) -> dict[str, Any]:
     """Read one model: `resolved`, `annoyed`, `customer-turns` or `agent-turns`."""
     document: dict[str, Any] = orjson.loads((MODELS / f"{name}.json").read_bytes())
     return document
-
-
-Key = TypeVar("Key", bound=Hashable)
-# `struct` codes of integers, by their number of bits.
-_CODES = {32: "i", 64: "q"}
 
 
 class PackedRows(Generic[Key]):

@@ -1,6 +1,5 @@
 """Sentences that people read in results: the templates of `wording.toml`, and words to fill them."""
 
-import string
 import tomllib
 from collections.abc import Sequence
 from functools import cache
@@ -13,6 +12,38 @@ _TIMES = ("never", "once", "twice")
 _MOST_QUOTED_CHARS = 160
 _SHORT_CHARS = 100
 _ENDS = (".", "!", "?", "\u2026", "\u0964", "\u3002")
+_TEMPLATES = Path(__file__).parent / "wording.toml"
+
+
+def sentence(key: str, **values: str | int) -> str:
+    """Fill the template of a sentence and begin it with a capital letter.
+
+    Args:
+        key: group and name of the template, such as `greeting.missing`.
+        values: one for each placeholder of the template; others are ignored.
+
+    Raises:
+        KeyError: there is no such template, or a placeholder has no value.
+    """
+    return _capital(part(key, **values))
+
+
+def part(key: str, **values: str | int) -> str:
+    """Fill the template of a part of a sentence, as `sentence` does, without the capital letter."""
+    return templates()[key].format_map(values)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def templates() -> dict[str, str]:
+    """Read the templates by their keys."""
+    groups = tomllib.loads(_TEMPLATES.read_text("utf-8"))
+    return {
+        f"{group}.{name}": text for group, texts in groups.items() for name, text in texts.items()
+    }
 
 
 def number(count: int) -> str:
@@ -43,9 +74,9 @@ def listed(items: Sequence[str], joint: str = "and") -> str:
 
 
 def clauses(items: Sequence[str]) -> str:
-    """Join main clauses into one sentence with its full stop."""
+    """Join main clauses into one sentence with its capital letter and full stop."""
     joined = items[0] if len(items) == 1 else f"{', '.join(items[:-1])}, and {items[-1]}"
-    return f"{joined}."
+    return _capital(f"{joined}.")
 
 
 def in_quotes(text: str) -> str:
@@ -74,43 +105,3 @@ def clock(ms: int) -> str:
     """Write a place in a recording as minutes and seconds: "1:05"."""
     minutes, seconds = divmod(ms // 1000, 60)
     return f"{minutes}:{seconds:02d}"
-
-
-TEMPLATES_FILE = Path(__file__).parent / "wording.toml"
-
-
-def sentence(key: str, **values: str | int) -> str:
-    """Fill the template of a sentence and begin it with a capital letter.
-
-    Args:
-        key: group and name of the template, such as `greeting.missing`.
-        values: one for each placeholder of the template; others are ignored.
-
-    Raises:
-        KeyError: there is no such template, or a placeholder has no value.
-    """
-    return capital(part(key, **values))
-
-
-def part(key: str, **values: str | int) -> str:
-    """Fill the template of a part of a sentence, as `sentence` does, without the capital letter."""
-    return templates()[key].format_map(values)
-
-
-def capital(text: str) -> str:
-    """Begin a text with a capital letter."""
-    return text[:1].upper() + text[1:]
-
-
-@cache
-def templates() -> dict[str, str]:
-    """Read the templates by their keys."""
-    groups = tomllib.loads(TEMPLATES_FILE.read_text("utf-8"))
-    return {
-        f"{group}.{name}": text for group, texts in groups.items() for name, text in texts.items()
-    }
-
-
-def placeholders(template: str) -> frozenset[str]:
-    """List the placeholders of a template."""
-    return frozenset(name for _, name, _, _ in string.Formatter().parse(template) if name)

@@ -11,9 +11,7 @@ def read(*lines: tuple[str, str], language: str = "en") -> Readings:
     dialogue = dialogue_of(
         chat(*((side, None, text) for side, text in lines)), channel="chat", language=language
     )
-    readings = readings_of(dialogue, find_cues(dialogue))
-    assert readings is not None
-    return readings
+    return readings_of(dialogue, find_cues(dialogue))
 
 
 def customer(*texts: str) -> CustomerLine:
@@ -126,7 +124,7 @@ def test_where_it_is_not_known_who_speaks_nothing_is_read() -> None:
         channel="chat",
         language="en",
     )
-    assert readings_of(dialogue, find_cues(dialogue)) is None
+    assert readings_of(dialogue, find_cues(dialogue)).lines == ()
 
 
 def test_a_bot_that_understands_nothing_stalls_and_does_not_apologise() -> None:

@@ -3,7 +3,7 @@ import pytest
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.friction import Friction, friction_of
 from app.ai.dialogue.turns import Exchanges, dialogue_of, exchanges_of
-from app.ai.facts.model_input import FEATURES, model_input_of
+from app.ai.facts.model_input import model_input_of
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CHAT, chat
 
@@ -88,11 +88,13 @@ def test_an_unanswered_last_question_is_open() -> None:
 
 
 def test_every_feature_is_a_finite_number() -> None:
+    names = set()
     for lines in (GOOD_CHAT, written(), written(("c", "Hm."))):
         dialogue = dialogue_of(lines, channel="chat", language="en")
         values = model_input_of(dialogue, find_cues(dialogue)).features
-        assert tuple(values) == FEATURES
+        names.add(tuple(values))
         assert all(abs(value) < 1e6 for value in values.values())
+    assert len(names) == 1
 
 
 GROUND = ("a", "Unfortunately a basic ticket is non-refundable.")
@@ -135,7 +137,7 @@ def test_abuse_is_an_obstacle_and_nothing_else_moves() -> None:
         for given in (lines, [*lines, ("a", "You idiot.")])
         for dialogue in [dialogue_of(written(*given), channel="chat", language="en")]
     )
-    moved = {name for name in FEATURES if plain.features[name] != insulted.features[name]}
+    moved = {name for name in plain.features if plain.features[name] != insulted.features[name]}
     assert moved == {"friction"}
     assert insulted.grams == plain.grams
     assert insulted.friction.amount > plain.friction.amount

@@ -1,6 +1,7 @@
 """Every template of a sentence, read with sample values as a person would read it."""
 
 import re
+import string
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from app.ai.wording import (
     in_quotes,
     listed,
     percent,
-    placeholders,
     quote_at_end,
     sentence,
     templates,
@@ -80,7 +80,7 @@ SAMPLES |= dict.fromkeys(NUMBERS, "12")
 
 
 def read(key: str) -> str:
-    wanted = placeholders(templates()[key])
+    wanted = {name for _, name, _, _ in string.Formatter().parse(templates()[key]) if name}
     assert wanted <= SAMPLES.keys(), f"no sample for {wanted - SAMPLES.keys()}"
     return sentence(key, **{name: SAMPLES[name] for name in wanted})
 
@@ -133,8 +133,8 @@ def test_numbers_and_lists_are_spelled_as_they_are_read_aloud() -> None:
     assert listed([]) == ""
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"], "or") == "a, b or c"
-    assert clauses(["it rains"]) == "it rains."
-    assert clauses(["it rains", "it pours"]) == "it rains, and it pours."
+    assert clauses(["it rains"]) == "It rains."
+    assert clauses(["it rains", "it pours"]) == "It rains, and it pours."
     assert [percent(share) for share in (0.0, 0.925, 1.0)] == ["1 %", "92 %", "99 %"]
     assert [clock(ms) for ms in (900, 65_000)] == ["0:00", "1:05"]
 

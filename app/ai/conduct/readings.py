@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
-from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of, strongest
+from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of
 from app.ai.dialogue.cues import Cues, lines_with_instructions
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
@@ -30,11 +30,24 @@ _SOFT_DIFFERENCE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class CustomerLine:
-    """`negative` and `positive` are 0 to 1; `tension` remains from earlier negative lines."""
-
+class _MarkedLine:
     line: Line
     marks: Marks
+
+    def shows(self, label: str) -> float:
+        """Return the probability of a label, 0 where nothing shows it."""
+        return likelihood(self.marks, label)
+
+    def strongest(self, labels: Iterable[str]) -> Mark:
+        """Return the mark of the likeliest of the labels; the whole line where nothing shows any."""
+        candidates = [self.marks[label] for label in labels if label in self.marks]
+        return max(candidates, default=Mark(0.0, 0, len(self.line.text)))
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerLine(_MarkedLine):
+    """`negative` and `positive` are 0 to 1; `tension` remains from earlier negative lines."""
+
     negative: float
     positive: float
     tension: float
@@ -50,23 +63,15 @@ class CustomerLine:
         """Tell whether the line shows satisfaction and its opposite."""
         return min(self.negative, self.shows("sat")) >= _MIXED
 
-    def shows(self, label: str) -> float:
-        return likelihood(self.marks, label)
-
-    def strongest(self, labels: Iterable[str]) -> Mark:
-        return strongest(self.line, self.marks, labels)
-
 
 @dataclass(frozen=True, slots=True)
-class AgentLine:
+class AgentLine(_MarkedLine):
     """`rude` is 0 to 1, and so is `helpful`: something is done, promised or felt with the customer.
 
     `unhelpful` is 0 to 1 for a line that stalls, refuses or dismisses, `courteous` for one that greets,
     thanks, apologises or offers help.
     """
 
-    line: Line
-    marks: Marks
     rude: float
     helpful: float
     unhelpful: float
@@ -90,12 +95,6 @@ class AgentLine:
     def mixed(self) -> bool:
         """Tell whether the line is rude and courteous at once."""
         return min(self.rude, self.courteous) >= SHOWN
-
-    def shows(self, label: str) -> float:
-        return likelihood(self.marks, label)
-
-    def strongest(self, labels: Iterable[str]) -> Mark:
-        return strongest(self.line, self.marks, labels)
 
 
 SpokenLine: TypeAlias = CustomerLine | AgentLine
@@ -162,10 +161,10 @@ class Readings:
         return sum(line.courteous >= SHOWN for line in self.agent) / max(1, len(self.agent))
 
 
-def readings_of(dialogue: Dialogue, cues: Cues) -> Readings | None:
-    """Read an attributed dialogue in known languages; None of any other."""
+def readings_of(dialogue: Dialogue, cues: Cues) -> Readings:
+    """Read an attributed dialogue in known languages; no lines of any other."""
     if not dialogue.attributed or not dialogue.readable:
-        return None
+        return Readings(())
     context = _Context()
     lines: list[SpokenLine] = []
     # A customer who writes to the judge says nothing to the agent; an agent may hide nothing so.

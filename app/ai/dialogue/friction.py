@@ -54,7 +54,7 @@ _REFUSED = (
 _BARE_NO = re.compile(
     rf"\W*(?:{_POLITE}\W+){{0,3}}{_REFUSED}(?:\W+(?:{_POLITE}|{_REFUSED})){{0,2}}\W*", re.IGNORECASE
 )
-_MOST_WORDS = 9
+_MOST_BARE_WORDS = 9
 # Kinds of lines that make up for a bare refusal, at once or later.
 _REDEEMING = ("alternative", "commitment", "done", "next_step", "success", "transfer")
 _DONE = ("done", "success")
@@ -62,77 +62,6 @@ _INSTEAD = re.compile(
     r"\b(?:(?:but|however)\W+(?:you|we|i)(?:'ll| will| can| could| may)(?! not|'t)|instead(?! of))\b",
     re.IGNORECASE,
 )
-
-
-def reasoned_refusals(cues: Cues) -> list[Cue]:
-    """List the refusals of the service side that name a rule or a reason."""
-    return [
-        cue for cue in cues.of(*_REASONED_KINDS, side=Side.SERVICE) if _REASON.search(cue.line.text)
-    ]
-
-
-def bare_refusals(dialogue: Dialogue, cues: Cues) -> list[Cue]:
-    """List the requests that get no more than a "no", then or later.
-
-    Where something was done, only what the customer asks for again counts.
-    """
-    refused = list(_answered_no(dialogue))
-    if not refused:
-        return []
-    reasons = [line.position for line in dialogue.service if _REASON.search(line.text)]
-    last = max(last_alternative(dialogue, cues), *reasons, -1)
-    is_done = bool(cues.of(*_DONE, side=Side.SERVICE))
-    return [
-        Cue(BARE, answer, 0, len(answer.text))
-        for request, answer in refused
-        if answer.position > last and (not is_done or _is_repeated(dialogue, request))
-    ]
-
-
-def last_alternative(dialogue: Dialogue, cues: Cues) -> int:
-    """Return the position of the last line that makes up for a refusal; -1 without one."""
-    return max(
-        (
-            line.position
-            for line in dialogue.service
-            if _INSTEAD.search(plain_of(line.text))
-            or any(cue.kind in _REDEEMING for cue in cues.in_line(line))
-        ),
-        default=-1,
-    )
-
-
-def asks_fact(line: Line) -> bool:
-    """Tell whether a line of the customer ends with a question that requests nothing."""
-    last = _last_sentence(line)
-    return last.endswith("?") and not _REQUEST.match(last)
-
-
-def _answered_no(dialogue: Dialogue) -> Iterator[tuple[Line, Line]]:
-    for asking, answer in pairwise(dialogue.turns):
-        if asking.side is not Side.CUSTOMER or answer.side is not Side.SERVICE:
-            continue
-        request = asking.lines[-1]
-        text = plain_of(" ".join(line.text for line in answer.lines))
-        is_bare = len(text.split()) <= _MOST_WORDS and _BARE_NO.fullmatch(text)
-        if is_bare and _REQUEST.match(_last_sentence(request)):
-            yield request, answer.lines[0]
-
-
-def _is_repeated(dialogue: Dialogue, request: Line) -> bool:
-    words = content_of(_last_sentence(request))
-    return bool(words) and any(
-        2 * len(words & content_of(line.text)) >= len(words)
-        for line in dialogue.customer
-        if line.position < request.position
-    )
-
-
-def _last_sentence(line: Line) -> str:
-    start, end = (sentence_spans(line.text) or ((0, 0),))[-1]
-    return plain_of(line.text[start:end])
-
-
 # An obstacle counts once a line. What fails weighs most; what is merely not there, least. By these
 # weights the models were fitted; a scorecard may bring others for what it scores. An apology is no
 # obstacle; the first excuse only tells apart conversations that are alike otherwise.
@@ -155,24 +84,24 @@ WEIGHTS: Mapping[str, float] = {
 }
 # The friction that halves how much was fulfilled: e to the power of -0.4 for what weighs 1.
 HALF_AT = 1.7329
-_SERVICE = {
+_SERVICE_OBSTACLES = {
     "failure": "failure",
     "profanity": "profanity",
     "no_result": "noResult",
     "bad_news": "badNews",
     "fallback": "fallback",
 }
-_CUSTOMER = {
+_CUSTOMER_OBSTACLES = {
     "asks_again": "asksAgain",
     "still_broken": "stillBroken",
     "complaint": "complaint",
     "escalation_request": "escalationRequest",
     "gives_up": "givesUp",
 }
-_HALF = 3.0
+_HALF_EASE = 3.0
 _FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
 _VOICED = ("problem", "complaint", "still_broken")
-_OBSTACLES = ("failure", "no_result", "bad_news")
+_BLOCKING = ("failure", "no_result", "bad_news")
 _NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 
 
@@ -195,7 +124,7 @@ class Friction:
     @property
     def ease(self) -> float:
         """Return 1 for no friction, a half for that of a failure with its apology, towards 0 for more."""
-        return _HALF / (_HALF + self.amount)
+        return _HALF_EASE / (_HALF_EASE + self.amount)
 
 
 def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = WEIGHTS) -> Friction:
@@ -205,7 +134,7 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
     excused = reasoned | _pressing(dialogue, reasoned) | _accepting(dialogue, cues)
     obstacles: dict[tuple[str, int], Cue] = {}
     amount = 0.0
-    for names, side in ((_SERVICE, Side.SERVICE), (_CUSTOMER, Side.CUSTOMER)):
+    for names, side in ((_SERVICE_OBSTACLES, Side.SERVICE), (_CUSTOMER_OBSTACLES, Side.CUSTOMER)):
         for kind, name in names.items():
             for cue in cues.of(kind, side=side):
                 key = (kind, cue.line.position)
@@ -216,7 +145,7 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
     for cue in bare_refusals(dialogue, cues):
         amount += weights["bareRefusal"]
         obstacles[cue.kind, cue.line.position] = cue
-    blocked = cues.positions(*_OBSTACLES, side=Side.SERVICE)
+    blocked = cues.positions(*_BLOCKING, side=Side.SERVICE)
     concessions = _concessions(cues, blocked - reasoned)
     ends_open = _ends_open(dialogue, cues, excused)
     ends_on_failure = _ends_on_failure(cues, reasoned)
@@ -309,3 +238,72 @@ def _ends_on_failure(cues: Cues, reasoned: set[int]) -> bool:
 
 def _in_order(cues: Iterable[Cue]) -> tuple[Cue, ...]:
     return tuple(sorted(cues, key=attrgetter("place")))
+
+
+def reasoned_refusals(cues: Cues) -> list[Cue]:
+    """List the refusals of the service side that name a rule or a reason."""
+    return [
+        cue for cue in cues.of(*_REASONED_KINDS, side=Side.SERVICE) if _REASON.search(cue.line.text)
+    ]
+
+
+def bare_refusals(dialogue: Dialogue, cues: Cues) -> list[Cue]:
+    """List the requests that get no more than a "no", then or later.
+
+    Where something was done, only what the customer asks for again counts.
+    """
+    refused = list(_answered_no(dialogue))
+    if not refused:
+        return []
+    reasons = [line.position for line in dialogue.service if _REASON.search(line.text)]
+    last = max(last_alternative(dialogue, cues), *reasons, -1)
+    is_done = bool(cues.of(*_DONE, side=Side.SERVICE))
+    return [
+        Cue(BARE, answer, 0, len(answer.text))
+        for request, answer in refused
+        if answer.position > last and (not is_done or _is_repeated(dialogue, request))
+    ]
+
+
+def last_alternative(dialogue: Dialogue, cues: Cues) -> int:
+    """Return the position of the last line that makes up for a refusal; -1 without one."""
+    return max(
+        (
+            line.position
+            for line in dialogue.service
+            if _INSTEAD.search(plain_of(line.text))
+            or any(cue.kind in _REDEEMING for cue in cues.in_line(line))
+        ),
+        default=-1,
+    )
+
+
+def asks_fact(line: Line) -> bool:
+    """Tell whether a line of the customer ends with a question that requests nothing."""
+    last = _last_sentence(line)
+    return last.endswith("?") and not _REQUEST.match(last)
+
+
+def _answered_no(dialogue: Dialogue) -> Iterator[tuple[Line, Line]]:
+    for asking, answer in pairwise(dialogue.turns):
+        if asking.side is not Side.CUSTOMER or answer.side is not Side.SERVICE:
+            continue
+        request = asking.lines[-1]
+        text = plain_of(" ".join(line.text for line in answer.lines))
+        is_bare = len(text.split()) <= _MOST_BARE_WORDS and _BARE_NO.fullmatch(text)
+        if is_bare and _REQUEST.match(_last_sentence(request)):
+            yield request, answer.lines[0]
+
+
+def _is_repeated(dialogue: Dialogue, request: Line) -> bool:
+    words = content_of(_last_sentence(request))
+    return bool(words) and any(
+        2 * len(words & content_of(line.text)) >= len(words)
+        for line in dialogue.customer
+        if line.position < request.position
+    )
+
+
+def _last_sentence(line: Line) -> str:
+    start, end = (sentence_spans(line.text) or ((0, 0),))[-1]
+    return plain_of(line.text[start:end])

@@ -9,14 +9,14 @@ from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
 from app.ai.dialogue.turns import Dialogue, Exchanges, Line, Side, dialogue_of, exchanges_of
-from app.ai.facts.metrics import Measures, measure, measure_feelings
+from app.ai.facts.metrics import Measures, measure
 from app.ai.facts.model_input import ModelInput, model_input_of
 from app.ai.facts.phrases import SpokenPhrases
 from app.ai.facts.sentiment import Sentiment, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
 from app.ai.scorecard.values import MetricSettings, Scorecard
 from app.ai.transcript import Transcript
-from app.ai.wording import part, sentence
+from app.ai.wording import clauses, part, sentence
 
 # Where the speaker is unknown, a line usually comes from the side whose phrase it holds.
 _UNATTRIBUTED_CONFIDENCE = 0.6
@@ -28,8 +28,9 @@ _LOOKED_AT = 20
 class Facts:
     """A dialogue and everything that is computed from it without a judge.
 
-    `readings` are those of single lines, in every known language; `reading` is that of the whole
-    dialogue, in English. Both are None where the words are not read or the sides are unknown.
+    `readings` are those of single lines, in every known language, `model_input` that of the whole
+    dialogue, in English. Where the words are not read or the sides are unknown, `readings` has no
+    lines and `model_input` is None.
     """
 
     dialogue: Dialogue
@@ -37,7 +38,7 @@ class Facts:
     timing: Timing
     measures: Measures
     sentiment: Sentiment
-    readings: Readings | None
+    readings: Readings
     model_input: ModelInput | None
     exchanges: Exchanges
     context: Context
@@ -48,6 +49,10 @@ class Facts:
         """List the cues that the service side says; anybody's where the sides are unknown."""
         side = Side.SERVICE if self.dialogue.attributed else None
         return self.cues.of(*kinds, lines=lines, side=side)
+
+    def said_at(self, *kinds: str) -> set[int]:
+        """Return the positions of the lines in which the service side says these kinds."""
+        return {cue.line.position for cue in self.said(*kinds)}
 
     def heard(self, *kinds: str, lines: Sequence[Line] | None = None) -> list[Cue]:
         """List the cues that the customer says; anybody's where the sides are unknown."""
@@ -82,9 +87,10 @@ class Facts:
             return "somebody"
         return "the caller" if self.dialogue.channel == "voice_bot" else "the customer"
 
-    def obstacle(self, kind: str) -> str:
-        """Write the clause that names an obstacle or a fault."""
-        return part(f"obstacle.{kind}", agent=self.agent, customer=self.customer)
+    def obstacles(self, kinds: Iterable[str]) -> str:
+        """Write a sentence that names obstacles or faults."""
+        who = {"agent": self.agent, "customer": self.customer}
+        return clauses([part(f"obstacle.{kind}", **who) for kind in kinds])
 
     def sentence(self, key: str, **values: str | int) -> str:
         """Write a sentence of `app.ai.wording` about the two sides of this conversation."""
@@ -98,8 +104,7 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
     timing = timing_of(dialogue, cues, scorecard.metrics)
     readings = readings_of(dialogue, cues)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
-    measures = measure(dialogue, timing, cues, context, scorecard.metrics)
-    measure_feelings(measures, dialogue, sentiment)
+    measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
     is_read = dialogue.english and dialogue.attributed
     reading = model_input_of(dialogue, cues) if is_read else None
     return Facts(

@@ -23,7 +23,7 @@ _HOLD = ("holdMs", "deadAirCount", "deadAirMs")
 _PACE = ("agentWpm", "customerWpm", "fillerPerMinute")
 _FLOW = ("longestMonologueMs",)
 _LATENCY = ("latencyMsP50", "latencyMsP90", "latencyMsP95", "latencyMsMax", "latencyMsCount")
-_GAP = ("responseGapMsP50", "responseGapMsP90")
+_RESPONSE_GAP = ("responseGapMsP50", "responseGapMsP90")
 _FIRST = "firstResponseSeconds"
 _RESPONSES = ("responseSecondsAvg", "responseSecondsP50", "responseSecondsP90")
 _RESOLUTION = "resolutionSeconds"
@@ -42,15 +42,16 @@ class Measures:
     values: dict[str, float | int | None] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
-    def set(self, metric: str, value: float | None) -> None:
-        """Set a metric, fractions rounded to four places."""
+    def set(self, metric: str, value: float | None, why_missing: str = "") -> None:
+        """Set a metric, fractions rounded to four places, or record why it can't be measured."""
         self.values[metric] = round(value, 4) if isinstance(value, float) else value
+        if value is None:
+            self.missing[metric] = why_missing
 
     def set_missing(self, reason: str, *metrics: str) -> None:
         """Record that metrics can't be measured, and why."""
         for metric in metrics:
-            self.values[metric] = None
-            self.missing[metric] = reason
+            self.set(metric, None, reason)
 
     def get(self, metric: str) -> float | int | None:
         return self.values.get(metric)
@@ -60,7 +61,12 @@ class Measures:
 
 
 def measure(
-    dialogue: Dialogue, timing: Timing, cues: Cues, context: Context, settings: MetricSettings
+    dialogue: Dialogue,
+    timing: Timing,
+    cues: Cues,
+    sentiment: Sentiment,
+    context: Context,
+    settings: MetricSettings,
 ) -> Measures:
     """Measure a conversation as docs/metrics.md defines.
 
@@ -68,13 +74,13 @@ def measure(
     Lengths are whole ms or seconds as the name says, ratios 0 to 1, percents 0 to 100.
     """
     measures = Measures()
-    measures.set("durationSeconds", _duration_s(dialogue, timing))
-    if measures.get("durationSeconds") is None:
-        measures.set_missing(NO_TIMES, "durationSeconds")
+    measures.set("durationSeconds", _duration_s(dialogue, timing), NO_TIMES)
     measures.set("wordCount", dialogue.word_count)
     if dialogue.attributed:
         measures.set("turnCount", len(dialogue.turns))
-        measures.set("questionsAsked", sum(_questions(line.text) for line in dialogue.service))
+        # "Really??" is one question.
+        questions = sum(len(_QUESTION.findall(line.text)) for line in dialogue.service)
+        measures.set("questionsAsked", questions)
     else:
         measures.set_missing(NO_ROLES, "turnCount", "questionsAsked")
     measure_speech(measures, dialogue, timing, settings)
@@ -82,22 +88,8 @@ def measure(
     if dialogue.channel == "voice_bot":
         _bot(measures, dialogue, cues, context)
     _handling(measures, dialogue, context)
+    _feelings(measures, dialogue, sentiment)
     return measures
-
-
-def measure_feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentiment) -> None:
-    """Add the customer's overall sentiment, -1 to 1, and its shift over the conversation, -2 to 2."""
-    customer = sentiment.customer
-    if customer.overall is None:
-        reason = NO_CUSTOMER if dialogue.attributed else NO_ROLES
-        reason = reason if dialogue.readable else dialogue.unread_reason
-        measures.set_missing(reason, "sentiment.overall", "sentiment.shift")
-        return
-    measures.set("sentiment.overall", customer.overall)
-    if customer.shift is None:
-        measures.set_missing(sentence("not_measured.one_quarter"), "sentiment.shift")
-    else:
-        measures.set("sentiment.shift", customer.shift)
 
 
 def _duration_s(dialogue: Dialogue, timing: Timing) -> int | None:
@@ -110,13 +102,8 @@ def _duration_s(dialogue: Dialogue, timing: Timing) -> int | None:
     return None
 
 
-def _questions(text: str) -> int:
-    # "Really??" is one question.
-    return len(_QUESTION.findall(text))
-
-
 def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -> None:
-    turns = sum(turn.side is Side.SERVICE for turn in dialogue.turns)
+    turns = len(dialogue.service_turns)
     fallbacks = context.fallback_count
     if fallbacks is None and dialogue.readable:
         fallbacks = len(cues.positions("fallback", side=Side.SERVICE))
@@ -135,18 +122,28 @@ def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -
 
 
 def _handling(measures: Measures, dialogue: Dialogue, context: Context) -> None:
-    resolved_at_once = context.first_contact_resolution
-    if resolved_at_once is None:
-        measures.set_missing(sentence("not_measured.first_contact"), "firstContactResolution")
-    else:
-        measures.set("firstContactResolution", int(resolved_at_once))
-    duration = measures.get("durationSeconds")
-    if dialogue.channel == "chat":
+    at_once = context.first_contact_resolution
+    measures.set(
+        "firstContactResolution",
+        None if at_once is None else int(at_once),
+        sentence("not_measured.first_contact"),
+    )
+    if dialogue.channel != "chat":
+        seconds = measures.get("durationSeconds")
+        handled = None if seconds is None else seconds + (context.after_call_seconds or 0)
+        measures.set("handleSeconds", handled, NO_TIMES)
+
+
+def _feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentiment) -> None:
+    # Overall -1 to 1, and its shift over the conversation, -2 to 2.
+    customer = sentiment.customer
+    if customer.overall is None:
+        reason = NO_CUSTOMER if dialogue.attributed else NO_ROLES
+        reason = reason if dialogue.readable else dialogue.unread_reason
+        measures.set_missing(reason, "sentiment.overall", "sentiment.shift")
         return
-    if duration is None:
-        measures.set_missing(NO_TIMES, "handleSeconds")
-    else:
-        measures.set("handleSeconds", duration + (context.after_call_seconds or 0))
+    measures.set("sentiment.overall", customer.overall)
+    measures.set("sentiment.shift", customer.shift, sentence("not_measured.one_quarter"))
 
 
 def measure_speech(
@@ -155,14 +152,14 @@ def measure_speech(
     """Add the metrics that come from the times of speech; none in a chat."""
     if dialogue.channel == "chat":
         return
-    answer_gaps = (_LATENCY if dialogue.channel == "voice_bot" else _GAP) + (
+    answer_gaps = (_LATENCY if dialogue.channel == "voice_bot" else _RESPONSE_GAP) + (
         "responseOverlapCount",
     )
     of_roles = _TALK + _OVERTALK + _INTERRUPTIONS + _PACE + _FLOW + answer_gaps
     if not timing.spoken:
         measures.set_missing(NO_TIMES, *of_roles, *_SILENCE, *_HOLD)
         return
-    _silence(measures, dialogue, timing, settings)
+    _silences(measures, dialogue, timing, settings)
     if not dialogue.attributed:
         measures.set_missing(NO_ROLES, *of_roles)
         return
@@ -173,7 +170,7 @@ def measure_speech(
     _answer_gaps(measures, dialogue.channel, timing)
 
 
-def _silence(
+def _silences(
     measures: Measures, dialogue: Dialogue, timing: Timing, settings: MetricSettings
 ) -> None:
     silent = timing.duration - length(timing.speech)
@@ -200,10 +197,8 @@ def _talk(measures: Measures, timing: Timing) -> None:
     measures.set("agentTalkMs", agent)
     measures.set("customerTalkMs", customer)
     _give_percent(measures, "agentTalkPercent", agent, timing.duration)
-    if agent + customer:
-        measures.set("talkRatio", agent / (agent + customer))
-    else:
-        measures.set_missing(sentence("not_measured.no_speech"), "talkRatio")
+    ratio = agent / (agent + customer) if agent + customer else None
+    measures.set("talkRatio", ratio, sentence("not_measured.no_speech"))
     measures.set("overtalkMs", overtalk)
     _give_percent(measures, "overtalkPercent", overtalk, timing.duration)
     measures.set("overtalkCount", len(timing.overlaps))
@@ -222,12 +217,9 @@ def _pace(measures: Measures, dialogue: Dialogue, timing: Timing, settings: Metr
     ):
         words = sum(len(line.text.split()) for line in lines)
         talk = length(timing.of(side))
-        if words < settings.pace_words or not talk:
-            measures.set_missing(
-                sentence("not_measured.few_words", least=settings.pace_words), metric
-            )
-        else:
-            measures.set(metric, 60_000 * words / talk)
+        enough = words >= settings.pace_words and talk
+        too_few = sentence("not_measured.few_words", least=settings.pace_words)
+        measures.set(metric, 60_000 * words / talk if enough else None, too_few)
     talk = length(timing.of(Side.SERVICE))
     if not talk:
         measures.set_missing(NO_SERVICE, "fillerPerMinute")
@@ -283,10 +275,8 @@ def _answer_gaps_ms(timing: Timing) -> list[int]:
 
 
 def _give_percent(measures: Measures, metric: str, part: int, whole: int) -> None:
-    if whole:
-        measures.set(metric, 100 * part / whole)
-    else:
-        measures.set_missing(sentence("not_measured.no_length"), metric)
+    percent = 100 * part / whole if whole else None
+    measures.set(metric, percent, sentence("not_measured.no_length"))
 
 
 def measure_responses(measures: Measures, dialogue: Dialogue, context: Context) -> None:
@@ -301,10 +291,10 @@ def measure_responses(measures: Measures, dialogue: Dialogue, context: Context) 
     elif not dialogue.customer:
         measures.set_missing(NO_CUSTOMER, _FIRST, *_RESPONSES, _RESOLUTION)
     else:
-        _measure(measures, dialogue, sent, context)
+        _measure_waits(measures, dialogue, sent, context)
 
 
-def _measure(
+def _measure_waits(
     measures: Measures, dialogue: Dialogue, sent: Sequence[datetime], context: Context
 ) -> None:
     first_asked_at = min(sent[line.position] for line in dialogue.customer)
@@ -318,21 +308,18 @@ def _measure(
         for line in dialogue.lines
         if line.by_human and sent[line.position] >= start
     ]
-    if answers:
-        measures.set(_FIRST, _seconds(start, min(answers)))
-    else:
-        measures.set_missing(sentence("not_measured.no_person"), _FIRST)
+    nobody = sentence("not_measured.no_person")
+    measures.set(_FIRST, _seconds(start, min(answers)) if answers else None, nobody)
     waits = [seconds for _, seconds in answer_times(dialogue.lines, sent)]
     if waits:
         measures.set("responseSecondsAvg", sum(waits) / len(waits))
         measures.set("responseSecondsP50", percentile(waits, 50))
         measures.set("responseSecondsP90", percentile(waits, 90))
     else:
-        measures.set_missing(sentence("not_measured.no_person"), *_RESPONSES)
-    if context.closed_at is None:
-        measures.set_missing(sentence("not_measured.close_unknown"), _RESOLUTION)
-    else:
-        measures.set(_RESOLUTION, max(0.0, _seconds(first_asked_at, context.closed_at)))
+        measures.set_missing(nobody, *_RESPONSES)
+    closed_at = context.closed_at
+    resolved = None if closed_at is None else max(0.0, _seconds(first_asked_at, closed_at))
+    measures.set(_RESOLUTION, resolved, sentence("not_measured.close_unknown"))
 
 
 def answer_times(lines: Sequence[Line], sent: Sequence[datetime]) -> list[tuple[Line, float]]:

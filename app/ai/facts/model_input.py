@@ -10,66 +10,13 @@ from app.ai.dialogue.friction import Friction, friction_of
 from app.ai.dialogue.turns import Dialogue, Exchanges, Line, Side, exchanges_of
 from app.ai.facts.sentiment import customer_scores
 
-NAME, NUMBER = "@", "0"
+_NAME, _NUMBER = "@", "0"
 _PUNCTUATION = "?!"
 _TOKEN = re.compile(rf"\[[A-Z_]{{2,20}}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[{_PUNCTUATION}]")
-_MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
+_MASKS = {"[NAME]": _NAME, "[ADDRESS]": _NAME, "[EMAIL]": _NAME}
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s{0,3})$")
 _MOST_CHARS = 1_000
-
-
-def grams_of(dialogue: Dialogue, end: Collection[int]) -> KeysView[str]:
-    """Return the distinct grams of both sides; `end` holds the positions of their last lines."""
-    # Kept in their order: reading strings in the order of a hash is twice as slow.
-    grams: list[str] = []
-    for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
-        for line in lines:
-            words = tokens_of(line.text)
-            grams += _grams(letter, words)
-            if line.position in end:
-                grams += _grams(letter.upper(), words)
-    return dict.fromkeys(grams).keys()
-
-
-def tokens_of(text: str) -> list[str]:
-    """Split a text into lower-case words, with names and numbers masked.
-
-    A word with a capital within a sentence is taken for a name, `I` and shouting apart.
-    """
-    plain = text[:_MOST_CHARS].replace("\u2019", "'")
-    tokens = []
-    end = 0
-    for word in _TOKEN.findall(plain):
-        if word.islower() or word in _PUNCTUATION:
-            tokens.append(word)
-        elif word[0].isdigit():
-            tokens.append(NUMBER)
-        else:
-            # No other token has capitals, so that the first place after the last one is the word's.
-            start = plain.index(word, end)
-            end = start + len(word)
-            tokens.append(_masked(plain, start, word))
-    return tokens
-
-
-def _masked(text: str, start: int, word: str) -> str:
-    if word[0] == "[":
-        return _MASKS.get(word, NUMBER)
-    shouted = len(word) > 1 and word.isupper()
-    if not start or not word[0].isupper() or shouted or word.split("'")[0] == "I":
-        return word.lower()
-    return word.lower() if _SENTENCE_START.search(text, max(0, start - 4), start) else NAME
-
-
-def _grams(prefix: str, words: list[str]) -> list[str]:
-    framed = ["^", *words, "$"]
-    ones = [f"{prefix}:{word}" for word in framed]
-    twos = [f"{one} {word}" for one, word in zip(ones, framed[1:], strict=False)]
-    threes = [f"{two} {word}" for two, word in zip(twos, framed[2:], strict=False)]
-    return ones[:-1] + twos + threes
-
-
-_SERVICE = (
+_SERVICE_KINDS = (
     "failure",
     "no_result",
     "lack",
@@ -93,7 +40,7 @@ _SERVICE = (
     "closing",
     "recap",
 )
-_CUSTOMER = (
+_CUSTOMER_KINDS = (
     "correction",
     "concession",
     "asks_again",
@@ -123,42 +70,70 @@ _LAST_SERVICE = (
 )
 _LAST_CUSTOMER = ("thanks", "praise", "rejection", "acceptance", "gives_up", "complaint", "closing")
 _DONE = ("done", "success")
-_MET = ("failure", "no_result", "refusal")
-_LAST = 3
-FEATURES: tuple[str, ...] = (
-    "lines",
-    "agentWords",
-    "customerWords",
-    "agentShare",
-    "agentQuestions",
-    "customerQuestions",
-    "customerShouts",
-    *(f"agent.{kind}" for kind in _SERVICE),
-    *(f"customer.{kind}" for kind in _CUSTOMER),
-    *(f"agentEnd.{kind}" for kind in _LAST_SERVICE),
-    *(f"customerEnd.{kind}" for kind in _LAST_CUSTOMER),
-    "doneAfterFailure",
-    "failureAfterDone",
-    "failuresInRow",
-    "unmetAtEnd",
-    "leftAsking",
-    "ending",
-    "repeatedRequests",
-    "repeatedAnswers",
-    "openQuestions",
-    "answerOverlap",
-    "customerSpeaksLast",
-    "endsOpen",
-    "friction",
-    "concessions",
-    "sentimentMean",
-    "sentimentLast",
-    "sentimentShift",
-    "sentimentLowest",
-)
+_FAILED = ("failure", "no_result", "refusal")
+_LAST_SCORES = 3
+_AT_END = 2
+_POLITE = ("offer_help", "closing", "thanks")
+_SUBSTANTIVE = ("failure", "no_result", "bad_news", "refusal", "apology", "done", "success")
 
 
-def features_of(
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """`features` are finite numbers, `grams` the n-grams of both sides.
+
+    A gram is `a:` or `c:` (agent, customer) or, of the last lines of a side, `A:` or `C:`, and one or
+    two to three words. Names and numbers are masked, so that it doesn't matter who speaks of what,
+    nor whether a text was masked before.
+    """
+
+    exchanges: Exchanges
+    friction: Friction
+    features: dict[str, float]
+    grams: KeysView[str]
+
+
+def model_input_of(dialogue: Dialogue, cues: Cues) -> ModelInput:
+    """Compute the model input of an attributed English dialogue."""
+    feelings = customer_scores(dialogue)
+    dialogue = _without_abuse(dialogue, cues)
+    exchanges = exchanges_of(dialogue)
+    friction = friction_of(dialogue, cues)
+    end = _end(dialogue, cues)
+    return ModelInput(
+        exchanges=exchanges,
+        friction=friction,
+        features=_features(dialogue, cues, exchanges, friction, feelings, end),
+        grams=grams_of(dialogue, end),
+    )
+
+
+def _without_abuse(dialogue: Dialogue, cues: Cues) -> Dialogue:
+    # Lines of nothing but abuse do not count towards the end or the distance between lines.
+    abusive = cues.positions("profanity", side=Side.SERVICE)
+    abusive -= cues.positions(*_SUBSTANTIVE)
+    if not abusive:
+        return dialogue
+    return replace(
+        dialogue, lines=tuple(line for line in dialogue.lines if line.position not in abusive)
+    )
+
+
+def _end(dialogue: Dialogue, cues: Cues) -> set[int]:
+    # The last lines of each side that are more than courtesy, and the courtesies among them.
+    polite = cues.positions(*_POLITE) - cues.positions(*_SUBSTANTIVE)
+    end: set[int] = set()
+    for lines in (dialogue.service, dialogue.customer):
+        lines_left = _AT_END
+        for line in reversed(lines):
+            end.add(line.position)
+            if line.position not in polite:
+                lines_left -= 1
+            if not lines_left:
+                break
+    return end
+
+
+def _features(
     dialogue: Dialogue,
     cues: Cues,
     exchanges: Exchanges,
@@ -166,7 +141,7 @@ def features_of(
     scores: Sequence[float],
     end: Collection[int],
 ) -> dict[str, float]:
-    """Give every feature of FEATURES a finite number; counts are of lines and grow as a root.
+    """Return the features, always all of them and finite; counts are of lines and grow as a root.
 
     `scores` are the sentiments of the customer's lines in their order, each -1 to 1; `end` holds
     the positions of the last lines of each side.
@@ -181,13 +156,14 @@ def features_of(
         "customerQuestions": _share_with(customer, "?"),
         "customerShouts": _share_with(customer, "!"),
     }
-    values |= {f"agent.{kind}": _root(cues.of(kind, side=Side.SERVICE)) for kind in _SERVICE}
-    values |= {f"customer.{kind}": _root(cues.of(kind, side=Side.CUSTOMER)) for kind in _CUSTOMER}
     ends = [[line for line in lines if line.position in end] for lines in (service, customer)]
-    values |= {f"agentEnd.{kind}": _root(cues.of(kind, lines=ends[0])) for kind in _LAST_SERVICE}
-    values |= {
-        f"customerEnd.{kind}": _root(cues.of(kind, lines=ends[1])) for kind in _LAST_CUSTOMER
-    }
+    for part, kinds, side, lines in (
+        ("agent", _SERVICE_KINDS, Side.SERVICE, None),
+        ("customer", _CUSTOMER_KINDS, Side.CUSTOMER, None),
+        ("agentEnd", _LAST_SERVICE, Side.SERVICE, ends[0]),
+        ("customerEnd", _LAST_CUSTOMER, Side.CUSTOMER, ends[1]),
+    ):
+        values |= {f"{part}.{kind}": _root(cues.of(kind, lines=lines, side=side)) for kind in kinds}
     values["agent.apology"] = _root(friction.excuses)
     values["agentEnd.apology"] = _root(
         [cue for cue in friction.excuses if cue.line.position in end]
@@ -212,7 +188,7 @@ def features_of(
 
 def _order(cues: Cues, end: Sequence[Line]) -> dict[str, float]:
     done = cues.positions(*_DONE, side=Side.SERVICE)
-    failed = sorted(cues.positions(*_MET, side=Side.SERVICE))
+    failed = sorted(cues.positions(*_FAILED, side=Side.SERVICE))
     last_done, last_failed = max(done, default=-1), max(failed, default=-1)
     longest = run = 0
     for before, position in zip([-9, *failed], failed, strict=False):
@@ -232,7 +208,7 @@ def _left_asking(dialogue: Dialogue, cues: Cues) -> bool:
     last = dialogue.lines[-1:]
     if not last or last[0].side is not Side.SERVICE or "?" not in last[0].text:
         return False
-    return not cues.of("offer_help", "closing", *_DONE, *_MET, lines=last)
+    return not cues.of("offer_help", "closing", *_DONE, *_FAILED, lines=last)
 
 
 def _ending(values: dict[str, float]) -> float:
@@ -255,8 +231,8 @@ def _feeling(scores: Sequence[float]) -> dict[str, float]:
         return dict.fromkeys(
             ("sentimentMean", "sentimentLast", "sentimentShift", "sentimentLowest"), 0.0
         )
-    last = sum(scores[-_LAST:]) / len(scores[-_LAST:])
-    first = sum(scores[:_LAST]) / len(scores[:_LAST])
+    last = sum(scores[-_LAST_SCORES:]) / len(scores[-_LAST_SCORES:])
+    first = sum(scores[:_LAST_SCORES]) / len(scores[:_LAST_SCORES])
     return {
         "sentimentMean": sum(scores) / len(scores),
         "sentimentLast": last,
@@ -277,57 +253,52 @@ def _share_with(lines: tuple[Line, ...], sign: str) -> float:
     return sum(sign in line.text for line in lines) / max(1, len(lines))
 
 
-_AT_END = 2
-_COURTESIES = ("offer_help", "closing", "thanks")
-_SUBSTANTIVE = ("failure", "no_result", "bad_news", "refusal", "apology", "done", "success")
+def grams_of(dialogue: Dialogue, end: Collection[int]) -> KeysView[str]:
+    """Return the distinct grams of both sides; `end` holds the positions of their last lines."""
+    # Kept in their order: reading strings in the order of a hash is twice as slow.
+    grams: list[str] = []
+    for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
+        for line in lines:
+            words = tokens_of(line.text)
+            grams += _grams(letter, words)
+            if line.position in end:
+                grams += _grams(letter.upper(), words)
+    return dict.fromkeys(grams).keys()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInput:
-    """`features` are those of `app.ai.facts.model_input`, `grams` those of `app.ai.facts.model_input`."""
+def tokens_of(text: str) -> list[str]:
+    """Split a text into lower-case words, with names and numbers masked.
 
-    exchanges: Exchanges
-    friction: Friction
-    features: dict[str, float]
-    grams: KeysView[str]
-
-
-def model_input_of(dialogue: Dialogue, cues: Cues) -> ModelInput:
-    """Compute the model input of an attributed English dialogue."""
-    feelings = customer_scores(dialogue)
-    dialogue = _without_abuse(dialogue, cues)
-    exchanges = exchanges_of(dialogue)
-    friction = friction_of(dialogue, cues)
-    end = _end(dialogue, cues)
-    return ModelInput(
-        exchanges=exchanges,
-        friction=friction,
-        features=features_of(dialogue, cues, exchanges, friction, feelings, end),
-        grams=grams_of(dialogue, end),
-    )
+    A word with a capital within a sentence is taken for a name, `I` and shouting apart.
+    """
+    plain = text[:_MOST_CHARS].replace("\u2019", "'")
+    tokens = []
+    end = 0
+    for word in _TOKEN.findall(plain):
+        if word.islower() or word in _PUNCTUATION:
+            tokens.append(word)
+        elif word[0].isdigit():
+            tokens.append(_NUMBER)
+        else:
+            # No other token has capitals, so that the first place after the last one is the word's.
+            start = plain.index(word, end)
+            end = start + len(word)
+            tokens.append(_masked(plain, start, word))
+    return tokens
 
 
-def _without_abuse(dialogue: Dialogue, cues: Cues) -> Dialogue:
-    # Lines of nothing but abuse do not count towards the end or the distance between lines.
-    abusive = cues.positions("profanity", side=Side.SERVICE)
-    abusive -= cues.positions(*_SUBSTANTIVE)
-    if not abusive:
-        return dialogue
-    return replace(
-        dialogue, lines=tuple(line for line in dialogue.lines if line.position not in abusive)
-    )
+def _masked(text: str, start: int, word: str) -> str:
+    if word[0] == "[":
+        return _MASKS.get(word, _NUMBER)
+    shouted = len(word) > 1 and word.isupper()
+    if not start or not word[0].isupper() or shouted or word.split("'")[0] == "I":
+        return word.lower()
+    return word.lower() if _SENTENCE_START.search(text, max(0, start - 4), start) else _NAME
 
 
-def _end(dialogue: Dialogue, cues: Cues) -> set[int]:
-    # The last lines of each side that are more than courtesy, and the courtesies among them.
-    polite = cues.positions(*_COURTESIES) - cues.positions(*_SUBSTANTIVE)
-    end: set[int] = set()
-    for lines in (dialogue.service, dialogue.customer):
-        lines_left = _AT_END
-        for line in reversed(lines):
-            end.add(line.position)
-            if line.position not in polite:
-                lines_left -= 1
-            if not lines_left:
-                break
-    return end
+def _grams(prefix: str, words: list[str]) -> list[str]:
+    framed = ["^", *words, "$"]
+    ones = [f"{prefix}:{word}" for word in framed]
+    twos = [f"{one} {word}" for one, word in zip(ones, framed[1:], strict=False)]
+    threes = [f"{two} {word}" for two, word in zip(twos, framed[2:], strict=False)]
+    return ones[:-1] + twos + threes

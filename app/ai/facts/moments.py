@@ -86,7 +86,7 @@ def _from_cues(facts: Facts) -> Iterable[KeyMoment]:
         severity = "critical" if cue.line.side is Side.SERVICE else "warn"
         yield _moment(facts, "profanity", cue.line, severity)
     abusive_positions = {cue.line.position for cue in abusive}
-    for reply in () if facts.readings is None else facts.readings.agent:
+    for reply in facts.readings.agent:
         if reply.is_rude and reply.line.position not in abusive_positions:
             yield _moment(facts, "rudeness", reply.line, "warn")
 

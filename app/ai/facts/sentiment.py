@@ -28,45 +28,7 @@ _NEAR = 2
 _TURNED = -0.6
 _BOOST = 1.3
 # The weight at which half of the scale is reached: about two clear words.
-_HALF = 4.0
-
-
-class Polarity(NamedTuple):
-    """`score` is -1 to 1; `mixed` says that both good and bad have a clear share of the words."""
-
-    score: float
-    mixed: bool
-
-
-def polarity_of(text: str, feelings: Feelings) -> Polarity:
-    """Score a text by its words; 0 where none is known."""
-    clauses = [
-        [word.replace(NUKTA, "") for word in words_in(clause)]
-        for clause in _CLAUSE_END.split(text.lower().translate(PLAIN))
-    ]
-    weights = [weight for words in clauses for weight in _weights(words, feelings)]
-    good = sum(weight for weight in weights if weight > 0)
-    bad = sum(weight for weight in weights if weight < 0)
-    least = _MIXED_SHARE * sum(map(len, clauses))
-    return Polarity(
-        score=round((good + bad) / (abs(good + bad) + _HALF), 4) + 0.0,
-        mixed=bad < 0 < good and good >= least and -bad >= least,
-    )
-
-
-def _weights(words: list[str], feelings: Feelings) -> Iterator[float]:
-    for index, word in enumerate(words):
-        weight = feelings.words.get(word)
-        if weight is None:
-            continue
-        before = words[max(0, index - _NEAR) : index]
-        if not feelings.boosters.isdisjoint(before):
-            weight *= _BOOST
-        if not feelings.negations.isdisjoint(before + words[index + 1 : index + 1 + _NEAR]):
-            weight *= _TURNED
-        yield weight
-
-
+_HALF_OF_SCALE = 4.0
 _MIXED_SHARE = 0.15
 _LOW, _LAST = -0.3, 2
 # The time that the analyzer takes grows with the square of the length.
@@ -85,7 +47,6 @@ class SegmentSentiment:
 
     segment_id: str
     at_ms: int | None
-    side: Side
     role: str
     score: float
     label: str
@@ -141,9 +102,14 @@ class Sentiment:
         }
 
 
-def sentiment_of(
-    dialogue: Dialogue, readings: Readings | None, settings: MetricSettings
-) -> Sentiment:
+class Polarity(NamedTuple):
+    """`score` is -1 to 1; `mixed` says that both good and bad have a clear share of the words."""
+
+    score: float
+    mixed: bool
+
+
+def sentiment_of(dialogue: Dialogue, readings: Readings, settings: MetricSettings) -> Sentiment:
     """Score every line whose language is read; only the first 1,000 characters of it.
 
     The quarters of a call are quarters of its time. In a chat, and where a line has no time, every
@@ -151,7 +117,7 @@ def sentiment_of(
     """
     if not dialogue.readable:
         return Sentiment(SideSentiment(), SideSentiment(), ())
-    polarities = {} if readings is None else _by_reading(readings)
+    polarities = _by_reading(readings)
     scored = []
     spans: dict[Side, list[tuple[int, int]]] = defaultdict(list)
     scores: dict[Side, list[float]] = defaultdict(list)
@@ -207,7 +173,7 @@ def _polarity(line: Line) -> Polarity | None:
     lexicon = lexicon_of(line.language)
     if lexicon is None or lexicon.feelings is None:
         return None
-    return polarity_of(text, lexicon.feelings)
+    return _by_lexicon(text, lexicon.feelings)
 
 
 def _of_english(text: str) -> Polarity:
@@ -224,6 +190,41 @@ def _of_english(text: str) -> Polarity:
     return Polarity(scores["compound"], mixed)
 
 
+@cache
+def _analyzer() -> _Analyzer:
+    analyzer: _Analyzer = SentimentIntensityAnalyzer()
+    return analyzer
+
+
+def _by_lexicon(text: str, feelings: Feelings) -> Polarity:
+    """Score a text by its words; 0 where none is known."""
+    clauses = [
+        [word.replace(NUKTA, "") for word in words_in(clause)]
+        for clause in _CLAUSE_END.split(text.lower().translate(PLAIN))
+    ]
+    weights = [weight for words in clauses for weight in _word_weights(words, feelings)]
+    good = sum(weight for weight in weights if weight > 0)
+    bad = sum(weight for weight in weights if weight < 0)
+    least = _MIXED_SHARE * sum(map(len, clauses))
+    return Polarity(
+        score=round((good + bad) / (abs(good + bad) + _HALF_OF_SCALE), 4) + 0.0,
+        mixed=bad < 0 < good and good >= least and -bad >= least,
+    )
+
+
+def _word_weights(words: list[str], feelings: Feelings) -> Iterator[float]:
+    for index, word in enumerate(words):
+        weight = feelings.words.get(word)
+        if weight is None:
+            continue
+        before = words[max(0, index - _NEAR) : index]
+        if not feelings.boosters.isdisjoint(before):
+            weight *= _BOOST
+        if not feelings.negations.isdisjoint(before + words[index + 1 : index + 1 + _NEAR]):
+            weight *= _TURNED
+        yield weight
+
+
 def _scored(
     line: Line, offset: int | None, polarity: Polarity, settings: MetricSettings
 ) -> SegmentSentiment:
@@ -234,9 +235,7 @@ def _scored(
         label = "neutral"
     else:
         label = "positive" if score > 0 else "negative"
-    return SegmentSentiment(
-        line.segment.id, offset, line.side, line.segment.role.value, score, label
-    )
+    return SegmentSentiment(line.segment.id, offset, line.segment.role.value, score, label)
 
 
 def _side(
@@ -296,9 +295,3 @@ def _trend(shift: float, settings: MetricSettings) -> str:
 def _round(value: float) -> float:
     # Adding zero turns -0.0, which JSON would show, into 0.0.
     return round(value, 4) + 0.0
-
-
-@cache
-def _analyzer() -> _Analyzer:
-    analyzer: _Analyzer = SentimentIntensityAnalyzer()
-    return analyzer

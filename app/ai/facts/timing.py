@@ -14,57 +14,6 @@ from app.ai.languages.words import LETTER
 from app.ai.scorecard.values import MetricSettings
 
 Interval: TypeAlias = tuple[int, int]
-
-
-def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """Merge intervals that touch or overlap; sorted, without the empty ones."""
-    merged: list[Interval] = []
-    for start, end in sorted(pair for pair in intervals if pair[1] > pair[0]):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def length(disjoint: Iterable[Interval]) -> int:
-    """Sum the lengths of intervals that don't overlap."""
-    return sum(end - start for start, end in disjoint)
-
-
-def intersection(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
-    """Intersect two unions; what only touches is left out."""
-    common: list[Interval] = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        start = max(left[i][0], right[j][0])
-        end = min(left[i][1], right[j][1])
-        if start < end:
-            common.append((start, end))
-        if left[i][1] < right[j][1]:
-            i += 1
-        else:
-            j += 1
-    return common
-
-
-def gaps(disjoint: Sequence[Interval]) -> list[Interval]:
-    """List the gaps between the intervals of a union: what comes before and after is no gap."""
-    return [(before[1], after[0]) for before, after in pairwise(disjoint)]
-
-
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Interpolate linearly between the two nearest ranks; ValueError without values."""
-    if not values:
-        raise ValueError("no values")
-    ordered = sorted(values)
-    rank = (len(ordered) - 1) * percent / 100
-    below = int(rank)
-    if below + 1 >= len(ordered):
-        return float(ordered[-1])
-    return ordered[below] + (ordered[below + 1] - ordered[below]) * (rank - below)
-
-
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})++(?:'(?:{LETTER})++)?")
 _OPPOSITE = {Side.SERVICE: Side.CUSTOMER, Side.CUSTOMER: Side.SERVICE}
@@ -150,21 +99,6 @@ def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timin
     )
 
 
-def words_of(text: str) -> list[str]:
-    """Split a text into lower-case words without punctuation."""
-    return (_WORD if text.isascii() else _WORD_WITH_MARKS).findall(text.lower())
-
-
-def is_back_channel(line: Line, settings: MetricSettings) -> bool:
-    """Tell whether a line says no more than that its speaker listens, or nothing at all."""
-    lexicon = lexicon_of(line.language)
-    known = lexicon.back_channels if lexicon is not None else frozenset[str]()
-    return all(
-        word in settings.back_channels or word.translate(PLAIN) in known
-        for word in words_of(line.text)
-    )
-
-
 def _spoken(dialogue: Dialogue) -> tuple[TimedLine, ...]:
     if dialogue.channel == "chat":
         return ()
@@ -226,3 +160,67 @@ def _interrupts(item: Interruption, settings: MetricSettings) -> bool:
 
 def _speech_of(spoken: Sequence[TimedLine], side: Side) -> list[Interval]:
     return union((item.start, item.end) for item in spoken if item.line.side is side)
+
+
+def words_of(text: str) -> list[str]:
+    """Split a text into lower-case words without punctuation."""
+    return (_WORD if text.isascii() else _WORD_WITH_MARKS).findall(text.lower())
+
+
+def is_back_channel(line: Line, settings: MetricSettings) -> bool:
+    """Tell whether a line says no more than that its speaker listens, or nothing at all."""
+    lexicon = lexicon_of(line.language)
+    known = lexicon.back_channels if lexicon is not None else frozenset[str]()
+    return all(
+        word in settings.back_channels or word.translate(PLAIN) in known
+        for word in words_of(line.text)
+    )
+
+
+def union(intervals: Iterable[Interval]) -> list[Interval]:
+    """Merge intervals that touch or overlap; sorted, without the empty ones."""
+    merged: list[Interval] = []
+    for start, end in sorted(pair for pair in intervals if pair[1] > pair[0]):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def length(disjoint: Iterable[Interval]) -> int:
+    """Sum the lengths of intervals that don't overlap."""
+    return sum(end - start for start, end in disjoint)
+
+
+def intersection(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
+    """Intersect two unions; what only touches is left out."""
+    common: list[Interval] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        start = max(left[i][0], right[j][0])
+        end = min(left[i][1], right[j][1])
+        if start < end:
+            common.append((start, end))
+        if left[i][1] < right[j][1]:
+            i += 1
+        else:
+            j += 1
+    return common
+
+
+def gaps(disjoint: Sequence[Interval]) -> list[Interval]:
+    """List the gaps between the intervals of a union: what comes before and after is no gap."""
+    return [(before[1], after[0]) for before, after in pairwise(disjoint)]
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Interpolate linearly between the two nearest ranks; ValueError without values."""
+    if not values:
+        raise ValueError("no values")
+    ordered = sorted(values)
+    rank = (len(ordered) - 1) * percent / 100
+    below = int(rank)
+    if below + 1 >= len(ordered):
+        return float(ordered[-1])
+    return ordered[below] + (ordered[below + 1] - ordered[below]) * (rank - below)

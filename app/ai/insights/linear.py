@@ -11,6 +11,28 @@ from app.ai.weights import PackedRows, document_of
 # Weights are kept as whole thousandths, whose sums are exact.
 SCALE = 1000
 _SIDES = "ac"
+LIMIT = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class HandSetRule:
+    """What judges a task that a model was not fitted to: features weighed by hand.
+
+    The model takes the rule's place as the likeness to one of `tasks`, 0 to 1, rises from `strange`
+    to `familiar`.
+    """
+
+    bias: float
+    weights: tuple[tuple[str, float], ...]
+    strange: float
+    familiar: float
+
+    def logit(self, values: Mapping[str, float]) -> float:
+        return self.bias + math.fsum(weight * values[name] for name, weight in self.weights)
+
+    def trust(self, likeness: float) -> float:
+        """Return how far, 0 to 1, the model is to be trusted at this likeness."""
+        return min(1.0, max(0.0, (likeness - self.strange) / (self.familiar - self.strange)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,50 +58,6 @@ class Tasks:
         known_words, squares, *cosines = sums
         length = math.sqrt(squares / SCALE**2 + (words - known_words) * self.unknown**2)
         return max(cosines) / SCALE / length
-
-
-def words_of(grams: Collection[str]) -> list[str]:
-    """Pick the grams of one word, wherever a side says it."""
-    return [gram for gram in grams if " " not in gram and gram[0] in _SIDES]
-
-
-def tasks_from(document: Mapping[str, Any]) -> Tasks:
-    """Read the tasks from their JSON document."""
-    weights = document["weights"].values()
-    return Tasks(
-        unknown=document["unknown"],
-        rows={
-            word: (
-                round(rarity * SCALE) ** 2,
-                *(round(task.get(word, 0.0) * SCALE) for task in weights),
-            )
-            for word, rarity in document["rarity"].items()
-        },
-    )
-
-
-LIMIT = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class HandSetRule:
-    """What judges a task that a model was not fitted to: features weighed by hand.
-
-    The model takes the rule's place as the likeness to one of `tasks`, 0 to 1, rises from `strange`
-    to `familiar`.
-    """
-
-    bias: float
-    weights: tuple[tuple[str, float], ...]
-    strange: float
-    familiar: float
-
-    def logit(self, values: Mapping[str, float]) -> float:
-        return self.bias + math.fsum(weight * values[name] for name, weight in self.weights)
-
-    def trust(self, likeness: float) -> float:
-        """Return how far, 0 to 1, the model is to be trusted at this likeness."""
-        return min(1.0, max(0.0, (likeness - self.strange) / (self.familiar - self.strange)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +124,12 @@ class ConversationModels:
         return chances
 
 
+@cache
+def shipped() -> ConversationModels:
+    """Return the models of the package, `resolved` and `annoyed`."""
+    return ConversationModels([document_of(name) for name in ("resolved", "annoyed")])
+
+
 def _model_from(document: Mapping[str, Any]) -> ConversationModel:
     rule, tasks = document["rule"], document["tasks"]
     return ConversationModel(
@@ -168,7 +152,21 @@ def _rule_from(document: Mapping[str, Any]) -> HandSetRule:
     )
 
 
-@cache
-def shipped() -> ConversationModels:
-    """Return the models of the package, `resolved` and `annoyed`."""
-    return ConversationModels([document_of(name) for name in ("resolved", "annoyed")])
+def tasks_from(document: Mapping[str, Any]) -> Tasks:
+    """Read the tasks from their JSON document."""
+    weights = document["weights"].values()
+    return Tasks(
+        unknown=document["unknown"],
+        rows={
+            word: (
+                round(rarity * SCALE) ** 2,
+                *(round(task.get(word, 0.0) * SCALE) for task in weights),
+            )
+            for word, rarity in document["rarity"].items()
+        },
+    )
+
+
+def words_of(grams: Collection[str]) -> list[str]:
+    """Pick the grams of one word, wherever a side says it."""
+    return [gram for gram in grams if " " not in gram and gram[0] in _SIDES]

@@ -186,7 +186,7 @@ def _unresolved_at_end(facts: Facts) -> _Resolution | None:
 def _arranged(facts: Facts) -> Cue | None:
     """Return the last completed action, unless something failed later or the customer objected."""
     done = max(facts.said(*_DONE), key=_position, default=None)
-    if done is None or facts.readings is None:
+    if done is None:
         return None
     failed = max(map(_position, facts.said(*_FAILED)), default=-1)
     replies = [line for line in facts.readings.customer if line.line.position > _position(done)]
@@ -279,7 +279,6 @@ def _satisfaction(facts: Facts, reading: ModelInput, probability: float, status:
         + 0.5 * (probability - 0.5)
         + _SATISFYING.get(status, 0.0)
     )
-    if facts.readings is not None:
-        points -= _RUDENESS * (1 - facts.readings.manners)
+    points -= _RUDENESS * (1 - facts.readings.manners)
     share = 1 / (1 + math.exp(-(_CONTENT + _SPREAD * points)))
     return round(1 + 4 * share, 2)

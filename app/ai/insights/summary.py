@@ -24,13 +24,12 @@ from app.ai.rules.course import asks_nothing
 from app.ai.scorecard.values import Topic
 from app.ai.wording import quote_at_end
 
-_MOST = 5
-_MOST_BETWEEN = 3
+_MOST_TOPICS = 5
+_MOST_SIGNS_BETWEEN = 3
 # A default topic needs two lines that mention it; the issue counts as one more line.
-_LEAST_LINES = 2
-
+_LEAST_TOPIC_LINES = 2
 # Each in English, and then in Hindi where Hindi has words of its own for it.
-DEFAULTS: tuple[Topic, ...] = tuple(
+_TOPICS: tuple[Topic, ...] = tuple(
     Topic(name, tuple(phrases.split(", ")))
     for name, phrases in (
         ("account access", "password, log in, login, locked out, sign in, पासवर्ड, लॉगिन"),
@@ -55,76 +54,6 @@ DEFAULTS: tuple[Topic, ...] = tuple(
         ("travel", "flight, train, hotel, taxi, bus, फ्लाइट, फ़्लाइट, ट्रेन, होटल"),
     )
 )
-
-
-def topics_of(facts: Facts, own: Iterable[Topic], issue: str | None) -> tuple[str, ...]:
-    """Name up to five topics, the scorecard's own first, then ours by how many lines speak of them.
-
-    The scorecard's own are looked for in every language, ours in those that are read.
-    """
-    lines = [line.text for line in facts.dialogue.lines]
-    names = list(_named_in(lines, tuple(own)))
-    if facts.dialogue.readable:
-        # The issue is a line already, and says the same as one more.
-        texts = [folded(line) for line in (*lines, issue or "")]
-        texts_by_word = _texts_by_word(texts, _first_words())
-        line_counts = [(topic.name, _lines_with(topic, texts, texts_by_word)) for topic in DEFAULTS]
-        ranked = sorted(line_counts, key=lambda pair: -pair[1])
-        names += [name for name, count in ranked if count >= _LEAST_LINES]
-    return tuple(dict.fromkeys(names))[:_MOST]
-
-
-def _named_in(lines: Sequence[str], own: Sequence[Topic]) -> Iterator[str]:
-    """Yield the scorecard's own topics of which a phrase is said."""
-    index = PhraseIndex(lines, {phrase for topic in own for phrase in topic.any_of})
-    for topic in own:
-        if any(index.find(topic.any_of, (0, 0), len(lines))):
-            yield topic.name
-
-
-def _texts_by_word(texts: Sequence[str], words: frozenset[str]) -> dict[str, list[int]]:
-    indexes = defaultdict(list)
-    for index, text in enumerate(texts):
-        for word in words.intersection(words_in(text)):
-            indexes[word].append(index)
-    return indexes
-
-
-@cache
-def _first_words() -> frozenset[str]:
-    begins = (_patterns(topic.any_of)[0] for topic in DEFAULTS)
-    return frozenset[str]().union(*filter(None, begins))
-
-
-def _lines_with(topic: Topic, texts: Sequence[str], texts_by_word: Mapping[str, list[int]]) -> int:
-    # Most lines are not about most topics, and hold no word that one begins with.
-    begins, in_ascii, in_any = _patterns(topic.any_of)
-    near: Iterable[int] = range(len(texts))
-    if begins is not None:
-        near = {index for word in begins for index in texts_by_word.get(word, ())}
-    return sum(
-        bool((in_ascii if texts[index].isascii() else in_any).search(texts[index]))
-        for index in near
-    )
-
-
-@lru_cache(maxsize=512)
-def _patterns(
-    phrases: tuple[str, ...],
-) -> tuple[frozenset[str] | None, re.Pattern[str], re.Pattern[str]]:
-    # Finding phrases of other scripts costs more, and no text in ASCII holds any.
-    plain = [folded(phrase) for phrase in phrases]
-    begins = None  # a phrase of a script without spaces begins anywhere
-    if not any(map(holds_unspaced, plain)):
-        begins = frozenset(words[0] for phrase in plain if (words := words_in(phrase)))
-    return begins, _pattern(filter(str.isascii, plain)), _pattern(plain)
-
-
-def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
-    spelled = (phrase_pattern(phrase, most_between=_MOST_BETWEEN) for phrase in phrases)
-    return re.compile("|".join(filter(None, spelled)) or "(?!)")
-
-
 _OPENING_LINES = 4
 _LEAST_WORDS = 2
 _MOST_ITEMS = 3
@@ -171,6 +100,131 @@ _ACTIONS: Mapping[str, tuple[str, ...]] = {"next": ("commitment", "next_step")}
 _EMPTY: Mapping[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
+def issue_of(facts: Facts) -> str | None:
+    """Quote what the conversation is about: why the service calls, or what the customer wants.
+
+    It is the sentence of the customer's first lines that best states a problem or a request.
+    """
+    if facts.dialogue.lines[:1] and facts.dialogue.lines[0].side is Side.SERVICE:
+        for cue in facts.said(_CALLS_ABOUT, lines=facts.opening(1)):
+            called_about = _sentence_of(cue)
+            # Speech recognition writes no question mark behind "how can I help you".
+            if not called_about.endswith("?") and not _OFFERS.search(called_about):
+                return called_about
+    opening = facts.dialogue.customer[: 1 if asks_nothing(facts) else _OPENING_LINES]
+    wrong = {_sentence_of(cue) for cue in facts.heard(*_WRONG, lines=opening)}
+    vented = {_sentence_of(cue) for cue in facts.heard(*_VENTS, lines=opening)} - wrong
+    candidates: list[tuple[float, str]] = []
+    lines_before = 0
+    for line in opening:
+        worths = {
+            text: _worth(facts, line, text, wrong)
+            for text in _sentences(line)
+            if not _NAMES.search(text)
+        }
+        for text in vented & worths.keys():
+            tells = _content_words(line, text) >= _FEW_WORDS or _WANTS.search(text)
+            worths[text] *= _FEELING if tells else _ONLY_FEELING
+        candidates += [(worth * _LATER**lines_before, text) for text, worth in worths.items()]
+        lines_before += any(worths.values())
+    # The first of the best.
+    best = max(candidates, key=lambda pair: pair[0], default=(0.0, ""))
+    return _GREETS.sub("", best[1], count=1) if best[0] > 0 else None
+
+
+def _worth(facts: Facts, line: Line, text: str, wrong: set[str]) -> float:
+    words = _content_words(line, text)
+    wants = bool(_WANTS.search(text))
+    if text not in wrong and words < _LEAST_WORDS - (wants or text.endswith("?")):
+        return 0.0
+    telling = 3.0 if text in wrong else 2 * _negative(facts, line)
+    return telling + 2 * wants + min(words, _MOST_WORDS) / _MOST_WORDS
+
+
+def _negative(facts: Facts, line: Line) -> float:
+    return next(
+        (
+            customer_line.negative
+            for customer_line in facts.readings.customer
+            if customer_line.line is line
+        ),
+        0.0,
+    )
+
+
+def _content_words(line: Line, text: str) -> int:
+    # Stop words are known for English only.
+    return len(content_of(text) if line.language == ENGLISH else words_in(text))
+
+
+def topics_of(facts: Facts, own: Iterable[Topic], issue: str | None) -> tuple[str, ...]:
+    """Name up to five topics, the scorecard's own first, then ours by how many lines speak of them.
+
+    The scorecard's own are looked for in every language, ours in those that are read.
+    """
+    lines = [line.text for line in facts.dialogue.lines]
+    names = list(_named_in(lines, tuple(own)))
+    if facts.dialogue.readable:
+        # The issue is a line already, and says the same as one more.
+        texts = [folded(line) for line in (*lines, issue or "")]
+        texts_by_word = _texts_by_word(texts, _first_topic_words())
+        line_counts = [(topic.name, _lines_with(topic, texts, texts_by_word)) for topic in _TOPICS]
+        ranked = sorted(line_counts, key=lambda pair: -pair[1])
+        names += [name for name, count in ranked if count >= _LEAST_TOPIC_LINES]
+    return tuple(dict.fromkeys(names))[:_MOST_TOPICS]
+
+
+def _named_in(lines: Sequence[str], own: Sequence[Topic]) -> Iterator[str]:
+    """Yield the scorecard's own topics of which a phrase is said."""
+    index = PhraseIndex(lines, {phrase for topic in own for phrase in topic.any_of})
+    for topic in own:
+        if any(index.find(topic.any_of, (0, 0), len(lines))):
+            yield topic.name
+
+
+def _texts_by_word(texts: Sequence[str], words: frozenset[str]) -> dict[str, list[int]]:
+    indexes = defaultdict(list)
+    for index, text in enumerate(texts):
+        for word in words.intersection(words_in(text)):
+            indexes[word].append(index)
+    return indexes
+
+
+@cache
+def _first_topic_words() -> frozenset[str]:
+    begins = (_topic_patterns(topic.any_of)[0] for topic in _TOPICS)
+    return frozenset[str]().union(*filter(None, begins))
+
+
+def _lines_with(topic: Topic, texts: Sequence[str], texts_by_word: Mapping[str, list[int]]) -> int:
+    # Most lines are not about most topics, and hold no word that one begins with.
+    begins, in_ascii, in_any = _topic_patterns(topic.any_of)
+    near: Iterable[int] = range(len(texts))
+    if begins is not None:
+        near = {index for word in begins for index in texts_by_word.get(word, ())}
+    return sum(
+        bool((in_ascii if texts[index].isascii() else in_any).search(texts[index]))
+        for index in near
+    )
+
+
+@lru_cache(maxsize=512)
+def _topic_patterns(
+    phrases: tuple[str, ...],
+) -> tuple[frozenset[str] | None, re.Pattern[str], re.Pattern[str]]:
+    # Finding phrases of other scripts costs more, and no text in ASCII holds any.
+    plain = [folded(phrase) for phrase in phrases]
+    begins = None  # a phrase of a script without spaces begins anywhere
+    if not any(map(holds_unspaced, plain)):
+        begins = frozenset(words[0] for phrase in plain if (words := words_in(phrase)))
+    return begins, _any_of(filter(str.isascii, plain)), _any_of(plain)
+
+
+def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    spelled = (phrase_pattern(phrase, most_between=_MOST_SIGNS_BETWEEN) for phrase in phrases)
+    return re.compile("|".join(filter(None, spelled)) or "(?!)")
+
+
 def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
     """Sum a conversation up; empty where the words are not read or speakers are unknown.
 
@@ -196,59 +250,6 @@ def _ended(facts: Facts, outcome: Outcome) -> str:
     return facts.sentence(f"summary.{outcome.status}")
 
 
-def issue_of(facts: Facts) -> str | None:
-    """Quote what the conversation is about: why the service calls, or what the customer wants.
-
-    It is the sentence of the customer's first lines that best states a problem or a request.
-    """
-    if facts.dialogue.lines[:1] and facts.dialogue.lines[0].side is Side.SERVICE:
-        for cue in facts.said(_CALLS_ABOUT, lines=facts.opening(1)):
-            called_about = _sentence_of(cue)
-            # Speech recognition writes no question mark behind "how can I help you".
-            if not called_about.endswith("?") and not _OFFERS.search(called_about):
-                return called_about
-    opening = facts.dialogue.customer[: 1 if asks_nothing(facts) else _OPENING_LINES]
-    wrong = {_sentence_of(cue) for cue in facts.heard(*_WRONG, lines=opening)}
-    vented = {_sentence_of(cue) for cue in facts.heard(*_VENTS, lines=opening)} - wrong
-    candidates: list[tuple[float, str]] = []
-    lines_before = 0
-    for line in opening:
-        worths = {
-            text: _worth(facts, line, text, wrong)
-            for text in _sentences(line)
-            if not _NAMES.search(text)
-        }
-        for text in vented & worths.keys():
-            tells = _content(line, text) >= _FEW_WORDS or _WANTS.search(text)
-            worths[text] *= _FEELING if tells else _ONLY_FEELING
-        candidates += [(worth * _LATER**lines_before, text) for text, worth in worths.items()]
-        lines_before += any(worths.values())
-    # The first of the best.
-    best = max(candidates, key=lambda pair: pair[0], default=(0.0, ""))
-    return _GREETS.sub("", best[1], count=1) if best[0] > 0 else None
-
-
-def _worth(facts: Facts, line: Line, text: str, wrong: set[str]) -> float:
-    words = _content(line, text)
-    wants = bool(_WANTS.search(text))
-    if text not in wrong and words < _LEAST_WORDS - (wants or text.endswith("?")):
-        return 0.0
-    telling = 3.0 if text in wrong else 2 * _negative(facts, line)
-    return telling + 2 * wants + min(words, _MOST_WORDS) / _MOST_WORDS
-
-
-def _negative(facts: Facts, line: Line) -> float:
-    lines = () if facts.readings is None else facts.readings.customer
-    return next(
-        (customer_line.negative for customer_line in lines if customer_line.line is line), 0.0
-    )
-
-
-def _content(line: Line, text: str) -> int:
-    # Stop words are known for English only.
-    return len(content_of(text) if line.language == ENGLISH else words_in(text))
-
-
 def _overview(
     facts: Facts, issue: str | None, done: list[str], ended: str, actions: list[str]
 ) -> str:
@@ -271,7 +272,7 @@ def _said(facts: Facts, kinds_of_label: Mapping[str, tuple[str, ...]]) -> list[s
         for cue in facts.said(*kinds):
             texts[cue.place] = _sentence_of(cue)
     quoted_positions = {position for position, _ in texts}
-    for line in () if facts.readings is None else facts.readings.agent:
+    for line in facts.readings.agent:
         best = max(
             (line.marks[label] for label in kinds_of_label if label in line.marks), default=None
         )

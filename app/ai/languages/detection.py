@@ -13,43 +13,11 @@ from pathlib import Path
 from app.ai.languages.words import MARKS
 from app.ai.transcript import Segment, Transcript
 
-
-def with_languages(transcript: Transcript) -> Transcript:
-    """Give each segment its language, and the transcript its main one where none was declared.
-
-    What nothing speaks for stays None.
-    """
-    languages = languages_of(
-        [segment.text for segment in transcript.segments],
-        declared=transcript.language,
-        known=[segment.language for segment in transcript.segments],
-    )
-    segments = tuple(
-        _tagged(segment, code, transcript.language)
-        for segment, code in zip(transcript.segments, languages.of_texts, strict=True)
-    )
-    if language_key(transcript.language) != UNKNOWN:
-        return replace(transcript, segments=segments)
-    main = None if languages.main == UNKNOWN else languages.main
-    return replace(
-        transcript, segments=segments, language=main, language_confidence=languages.confidence
-    )
-
-
-def _tagged(segment: Segment, code: str, declared: str | None) -> Segment:
-    # A declared tag says more than its key: en-GB, not en.
-    for tag in (segment.language, declared):
-        if tag and language_key(tag) == code != UNKNOWN:
-            return replace(segment, language=tag)
-    return replace(segment, language=None if code == UNKNOWN else code)
-
-
 UNKNOWN = "und"
 ENGLISH, HINDI, ROMANISED_HINDI = "en", "hi", "hi-Latn"
 # Who speaks one of these may change to another in the middle of a conversation, whatever the
 # declaration says.
 _SWITCHED = frozenset({ENGLISH, HINDI, ROMANISED_HINDI})
-
 _DATA = json.loads((Path(__file__).parent / "languages.json").read_text("utf-8"))
 _COMMON = {code: frozenset(words.split()) for code, words in _DATA["latin"].items()}
 _FOREIGN = (
@@ -94,24 +62,6 @@ class Languages:
     of_texts: tuple[str, ...]
 
 
-def language_key(tag: str | None) -> str:
-    """Reduce a BCP-47 tag to a language key: `en-GB` to `en`; `und` without one."""
-    parts = (tag or UNKNOWN).replace("_", "-").lower().split("-")
-    primary: str = _DATA["threeLetters"].get(parts[0], parts[0])
-    return f"{primary}-Latn" if primary == HINDI and "latn" in parts[1:] else primary
-
-
-def primary_language(tag: str | None) -> str:
-    """Reduce a BCP-47 tag to its language, whatever the region and script; `und` without one."""
-    return language_key(tag).split("-")[0]
-
-
-def name_of(tag: str) -> str:
-    """Name a language in English; a tag whose language has no name here stays a tag."""
-    name: str = _DATA["names"].get(language_key(tag), tag)
-    return name
-
-
 def languages_of(
     texts: Sequence[str], *, declared: str | None, known: Sequence[str | None] = ()
 ) -> Languages:
@@ -135,6 +85,54 @@ def languages_of(
         for text, key in zip(texts, own, strict=True)
     )
     return Languages(main, confidence, of_texts)
+
+
+def with_languages(transcript: Transcript) -> Transcript:
+    """Give each segment its language, and the transcript its main one where none was declared.
+
+    What nothing speaks for stays None.
+    """
+    languages = languages_of(
+        [segment.text for segment in transcript.segments],
+        declared=transcript.language,
+        known=[segment.language for segment in transcript.segments],
+    )
+    segments = tuple(
+        _tagged(segment, code, transcript.language)
+        for segment, code in zip(transcript.segments, languages.of_texts, strict=True)
+    )
+    if language_key(transcript.language) != UNKNOWN:
+        return replace(transcript, segments=segments)
+    main = None if languages.main == UNKNOWN else languages.main
+    return replace(
+        transcript, segments=segments, language=main, language_confidence=languages.confidence
+    )
+
+
+def _tagged(segment: Segment, code: str, declared: str | None) -> Segment:
+    # A declared tag says more than its key: en-GB, not en.
+    for tag in (segment.language, declared):
+        if tag and language_key(tag) == code != UNKNOWN:
+            return replace(segment, language=tag)
+    return replace(segment, language=None if code == UNKNOWN else code)
+
+
+def language_key(tag: str | None) -> str:
+    """Reduce a BCP-47 tag to a language key: `en-GB` to `en`; `und` without one."""
+    parts = (tag or UNKNOWN).replace("_", "-").lower().split("-")
+    primary: str = _DATA["threeLetters"].get(parts[0], parts[0])
+    return f"{primary}-Latn" if primary == HINDI and "latn" in parts[1:] else primary
+
+
+def primary_language(tag: str | None) -> str:
+    """Reduce a BCP-47 tag to its language, whatever the region and script; `und` without one."""
+    return language_key(tag).split("-")[0]
+
+
+def name_of(tag: str) -> str:
+    """Name a language in English; a tag whose language has no name here stays a tag."""
+    name: str = _DATA["names"].get(language_key(tag), tag)
+    return name
 
 
 def _plainly_english(texts: Sequence[str], sample: str, *, declared: bool) -> float | None:

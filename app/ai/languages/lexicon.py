@@ -30,44 +30,6 @@ _SOUNDS = re.compile(
     r"|(?P<letter>[a-z])(?P=letter)+"
 )
 _IN_PATTERN = re.compile(r"\\.|\[[^\[\]]*\]|([a-z]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Sounds:
-    """A text by its sound; `starts[n]` is where its n-th character was written, or its end."""
-
-    text: str
-    starts: tuple[int, ...]
-
-
-def sounds_of(plain: str) -> Sounds:
-    """Spell a lower-case text by its sound."""
-    signs: list[str] = []
-    starts: list[int] = []
-    end = 0
-    for match in _SOUNDS.finditer(plain):
-        start = match.start()
-        letter = _letter(match)
-        signs += plain[end:start], letter
-        starts += range(end, start + len(letter))
-        end = match.end()
-    signs.append(plain[end:])
-    return Sounds("".join(signs), (*starts, *range(end, len(plain) + 1)))
-
-
-def by_sound(pattern: str) -> str:
-    """Spell the words of a pattern by their sound; escapes and classes of letters stay."""
-    return _IN_PATTERN.sub(
-        lambda match: _SOUNDS.sub(_letter, match[1]) if match[1] else match[0], pattern
-    )
-
-
-def _letter(match: re.Match[str]) -> str:
-    if match.lastgroup == "letter":
-        return match["letter"]
-    return "" if match.lastgroup == "none" else str(match.lastgroup)
-
-
 # One character for one, so that offsets into the plain text hold in the text as written. A nasal
 # sign has two spellings, and letters with a nukta one of their own.
 PLAIN = str.maketrans(
@@ -86,6 +48,8 @@ _UP_TO_WORDS = re.compile(r"<(\d)>")
 # A nukta is written or left out as the writer likes.
 NUKTA = "\u093c"
 _TAKES_NUKTA = re.compile("([\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f])")
+_FOLDER = Path(__file__).parent / "lexicons"
+LANGUAGES = frozenset(path.stem for path in _FOLDER.glob("*.json"))
 
 
 class Speaker(StrEnum):
@@ -110,78 +74,6 @@ class Phrase:
     unless: re.Pattern[str] | None
     cased: bool
     sounded: bool
-
-
-def phrase_from(
-    kind: str, entry: Mapping[str, Any], fragments: Mapping[str, str], *, sounded: bool
-) -> Phrase:
-    """Read a phrase from a lexicon's document, with the fragments that its patterns name.
-
-    In a pattern a space stands for one to three characters that don't end a sentence, `<n>` for up
-    to n words, and `<name>` for a fragment. Each pattern is tried only where one of its triggers
-    stands, and repeats nothing without a bound, so that finding is linear in the length of the
-    text.
-    """
-    cased = entry.get("cased", False)
-    spelled = by_sound if sounded and not cased else str
-    unless = spelled(_plain(entry.get("unless", ""), fragments))
-    return Phrase(
-        kind=kind,
-        speaker=Speaker(entry["speaker"]),
-        triggers=frozenset(stems_in(spelled(entry["triggers"].translate(PLAIN)))),
-        pattern=_compiled(spelled(_plain("|".join(entry["patterns"]), fragments))),
-        unless=re.compile(_whole_words(unless)) if unless else None,
-        cased=cased,
-        sounded=sounded and not cased,
-    )
-
-
-def plain_of(text: str) -> str:
-    """Spell quotes and signs in one way, a character for a character."""
-    return text if text.isascii() and "`" not in text else text.translate(PLAIN)
-
-
-def stems_in(plain: str) -> set[str]:
-    """List the words of a lower-case text, Latin or Devanagari, as triggers are spelled."""
-    if plain.isascii():
-        return set(_STEM.findall(plain))
-    return {word.replace(NUKTA, "") for word in _STEM_OF_ALL.findall(plain)}
-
-
-def folded(text: str) -> str:
-    """Spell a text so that the same words are equal, in any case, with or without a nukta.
-
-    A letter with an accent is one sign or two, as the writer's keyboard has it: both become one.
-    """
-    plain = plain_of(text).casefold()
-    return plain if plain.isascii() else normalize("NFC", plain).replace(NUKTA, "")
-
-
-def _plain(pattern: str, fragments: Mapping[str, str]) -> str:
-    while _FRAGMENT.search(pattern):
-        pattern = _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
-    return pattern.translate(PLAIN).replace(NUKTA, "")
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    marks = "" if pattern.isascii() else _DEVANAGARI
-    separator = rf"[^\w{marks}.!?\u0964\n]{{1,3}}"
-    # A word is taken whole (the plus): an apostrophe or a dash could end it or part it from the next,
-    # and trying out every way to read a row of dashes takes hours.
-    words = rf"(?:[\w{marks}'$-]{{1,20}}+{separator}){{0,%s}}"
-    spelled = _UP_TO_WORDS.sub(lambda match: words % match[1], pattern)
-    edge = _EDGE if marks else r"\b"
-    return re.compile(f"{edge}(?:{_whole_words(spelled.replace(' ', separator))})")
-
-
-def _whole_words(pattern: str) -> str:
-    if pattern.isascii():
-        return pattern
-    return _TAKES_NUKTA.sub(rf"\1{NUKTA}?", pattern.replace(r"\b", _EDGE))
-
-
-_FOLDER = Path(__file__).parent / "lexicons"
-LANGUAGES = frozenset(path.stem for path in _FOLDER.glob("*.json"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,4 +155,112 @@ def _feelings(document: Mapping[str, str] | None) -> Feelings | None:
 
 
 def _words(text: str) -> list[str]:
-    return text.translate(PLAIN).replace(NUKTA, "").split()
+    return _without_nuktas(text).split()
+
+
+def phrase_from(
+    kind: str, entry: Mapping[str, Any], fragments: Mapping[str, str], *, sounded: bool
+) -> Phrase:
+    """Read a phrase from a lexicon's document, with the fragments that its patterns name.
+
+    In a pattern a space stands for one to three characters that don't end a sentence, `<n>` for up
+    to n words, and `<name>` for a fragment. Each pattern is tried only where one of its triggers
+    stands, and repeats nothing without a bound, so that finding is linear in the length of the
+    text.
+    """
+    cased = entry.get("cased", False)
+    spelled = by_sound if sounded and not cased else str
+    unless = spelled(_with_fragments(entry.get("unless", ""), fragments))
+    return Phrase(
+        kind=kind,
+        speaker=Speaker(entry["speaker"]),
+        triggers=frozenset(stems_in(spelled(entry["triggers"].translate(PLAIN)))),
+        pattern=_compiled(spelled(_with_fragments("|".join(entry["patterns"]), fragments))),
+        unless=re.compile(_whole_words(unless)) if unless else None,
+        cased=cased,
+        sounded=sounded and not cased,
+    )
+
+
+def _with_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
+    while _FRAGMENT.search(pattern):
+        pattern = _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
+    return _without_nuktas(pattern)
+
+
+def _without_nuktas(text: str) -> str:
+    return text.translate(PLAIN).replace(NUKTA, "")
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    marks = "" if pattern.isascii() else _DEVANAGARI
+    separator = rf"[^\w{marks}.!?\u0964\n]{{1,3}}"
+    # A word is taken whole (the plus): an apostrophe or a dash could end it or part it from the next,
+    # and trying out every way to read a row of dashes takes hours.
+    words = rf"(?:[\w{marks}'$-]{{1,20}}+{separator}){{0,%s}}"
+    spelled = _UP_TO_WORDS.sub(lambda match: words % match[1], pattern)
+    edge = _EDGE if marks else r"\b"
+    return re.compile(f"{edge}(?:{_whole_words(spelled.replace(' ', separator))})")
+
+
+def _whole_words(pattern: str) -> str:
+    if pattern.isascii():
+        return pattern
+    return _TAKES_NUKTA.sub(rf"\1{NUKTA}?", pattern.replace(r"\b", _EDGE))
+
+
+def plain_of(text: str) -> str:
+    """Spell quotes and signs in one way, a character for a character."""
+    return text if text.isascii() and "`" not in text else text.translate(PLAIN)
+
+
+def stems_in(plain: str) -> set[str]:
+    """List the words of a lower-case text, Latin or Devanagari, as triggers are spelled."""
+    if plain.isascii():
+        return set(_STEM.findall(plain))
+    return {word.replace(NUKTA, "") for word in _STEM_OF_ALL.findall(plain)}
+
+
+def folded(text: str) -> str:
+    """Spell a text so that the same words are equal, in any case, with or without a nukta.
+
+    A letter with an accent is one sign or two, as the writer's keyboard has it: both become one.
+    """
+    plain = plain_of(text).casefold()
+    return plain if plain.isascii() else normalize("NFC", plain).replace(NUKTA, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sounds:
+    """A text by its sound; `starts[n]` is where its n-th character was written, or its end."""
+
+    text: str
+    starts: tuple[int, ...]
+
+
+def sounds_of(plain: str) -> Sounds:
+    """Spell a lower-case text by its sound."""
+    signs: list[str] = []
+    starts: list[int] = []
+    end = 0
+    for match in _SOUNDS.finditer(plain):
+        start = match.start()
+        letter = _letter(match)
+        signs += plain[end:start], letter
+        starts += range(end, start + len(letter))
+        end = match.end()
+    signs.append(plain[end:])
+    return Sounds("".join(signs), (*starts, *range(end, len(plain) + 1)))
+
+
+def by_sound(pattern: str) -> str:
+    """Spell the words of a pattern by their sound; escapes and classes of letters stay."""
+    return _IN_PATTERN.sub(
+        lambda match: _SOUNDS.sub(_letter, match[1]) if match[1] else match[0], pattern
+    )
+
+
+def _letter(match: re.Match[str]) -> str:
+    if match.lastgroup == "letter":
+        return match["letter"]
+    return "" if match.lastgroup == "none" else str(match.lastgroup)

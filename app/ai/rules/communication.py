@@ -10,7 +10,6 @@ from app.ai.conduct.readings import (
     SHOWN,
     AgentLine,
     CustomerLine,
-    Readings,
     SpokenLine,
 )
 from app.ai.dialogue.cues import Cue
@@ -19,8 +18,8 @@ from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, shown
 from app.ai.facts.timing import words_of
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled, unjudged
-from app.ai.wording import capital, clauses, part, sentence, times
+from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled
+from app.ai.wording import part, times
 
 _NEEDED = 0.6
 _VOICED = ("problem", "complaint", "still_broken")
@@ -35,28 +34,26 @@ _QUESTION = re.compile(r"[^.!?]{1,400}\?")
 
 def empathy(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent acknowledges a problem or a feeling that the customer voices."""
-    if facts.readings is None:
-        return unjudged(sentence("not_judged.not_read"))
     last = max((line.line.position for line in facts.readings.agent), default=-1)
     upset = [line for line in facts.readings.customer if line.negative >= _NEEDED]
     replied_to = [line for line in upset if line.line.position < last]
-    replied_to = replied_to or _comforted(facts, facts.readings)
+    replied_to = replied_to or _comforted(facts)
     if not replied_to:
         key = "empathy.no_reply" if upset else "empathy.no_occasion"
         return not_applicable(facts.sentence(key))
-    return _acknowledged(facts, facts.readings, replied_to)
+    return _acknowledged(facts, replied_to)
 
 
-def _comforted(facts: Facts, readings: Readings) -> list[CustomerLine]:
+def _comforted(facts: Facts) -> list[CustomerLine]:
     # Sympathy is never out of place: where it was shown, there was an occasion for it.
-    for line in readings.customer:
+    for line in facts.readings.customer:
         if max(line.negative, line.shows("conf") / 2) >= _WELCOME or _problems(facts, line):
-            return [line] if _best(_replies(readings, line), "empathy") else []
+            return [line] if _best(_replies(facts, line), "empathy") else []
     return []
 
 
-def _replies(readings: Readings, to: CustomerLine) -> list[AgentLine]:
-    return [line for line in readings.agent if line.line.position > to.line.position]
+def _replies(facts: Facts, to: CustomerLine) -> list[AgentLine]:
+    return [line for line in facts.readings.agent if line.line.position > to.line.position]
 
 
 def _best(replies: list[AgentLine], label: str) -> AgentLine | None:
@@ -64,9 +61,9 @@ def _best(replies: list[AgentLine], label: str) -> AgentLine | None:
     return max(likely, key=lambda line: line.shows(label), default=None)
 
 
-def _acknowledged(facts: Facts, readings: Readings, upset: list[CustomerLine]) -> Answer:
+def _acknowledged(facts: Facts, upset: list[CustomerLine]) -> Answer:
     # Sympathy for the customer's first account counts even if the anger comes later.
-    replies = _replies(readings, readings.customer[0])
+    replies = _replies(facts, facts.readings.customer[0])
     rude = [line for line in replies if line.is_rude]
     for level, label, key in ((2, "empathy", "empathy.given"), (1, "apology", "empathy.stock")):
         reply = _best(replies, label)
@@ -74,7 +71,7 @@ def _acknowledged(facts: Facts, readings: Readings, upset: list[CustomerLine]) -
             continue
         before = [line for line in upset if line.line.position < reply.line.position]
         before = before or [
-            line for line in readings.customer if line.line.position < reply.line.position
+            line for line in facts.readings.customer if line.line.position < reply.line.position
         ]
         return judged(
             level,
@@ -83,7 +80,7 @@ def _acknowledged(facts: Facts, readings: Readings, upset: list[CustomerLine]) -
             confidence=0.7,
             evidence=(shown(before[-1], NEGATIVE_LABELS), shown(reply, (label,))),
         )
-    passed_over = distinct(_passed_over(facts, readings))
+    passed_over = distinct(_passed_over(facts))
     dismissive = distinct(shown(line, ("dismissive",), CONTRADICTS) for line in rude)
     return judged(
         0,
@@ -96,9 +93,9 @@ def _acknowledged(facts: Facts, readings: Readings, upset: list[CustomerLine]) -
     )
 
 
-def _passed_over(facts: Facts, readings: Readings) -> Iterator[Evidence]:
+def _passed_over(facts: Facts) -> Iterator[Evidence]:
     """Quote, in order, the problems and complaints that the next reply does not acknowledge."""
-    turns = [tuple(lines) for _, lines in groupby(readings.lines, type)]
+    turns = [tuple(lines) for _, lines in groupby(facts.readings.lines, type)]
     for turn, reply in pairwise(turns):
         replies = [line for line in reply if isinstance(line, AgentLine)]
         if replies and not any(_best(replies, label) for label in _ACKNOWLEDGING):
@@ -120,8 +117,6 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
     """Answer with the lowest level on abuse; otherwise lower the score with each rude or cold line."""
     if facts.said("profanity"):
         return abuse(facts, criterion)
-    if facts.readings is None:
-        return unjudged(sentence("not_judged.not_read"))
     rude = sorted(
         (line for line in facts.readings.agent if line.is_rude), key=lambda line: -line.rude
     )
@@ -146,9 +141,7 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
 
 def clarity(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent's lines can be understood, and are understood by the customer."""
-    if facts.readings is None:
-        return unjudged(sentence("not_judged.not_read"))
-    faults = list(_unclear(facts, facts.readings))
+    faults = list(_unclear(facts))
     score = 1 / (1 + sum(weight for _, weight, _ in faults))
     if not faults:
         evidence = examined((line.line for line in facts.readings.agent), SUPPORTS)
@@ -156,21 +149,21 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
     kinds = dict.fromkeys(kind for kind, _, _ in faults)
     return scaled(
         score,
-        capital(clauses([facts.obstacle(kind) for kind in kinds])),
+        facts.obstacles(kinds),
         confidence=0.5,
         evidence=distinct(evidence for _, _, evidence in faults),
     )
 
 
-def _unclear(facts: Facts, readings: Readings) -> Iterator[tuple[str, float, Evidence]]:
+def _unclear(facts: Facts) -> Iterator[tuple[str, float, Evidence]]:
     repeated = {line.position for line, _ in facts.exchanges.repeated_answers}
-    for line in readings.agent:
+    for line in facts.readings.agent:
         if line.shows("unclear") >= 0.4:
             yield "unclear_reply", _UNCLEAR, shown(line, ("unclear",), CONTRADICTS)
         if line.line.position in repeated and line.shows("offer") < SHOWN:
             (evidence,) = examined([line.line])
             yield "repeated_answer", _REPEATED, evidence
-    for reply in readings.replies:
+    for reply in facts.readings.replies:
         agent, after = reply.agent, reply.after
         if after is None or after.shows("conf") < 0.75 or after.positive >= SHOWN:
             continue
@@ -219,7 +212,7 @@ def _repetition_told(facts: Facts, fallbacks: int, repeats: int) -> str:
 
 def _repeated_questions(facts: Facts) -> list[Line]:
     # Offering help again is no repetition.
-    polite = {cue.line.position for cue in facts.said("offer_help", "purpose")}
+    polite = facts.said_at("offer_help", "purpose")
     asked_before: set[tuple[str, ...]] = set()
     repeated = []
     for line in facts.dialogue.service:

@@ -14,6 +14,8 @@ from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.ai.wording import in_quotes, listed, sentence
 
+_MOST_MATCHES = 5
+
 
 def disclosure(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when each required statement is made, in one of its phrases."""
@@ -102,9 +104,6 @@ def third_party(facts: Facts, criterion: Criterion) -> Answer:
     )
 
 
-_QUOTES = 5
-
-
 def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when each statement is made in one of its phrases, in their order if so asked."""
     parameters = criterion.parameters
@@ -143,7 +142,7 @@ def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
     window, reason = _window(facts, parameters)
     if reason is not None:
         return reason
-    matches = list(islice(window.said(parameters["anyOf"]), _QUOTES))
+    matches = list(islice(window.said(parameters["anyOf"]), _MOST_MATCHES))
     if not matches:
         return yes_or_no(
             True,

@@ -50,7 +50,7 @@ class MoodAtEnd:
 def mood_at_end(facts: Facts) -> MoodAtEnd | None:
     """Read the mood of the last lines; None where they show none, or after the agent has helped."""
     readings = facts.readings
-    if readings is None or not readings.customer or not readings.agent:
+    if not readings.customer or not readings.agent:
         return None
     refused = _unsatisfied(facts, readings)
     if refused is not None:
@@ -126,7 +126,7 @@ def _pleased(readings: Readings, line: CustomerLine, *, helped: bool) -> MoodAtE
 def asks_nothing(facts: Facts) -> bool:
     """Tell whether the customer only thanks or praises: there is no request and no problem."""
     readings = facts.readings
-    if readings is None or not readings.customer:
+    if not readings.customer:
         return False
     first = readings.customer[0]
     if first.positive < SHOWN and not facts.heard("thanks", "praise", lines=[first.line]):

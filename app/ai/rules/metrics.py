@@ -25,10 +25,8 @@ def pace(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(reason, by="metric")
     interruptions = _by(facts, Side.SERVICE)
     allowed = parameters["interruptionsPer10MinBelow"] * _units(facts, 10)
-    calm, patient = (
-        parameters["minWpm"] <= wpm <= parameters["maxWpm"],
-        len(interruptions) < allowed,
-    )
+    calm = parameters["minWpm"] <= wpm <= parameters["maxWpm"]
+    patient = len(interruptions) < allowed
     return judged(
         round(wpm),
         (calm + patient) / 2,

@@ -127,7 +127,7 @@ def _first_turns(facts: Facts, most: int) -> str:
 
 def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
     greetings = facts.said("greeting", lines=lines)
-    if greetings or facts.readings is None:
+    if greetings:
         return greetings
     positions = {line.position for line in lines}
     # A warm reply to praise opens as well as a greeting does.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 
-from app.ai.conduct.readings import SHOWN, AgentLine, Readings, ReplyInContext
+from app.ai.conduct.readings import SHOWN, AgentLine, ReplyInContext
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of, fulfilment
@@ -15,7 +15,7 @@ from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, s
 from app.ai.rules.course import MoodAtEnd, asks_nothing, mood_at_end
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
-from app.ai.wording import capital, clauses, sentence
+from app.ai.wording import sentence
 
 _LEAST_LINES = 4
 _MOST_TOLD = 3
@@ -41,11 +41,9 @@ class _Miss:
 
 def understanding(facts: Facts, criterion: Criterion) -> Answer:
     """Judge how often the need was missed: corrected, asked again, or met with a useless reply."""
-    if facts.readings is None:
-        return unjudged(sentence("not_judged.not_read"))
     if len(facts.dialogue.lines) < _LEAST_LINES:
         return unjudged(sentence("not_judged.too_short"))
-    misses = [*_repairs(facts), *_useless_replies(facts, facts.readings)]
+    misses = [*_repairs(facts), *_useless_replies(facts)]
     if not misses:
         evidence = examined(facts.dialogue.customer, SUPPORTS)
         return scaled(1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=evidence)
@@ -53,7 +51,7 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
     first = list({miss.kind: miss for miss in reversed(misses)}.values())[::-1][:_MOST_TOLD]
     return scaled(
         1 / (1 + sum(miss.weight for miss in misses)),
-        capital(clauses([facts.obstacle(miss.kind) for miss in first])),
+        facts.obstacles(miss.kind for miss in first),
         confidence=0.6,
         evidence=distinct(miss.evidence for miss in first),
     )
@@ -87,7 +85,7 @@ def _repairs(facts: Facts) -> Iterator[_Miss]:
 
 def _answering(facts: Facts, *kinds: str) -> set[int]:
     # Positions of the customer's replies to cues of these kinds.
-    positions = {cue.line.position for cue in facts.said(*kinds)}
+    positions = facts.said_at(*kinds)
     return {
         line.position
         for before, reply in pairwise(facts.dialogue.turns)
@@ -96,9 +94,9 @@ def _answering(facts: Facts, *kinds: str) -> set[int]:
     }
 
 
-def _useless_replies(facts: Facts, readings: Readings) -> Iterator[_Miss]:
+def _useless_replies(facts: Facts) -> Iterator[_Miss]:
     repeated = {line.position for line, _ in facts.exchanges.repeated_answers}
-    for reply in readings.replies:
+    for reply in facts.readings.replies:
         agent = reply.agent
         kind, weight = _fault(reply)
         if kind:
@@ -134,10 +132,8 @@ def _says_something(agent: AgentLine) -> bool:
 
 def probing(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent asks what is needed, and does so before refusing or dismissing."""
-    if facts.readings is None:
-        return unjudged(sentence("not_judged.not_read"))
     agent, customer = facts.readings.agent, facts.readings.customer
-    secrets = {cue.line.position for cue in facts.said("asks_secret")}
+    secrets = facts.said_at("asks_secret")
     asking = [
         line
         for index, line in enumerate(agent)
@@ -191,16 +187,16 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     amount = friction.amount + (weights["endsOpen"] if end else 0.0)
     score = fulfilment(amount, criterion.parameters.get("halfAt", HALF_AT))
     obstacles = _of_each_kind([*friction.obstacles, *friction.concessions])
-    obstacle_clauses = [facts.obstacle(cue.kind) for cue in obstacles]
+    kinds = [cue.kind for cue in obstacles]
     evidence = quoted(obstacles, CONTRADICTS)
-    if end and len(obstacle_clauses) < _MOST_TOLD:
-        obstacle_clauses.append(facts.obstacle(f"ends_{end.mood}"))
+    if end and len(kinds) < _MOST_TOLD:
+        kinds.append(f"ends_{end.mood}")
         evidence += (end.evidence,)
-    if friction.ends_open and len(obstacle_clauses) < _MOST_TOLD:
-        obstacle_clauses.append(facts.obstacle("ends_open"))
+    if friction.ends_open and len(kinds) < _MOST_TOLD:
+        kinds.append("ends_open")
         evidence += examined(facts.dialogue.customer[-1:])
-    if obstacle_clauses:
-        explanation = capital(clauses(obstacle_clauses))
+    if kinds:
+        explanation = facts.obstacles(kinds)
         return scaled(score, explanation, confidence=0.65, evidence=distinct(evidence))
     done = facts.said("success") or facts.said("done")
     if friction.refusals:

@@ -56,6 +56,7 @@ from app.ai.scorecard.schema import (
 
 # A day: beyond it a length in ms is a slip.
 _LONGEST_MS = 86_400_000
+_MOST_TURNS = 1_000
 
 
 def problems_of(document: Any) -> list[Finding]:
@@ -114,63 +115,6 @@ def _topics(topics: list[Any]) -> list[Finding]:
             findings += texts(f"topics[{index}]", topic, "name")
             findings += phrases(f"topics[{index}].anyOf", topic["anyOf"])
     return findings
-
-
-def problems_between_parts(document: Mapping[str, Any]) -> list[Finding]:
-    """List the problems between parts that are each valid."""
-    criteria, sections, bands = document["criteria"], document["sections"], document["bands"]
-    findings = repeated("criteria", criteria) + repeated("sections", sections)
-    findings += repeated("bands", bands) + repeated("bands", bands, "from")
-    findings += between("passThreshold", document["passThreshold"], 0, 100)
-    findings += between("maxFailedWeightPercent", document["maxFailedWeightPercent"], 0, 100)
-    for index, band in enumerate(bands):
-        findings += one_of(f"bands[{index}].key", band["key"], "band")
-        findings += between(f"bands[{index}].from", band["from"], 0, 100)
-    if 0 not in {band["from"] for band in bands}:
-        message = "One band must start at 0, so that every score has a band."
-        findings.append(Finding("bands", "RANGE", message))
-    for index, section in enumerate(sections):
-        findings += texts(f"sections[{index}]", section, "key", "title")
-    findings += _phrases(document)
-    return findings + _weights(criteria) + _sections(criteria, {item["key"] for item in sections})
-
-
-def _phrases(document: Mapping[str, Any]) -> list[Finding]:
-    all_phrases = [*phrases_in(document["criteria"]), *phrases_in(document.get("topics", []))]
-    findings = []
-    for number, most, unit in (
-        (len(all_phrases), MOST_PHRASES_IN_ALL, "phrases"),
-        (
-            sum(len(words_in(phrase)) for phrase in all_phrases),
-            MOST_PHRASE_WORDS_IN_ALL,
-            "words in phrases",
-        ),
-    ):
-        if number > most:
-            message = f"A scorecard may have at most {most:,} {unit}; this one has {number:,}."
-            findings.append(Finding("criteria", "LENGTH", message))
-    return findings
-
-
-def _weights(criteria: list[Mapping[str, Any]]) -> list[Finding]:
-    # Decimal of the written number, so that 33.3 + 33.3 + 33.4 is 100 and nothing near it is.
-    total = sum((Decimal(str(item["weight"])) for item in criteria), Decimal())
-    if total == 100:
-        return []
-    return [Finding("criteria", "RANGE", f"The weights sum to {total}, not to 100.")]
-
-
-def _sections(criteria: list[Mapping[str, Any]], section_keys: set[str]) -> list[Finding]:
-    return [
-        Finding(
-            f"criteria[{index}].section", "FORMAT", f"The section {item['section']} is not there."
-        )
-        for index, item in enumerate(criteria)
-        if item["section"] not in section_keys
-    ]
-
-
-_MOST_TURNS = 1_000
 
 
 def problems_of_criterion(where: str, item: Any) -> list[Finding]:
@@ -352,3 +296,57 @@ def _texts(where: str, values: list[Any]) -> list[Finding]:
     if not all(isinstance(value, str) for value in values):
         findings.append(Finding(where, "TYPE", "This must hold texts."))
     return findings
+
+
+def problems_between_parts(document: Mapping[str, Any]) -> list[Finding]:
+    """List the problems between parts that are each valid."""
+    criteria, sections, bands = document["criteria"], document["sections"], document["bands"]
+    findings = repeated("criteria", criteria) + repeated("sections", sections)
+    findings += repeated("bands", bands) + repeated("bands", bands, "from")
+    findings += between("passThreshold", document["passThreshold"], 0, 100)
+    findings += between("maxFailedWeightPercent", document["maxFailedWeightPercent"], 0, 100)
+    for index, band in enumerate(bands):
+        findings += one_of(f"bands[{index}].key", band["key"], "band")
+        findings += between(f"bands[{index}].from", band["from"], 0, 100)
+    if 0 not in {band["from"] for band in bands}:
+        message = "One band must start at 0, so that every score has a band."
+        findings.append(Finding("bands", "RANGE", message))
+    for index, section in enumerate(sections):
+        findings += texts(f"sections[{index}]", section, "key", "title")
+    findings += _phrases(document)
+    return findings + _weights(criteria) + _sections(criteria, {item["key"] for item in sections})
+
+
+def _phrases(document: Mapping[str, Any]) -> list[Finding]:
+    all_phrases = [*phrases_in(document["criteria"]), *phrases_in(document.get("topics", []))]
+    findings = []
+    for number, most, unit in (
+        (len(all_phrases), MOST_PHRASES_IN_ALL, "phrases"),
+        (
+            sum(len(words_in(phrase)) for phrase in all_phrases),
+            MOST_PHRASE_WORDS_IN_ALL,
+            "words in phrases",
+        ),
+    ):
+        if number > most:
+            message = f"A scorecard may have at most {most:,} {unit}; this one has {number:,}."
+            findings.append(Finding("criteria", "LENGTH", message))
+    return findings
+
+
+def _weights(criteria: list[Mapping[str, Any]]) -> list[Finding]:
+    # Decimal of the written number, so that 33.3 + 33.3 + 33.4 is 100 and nothing near it is.
+    total = sum((Decimal(str(item["weight"])) for item in criteria), Decimal())
+    if total == 100:
+        return []
+    return [Finding("criteria", "RANGE", f"The weights sum to {total}, not to 100.")]
+
+
+def _sections(criteria: list[Mapping[str, Any]], section_keys: set[str]) -> list[Finding]:
+    return [
+        Finding(
+            f"criteria[{index}].section", "FORMAT", f"The section {item['section']} is not there."
+        )
+        for index, item in enumerate(criteria)
+        if item["section"] not in section_keys
+    ]

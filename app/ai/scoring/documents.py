@@ -10,6 +10,42 @@ from app.ai.scoring.answers import Answer
 from app.ai.scoring.score import Judged, Problem, Score, SectionScore, score_of
 from app.ai.wording import clock, shortened
 
+_MOST_COACHED = 3
+# Answers with this score or more need no improvement.
+_NEEDS_NO_IMPROVEMENT = 0.8
+# Rules that are fulfilled by what was not said, which is no strength.
+_BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
+# Rules that miss something: their evidence shows only where it was looked for.
+_OF_WHAT_IS_MISSING = frozenset(
+    {"bot_identity", "clean_close", "greeting", "purpose", "recap", "required_phrases"}
+)
+# A quote of fewer words tells nothing.
+_LEAST_WORDS = 3
+# Criteria that fail the evaluation or a section come before those that only cost points.
+_URGENCY = {"evaluation": 2, "section": 1, "none": 0}
+_SERVICE = frozenset({"agent", "bot", "supervisor"})
+_ORIGINAL = ("applicable", "answer", "normalizedScore", "judgedBy", "explanation", "confidence")
+
+
+def score_document(score: Score, scorecard: Scorecard) -> dict[str, Any]:
+    """Show the score and the verdict."""
+    return {
+        "score": score.score,
+        "rawScore": score.raw_score,
+        "maxScore": 100,
+        "complianceScore": score.compliance_score,
+        "coverage": score.coverage,
+        "noVerdictReason": score.no_verdict_reason,
+        "band": score.band,
+        "passed": score.passed,
+        "passThreshold": scorecard.pass_threshold,
+        "autoFail": {
+            "triggered": score.scope is not None,
+            "scope": score.scope,
+            "criteria": list(score.critical_failures),
+        },
+    }
+
 
 def section_document(section: SectionScore) -> dict[str, Any]:
     """Show the score of a section."""
@@ -54,22 +90,6 @@ def criterion_document(judged: Judged) -> dict[str, Any]:
     }
 
 
-_MOST = 3
-# Answers with this score or more need no improvement.
-_FULL = 0.8
-# Rules that are fulfilled by what was not said, which is no strength.
-_BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
-# Rules that miss something: their evidence shows only where it was looked for.
-_OF_WHAT_IS_MISSING = frozenset(
-    {"bot_identity", "clean_close", "greeting", "purpose", "recap", "required_phrases"}
-)
-# A quote of fewer words tells nothing.
-_LEAST_WORDS = 3
-# Criteria that fail the evaluation or a section come before those that only cost points.
-_URGENCY = {"evaluation": 2, "section": 1, "none": 0}
-_SERVICE = frozenset({"agent", "bot", "supervisor"})
-
-
 def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """List strengths and improvements, those of the most weight first.
 
@@ -78,16 +98,20 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> di
             comes before them. Without a score they are all that there is.
     """
     if score.problem is not None:
-        return {"strengths": [], "improvements": list(incidents[:_MOST])}
+        return {"strengths": [], "improvements": list(incidents[:_MOST_COACHED])}
     judged = [item for item in score.judged if item.answer.score is not None]
     strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
-    weak = [item for item in judged if (item.answer.score or 0) < _FULL]
-    ranked = [(item, _entry(item, _improvement(item))) for item in _first(weak, _loss)]
+    weak = [item for item in judged if (item.answer.score or 0) < _NEEDS_NO_IMPROVEMENT]
+    ranked = [
+        (item, _coaching_entry(item, _improvement(item))) for item in _most_important(weak, _loss)
+    ]
     fatal = [entry for item, entry in ranked if _loss(item)[0] == _URGENCY["evaluation"]]
     ordinary = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
     return {
-        "strengths": [_entry(item, _strength(item)) for item in _first(strong, _merit)],
-        "improvements": [*fatal, *incidents, *ordinary][:_MOST],
+        "strengths": [
+            _coaching_entry(item, _strength(item)) for item in _most_important(strong, _merit)
+        ],
+        "improvements": [*fatal, *incidents, *ordinary][:_MOST_COACHED],
     }
 
 
@@ -135,20 +159,17 @@ def _loss(item: Judged) -> tuple[float, ...]:
     return urgency, item.criterion.weight * (1 - (item.answer.score or 0))
 
 
-def _first(items: Iterable[Judged], rank: Any) -> list[Judged]:
+def _most_important(items: Iterable[Judged], rank: Any) -> list[Judged]:
     # The sort is stable, so that equal weights keep the order of the scorecard.
-    return sorted(items, key=lambda item: [-value for value in rank(item)])[:_MOST]
+    return sorted(items, key=lambda item: [-value for value in rank(item)])[:_MOST_COACHED]
 
 
-def _entry(item: Judged, text: str) -> dict[str, Any]:
+def _coaching_entry(item: Judged, text: str) -> dict[str, Any]:
     return {
         "text": text,
         "criterionKey": item.criterion.key,
         "evidence": [piece.as_json() for piece in item.answer.evidence],
     }
-
-
-_ORIGINAL = ("applicable", "answer", "normalizedScore", "judgedBy", "explanation", "confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,53 +204,44 @@ def rescored(
         Unscorable: too little would be left to score.
     """
     former = {criterion["key"]: criterion for criterion in results["criteria"]}
-    all_answers = {key: _answer(criterion) for key, criterion in former.items()} | dict(answers)
+    all_answers = {key: _stored_answer(criterion) for key, criterion in former.items()} | dict(
+        answers
+    )
     score = score_of(scorecard, all_answers)
     if score.problem is not None:
         raise Unscorable(score.problem)
     document = {
         **results,
-        "score": score.score,
-        "rawScore": score.raw_score,
-        "complianceScore": score.compliance_score,
-        "coverage": score.coverage,
-        "noVerdictReason": score.no_verdict_reason,
-        "band": score.band,
-        "passed": score.passed,
-        "autoFail": {
-            "triggered": score.scope is not None,
-            "scope": score.scope,
-            "criteria": list(score.critical_failures),
-        },
+        **score_document(score, scorecard),
         "sections": [section_document(section) for section in score.sections],
         "criteria": [
             {
                 **criterion_document(judged),
-                "original": _original(
+                "original": _judged_first(
                     former[judged.criterion.key], judged.criterion.key in answers
                 ),
             }
             for judged in score.judged
         ],
-        "coaching": coaching_of(score, _incidents(results)),
+        "coaching": coaching_of(score, _stored_incidents(results)),
         "quality": {**results["quality"], "calibration": None},
     }
     return Rescored(document, score.failed_criteria)
 
 
-def _incidents(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _stored_incidents(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     improvements = results["coaching"]["improvements"]
     return [entry for entry in improvements if entry["criterionKey"] is None]
 
 
-def _original(former: Mapping[str, Any], replaced: bool) -> dict[str, Any] | None:
+def _judged_first(former: Mapping[str, Any], replaced: bool) -> dict[str, Any] | None:
     original: dict[str, Any] | None = former["original"]
     if original is not None or not replaced:
         return original
     return {name: former[name] for name in _ORIGINAL}
 
 
-def _answer(document: Mapping[str, Any]) -> Answer:
+def _stored_answer(document: Mapping[str, Any]) -> Answer:
     return Answer(
         applicable=document["applicable"],
         explanation=document["explanation"],
