@@ -8,6 +8,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -275,13 +276,23 @@ def count_rows(database: Database) -> dict[str, int]:
         return {name: count for name, count in rows if count}
 
 
-@pytest.fixture(scope="session")
-def shared_app(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Flask:
-    """A service without limits for all tests whose requests are refused."""
+@dataclass(frozen=True)
+class SharedService:
+    """A service without limits that several tests use, and a caller of it with every scope."""
+
+    base: str
+    runtime: Runtime
+    client: Caller
+
+
+@contextmanager
+def shared_service(data_dir: Path, database_url: str = "") -> Iterator[SharedService]:
+    """Start a service for several tests."""
     much = RateLimit(1_000_000, 60)
-    return create_app(
+    app = create_app(
         Settings(
-            data_dir=make_data_dir(tmp_path_factory.mktemp("shared"), empty_database),
+            data_dir=data_dir,
+            database_url=database_url,
             redis_url="none",
             rate_limit_default=much,
             rate_limit_expensive=much,
@@ -290,23 +301,38 @@ def shared_app(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -
             sqlite_synchronous="NORMAL",
         )
     )
+    with listening(app) as base:
+        client = caller_of(runtime_of(app), base)
+        yield SharedService(base, runtime_of(app), client)
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def module_service(
+    tmp_path_factory: pytest.TempPathFactory, empty_database: Path, module_database_url: str
+) -> Iterator[SharedService]:
+    """A service for tests of a module that only read what the module has put in."""
+    data_dir = make_data_dir(tmp_path_factory.mktemp("module"), empty_database)
+    with shared_service(data_dir, module_database_url) as service:
+        yield service
 
 
 @pytest.fixture(scope="session")
-def shared_caller(shared_app: Flask) -> Iterator[Caller]:
-    """A caller of the shared service with every scope."""
-    with listening(shared_app) as base:
-        caller = caller_of(runtime_of(shared_app), base)
-        yield caller
-        caller.close()
+def refusing_service(
+    tmp_path_factory: pytest.TempPathFactory, empty_database: Path
+) -> Iterator[SharedService]:
+    """A service for all tests whose requests are refused."""
+    data_dir = make_data_dir(tmp_path_factory.mktemp("shared"), empty_database)
+    with shared_service(data_dir) as service:
+        yield service
 
 
 @pytest.fixture
-def shared_client(shared_app: Flask, shared_caller: Caller) -> Iterator[Caller]:
+def shared_client(refusing_service: SharedService) -> Iterator[Caller]:
     """The caller for requests that store nothing: what the service refuses or does not find.
 
     These tests run on SQLite alone: no refusal depends on the database.
     None of them changes the clock: the limits of the service would be those of another time.
     """
-    yield shared_caller
-    assert count_rows(runtime_of(shared_app).db) == {"api_keys": 1, "api_key_credentials": 1}
+    yield refusing_service.client
+    assert count_rows(refusing_service.runtime.db) == {"api_keys": 1, "api_key_credentials": 1}

@@ -1,6 +1,7 @@
 """Conversations for tests, and evaluations of them by the judge that runs inside the service."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -84,6 +85,7 @@ def spoken() -> Transcript:
     )
 
 
+@cache
 def judged(transcript: Transcript, channel: str = "chat") -> Judgement:
     return RuleJudge().judge(transcript, current_default(channel).scorecard, Context())
 

@@ -1,10 +1,14 @@
 """Installation of the dashboard into the application."""
 
 import time
+from contextlib import suppress
+from importlib.util import cache_from_source
+from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Flask, g, request
-from jinja2 import StrictUndefined
+from jinja2 import FileSystemBytecodeCache, StrictUndefined
+from jinja2.bccache import Bucket
 from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -28,6 +32,15 @@ _NOT_PAGES = ("/storage/", "/docs/", "/assets/")
 _PAUSE_S = 0.02
 
 
+class TemplateCache(FileSystemBytecodeCache):
+    """Compiled templates in a folder; where it cannot be written, they are compiled at each start."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write a compiled template, if possible."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
 def install(app: Flask, runtime: Runtime) -> None:
     """Serve the pages at `/`."""
     assets = Assets()
@@ -48,7 +61,7 @@ def install(app: Flask, runtime: Runtime) -> None:
 def compile_templates(app: Flask) -> None:
     """Compile every template, so that the first visit of a page takes no longer than the next.
 
-    It takes half a second; the pauses let requests pass.
+    The first time takes half a second; the pauses let requests pass.
     """
     for name in app.jinja_env.list_templates(extensions=["html"]):
         time.sleep(_PAUSE_S)
@@ -56,6 +69,8 @@ def compile_templates(app: Flask) -> None:
 
 
 def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
+    # Where Python keeps this module.
+    app.jinja_env.bytecode_cache = TemplateCache(str(Path(cache_from_source(__file__)).parent))
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals.update(

@@ -12,24 +12,36 @@ from app.core.runtime import Runtime
 from app.evaluations.models import EvaluationTopic
 from tests.analytics_world import NOW, World
 from tests.caller import Caller
+from tests.conftest import SharedService
 from tests.visitor import Visitor, signed_in
 
 PERIOD = {"from": iso_utc(NOW - timedelta(days=40)), "to": iso_utc(NOW)}
 QUERY = "&".join(f"{name}={text}" for name, text in PERIOD.items())
 
 
-@pytest.fixture
-def visitor(base: str, runtime: Runtime) -> Visitor:
-    """A viewer of a service with 400 random evaluations."""
-    world = World(runtime, seed=4, number=400)
+@pytest.fixture(scope="module")
+def figures(module_service: SharedService) -> SharedService:
+    """A service with 400 random evaluations."""
+    world = World(module_service.runtime, seed=4, number=400)
     topics = [
         {"evaluation_id": row["id"], "topic": topic}
         for row in world.rows
         for topic in row["topics"]
     ]
-    with runtime.db.writing() as session:
+    with module_service.runtime.db.writing() as session:
         session.execute(insert(EvaluationTopic), topics)
-    return signed_in(base, runtime, "viewer")
+    return module_service
+
+
+@pytest.fixture(scope="module")
+def visitor(figures: SharedService) -> Visitor:
+    """A viewer of these figures."""
+    return signed_in(figures.base, figures.runtime, "viewer")
+
+
+@pytest.fixture
+def client(figures: SharedService) -> Caller:
+    return figures.client
 
 
 def table_of(page: str, title: str) -> list[list[tuple[str, str]]]:
@@ -118,8 +130,7 @@ def test_alerts_lead_to_what_they_count(visitor: Visitor) -> None:
     assert "The worker does not answer" in page
 
 
-def test_a_bad_filter_of_figures_is_told(base: str, runtime: Runtime) -> None:
-    visitor = signed_in(base, runtime, "viewer")
+def test_a_bad_filter_of_figures_is_told(visitor: Visitor) -> None:
     for query, field in (("executiveId=Tom", "executiveId"), ("from=2020-01-01", "to")):
         answer = visitor.get(f"/?{query}")
         assert (answer.status_code, field in answer.text) == (422, True)
@@ -261,8 +272,8 @@ def test_topics_are_counted_as_the_api_counts_them(client: Caller, visitor: Visi
         assert counted(visitor, unescape(link)) == int(count)
 
 
-def test_filters_stay_from_page_to_page(base: str, runtime: Runtime) -> None:
-    page = signed_in(base, runtime, "viewer").get("/?days=7&channel=chat&notice=saved").text
+def test_filters_stay_from_page_to_page(visitor: Visitor) -> None:
+    page = visitor.get("/?days=7&channel=chat&notice=saved").text
     for path in ("/evaluations", "/executives", "/trends", "/topics"):
         assert f'href="{path}?days=7&amp;channel=chat"' in page
     assert 'href="/settings"' in page

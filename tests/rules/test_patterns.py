@@ -9,8 +9,8 @@ from tests.growth import is_linear
 from tests.hostile_texts import makers
 from tests.patterns import Known, Patterns
 
-_LENGTH = 1_000
-_ENOUGH_S = 0.004
+_LENGTH = 500
+_ENOUGH_S = 0.001
 # Patterns built while the service runs. They are texts that were escaped, or pieces that are read
 # elsewhere: the fields of the schemas and the lexicons are searched as objects.
 _BUILT_LATER = {

@@ -15,6 +15,7 @@ from app.demo import sample_data, service
 from app.evaluations import jobs as evaluations
 from app.imports.formats.records import Kind
 from tests.caller import Caller
+from tests.conftest import SharedService
 from tests.recordings import progress, reserve, show
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import ROOT, ServiceProcess, environment
@@ -23,6 +24,14 @@ from tests.walks.service_process import ROOT, ServiceProcess, environment
 @pytest.fixture
 def loaded(runtime: Runtime) -> service.LoadReport:
     return service.load(runtime)
+
+
+@pytest.fixture(scope="module")
+def judged(module_service: SharedService) -> Caller:
+    """A caller of a service whose chats and calls of the demo are judged."""
+    assert service.load(module_service.runtime).refused == []
+    evaluations.judge(module_service.runtime)
+    return module_service.client
 
 
 def rows(client: Caller, path: str, **params: Any) -> list[dict[str, Any]]:
@@ -62,26 +71,20 @@ def test_loading_twice_changes_nothing(
     assert everything(client) == before
 
 
-def test_evaluations_have_the_dates_of_their_contacts(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
-    evaluations.judge(runtime)
-    listed = rows(client, "/evaluations")
+def test_evaluations_have_the_dates_of_their_contacts(judged: Caller) -> None:
+    listed = rows(judged, "/evaluations")
     assert all(row["createdAt"] == row["startedAt"] for row in listed)
-    [series] = client.get("/analytics/trends", params={"metric": "score"}).json()["data"]["series"]
+    [series] = judged.get("/analytics/trends", params={"metric": "score"}).json()["data"]["series"]
     days = [point for point in series["points"] if point["count"]]
     completed = [row for row in listed if row["status"] == "completed"]
     assert len(days) == len({row["startedAt"][:10] for row in completed}) > 15
     assert sum(point["count"] for point in days) == sum(row["hasVerdict"] for row in completed)
 
 
-def test_chats_and_calls_get_the_expected_scores(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
-    evaluations.judge(runtime)
+def test_chats_and_calls_get_the_expected_scores(judged: Caller) -> None:
     found = {
         each["externalId"]: each
-        for each in rows(client, "/evaluations")
+        for each in rows(judged, "/evaluations")
         if each["sourceType"] != "audio_file"
     }
     assert {each["status"] for each in found.values()} == {"completed"}
@@ -103,46 +106,40 @@ def coaching(client: Caller, external_id: str) -> dict[str, list[dict[str, Any]]
 
 
 def test_a_rude_agent_is_told_and_an_excellent_one_is_praised_for_what_was_done(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
+    judged: Caller,
 ) -> None:
-    evaluations.judge(runtime)
-    rude = coaching(client, "demo-chat-rude-agent")
+    rude = coaching(judged, "demo-chat-rude-agent")
     assert rude["strengths"] == []
     assert rude["improvements"][0]["text"].startswith(
         "The agent was rude or dismissive to the customer"
     )
     assert "Did you even look properly?" in rude["improvements"][0]["text"]
-    excellent = coaching(client, "demo-chat-charged-twice")
+    excellent = coaching(judged, "demo-chat-charged-twice")
     praised = {entry["criterionKey"]: entry["text"] for entry in excellent["strengths"]}
     assert "I have refunded it now" in praised["resolution.completeness"]
     assert "I understand how worrying that is" in str(praised)
     assert "rude" not in str(excellent["improvements"])
 
 
-def test_the_address_of_a_customer_is_masked(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
-    chats = {chat["externalId"]: chat["id"] for chat in rows(client, "/conversations")}
+def test_the_address_of_a_customer_is_masked(judged: Caller) -> None:
+    chats = {chat["externalId"]: chat["id"] for chat in rows(judged, "/conversations")}
     path = f"/conversations/{chats['demo-chat-address-change']}/messages"
-    said = [message["text"] for message in rows(client, path)]
+    said = [message["text"] for message in rows(judged, path)]
     assert "[ADDRESS]" in said
     assert not any("Mill Lane" in text for text in said)
     assert any("Rohan" in text for text in said)
 
 
-def test_every_report_has_data(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
-    evaluations.judge(runtime)
-    summary = client.get("/analytics/summary").json()["data"]
+def test_every_report_has_data(judged: Caller) -> None:
+    summary = judged.get("/analytics/summary").json()["data"]
     assert summary["totals"]["completed"] > 30
     for board in ("campaigns", "call-centers", "executives"):
-        assert rows(client, f"/analytics/{board}", minEvaluations=1)
-    kinds = {each["kind"] for each in rows(client, "/analytics/executives")}
+        assert rows(judged, f"/analytics/{board}", minEvaluations=1)
+    kinds = {each["kind"] for each in rows(judged, "/analytics/executives")}
     assert kinds == {"human", "bot"}
-    call = next(each for each in rows(client, "/voice-calls") if each["hasRecording"])
-    assert client.get(f"/voice-calls/{call['id']}/recording-url").status_code == 200
-    epa = client.get(f"/voice-calls/{call['id']}/epa-results").json()["data"]
+    call = next(each for each in rows(judged, "/voice-calls") if each["hasRecording"])
+    assert judged.get(f"/voice-calls/{call['id']}/recording-url").status_code == 200
+    epa = judged.get(f"/voice-calls/{call['id']}/epa-results").json()["data"]
     assert epa["status"] == "completed"
 
 
