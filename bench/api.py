@@ -61,7 +61,9 @@ def main() -> None:
         redis_url = "" if chosen.no_redis else stack.enter_context(queue_server(Path(folder)))
         environment["CQE_REDIS_URL"] = redis_url or "none"
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
-        hello = stack.enter_context(serving("bench.hello:app", os.environ.copy(), "-k", "gthread"))
+        hello = stack.enter_context(
+            serving("bench.load:reference", os.environ.copy(), "-k", "gthread")
+        )
         service = stack.enter_context(serving("wsgi:app", environment, *SERVICE_OPTIONS))
         target = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
         key, secret = environment["BENCH_KEY"], environment["BENCH_SECRET"]

@@ -16,7 +16,8 @@ from typing import Any
 from app.web.openapi.examples import TAIL, examples_by_name
 from tests.api_story import Story
 from tests.caller import Caller
-from tests.walks.service_process import ROOT, ServiceProcess, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ROOT, ServiceProcess
 
 FILE = ROOT / "app" / "web" / "openapi" / "answers.json"
 # Lists that show their kind by this many items.

@@ -15,17 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from app.agreement import scores
-from app.ai.context import Context
 from app.ai.results import EFFORT, SCORE
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import scorecard_from
 from app.ai.scoring.score import round_half_up
 from app.calibration.fitting import fit
 from app.calibration.score_model import Sample
-from app.scorecards.default_scorecards import document_of
-from training.examples import records_in, transcript_of
+from bench.judgement_probes import judge
+from training.examples import records_in
 
-CARD = scorecard_from(document_of("chat"))
 SIZES = (25, 50, 100, 200)
 
 
@@ -33,11 +29,9 @@ def samples_of(rows: Sequence[dict[str, Any]], label: str) -> list[Sample]:
     """Judge conversations; their labels are stretched to 0..100."""
     given = [float(row["labels"][label]) for row in rows]
     low, high = min(given), max(given)
-    judge = RuleJudge()
-    found = (judge.judge(transcript_of(row["messages"]), CARD, Context()) for row in rows)
     return [
-        Sample(judgement.signals, 100 * (value - low) / (high - low))
-        for judgement, value in zip(found, given, strict=True)
+        Sample(judge(row["messages"]).signals, 100 * (value - low) / (high - low))
+        for row, value in zip(rows, given, strict=True)
     ]
 
 

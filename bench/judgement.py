@@ -1,28 +1,51 @@
 """Measures how the embedded judge agrees with people: python -m bench.judgement DATA_DIR.
 
 First come the bands of tests/data/conduct, in which a team lead would see each output (`--misses` names
-the conversations that are out of one), and how many judged criteria show evidence. DATA_DIR holds star.jsonl, sgd-use.jsonl, mwoz-use.jsonl, tau-airline.jsonl and aba-redial.jsonl,
-each of JSON lines with `messages`, `labels` and `split`. What is missing is left out. `--split dev`
+the conversations that are out of one), and how many judged criteria show evidence. DATA_DIR holds
+star.jsonl, sgd-use.jsonl, mwoz-use.jsonl, tau-airline.jsonl and aba-redial.jsonl, each of JSON lines with `messages`, `labels` and `split`. What is missing is left out. `--split dev`
 measures on that split alone; `--quick` leaves out what takes longer than a minute.
 """
 
 import argparse
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from app.agreement import scores
 from app.ai.judge import Judgement
-from bench.judgement_bands import print_bands
 from bench.judgement_probes import Row, judge, masked, outputs, probe
 from training.examples import examples_of, records_in
-from training.families import unseen_families
-from training.logistic import area_under_curve
+from training.fitting import area_under_curve, unseen_families
 from training.trainer import RECIPES
 
+# The bands in which a team lead would see the outputs for realistic conversations.
+CONVERSATIONS = Path("tests/data/conduct/conversations.jsonl")
+_SENTIMENT = {"neg": (0, 0.45), "neutral": (0.35, 0.75), "pos": (0.6, 1)}
+_OVERALL = {"neg": (-1, -0.05), "neutral": (-0.25, 0.45), "pos": (0.05, 1)}
+_PROFESSIONALISM = {"low": (0, 0.45), "mid": (0.35, 0.8), "high": (0.7, 1)}
+_LEVEL = {
+    "poor": (0, 0.34),
+    "low": (0, 0.34),
+    "mid": (0.3, 0.75),
+    "good": (0.7, 1),
+    "high": (0.7, 1),
+}
+_EMPATHY = {"yes": (0.5, 1), "no": (0, 0.4999)}
+_STATUS = {"partial": "partially_resolved"}
+_CRITERIA = {
+    "empathy": "communication.empathy",
+    "understanding": "discovery.understanding",
+    "probing": "discovery.probing",
+    "clarity": "communication.clarity",
+}
+_NOT_APPLICABLE = "NA"
+
+Expected = dict[str, list[str]]
 Measure = Callable[[list[tuple[float | None, float]]], str]
 
 
@@ -54,6 +77,65 @@ def main() -> None:
     print(f"\nChanges, over {len(every)} conversations")
     for name, share in probe(every).items():
         print(f"  {share:6.1%}: {name}")
+
+
+def held(found: Judgement, expected: Expected) -> dict[str, bool]:
+    """Tell for each output whether it lies in one of the bands that are expected."""
+    dimensions, criteria = found.results["dimensions"], _scores(found)
+    given = {
+        "sentiment.dimension": _within(
+            dimensions["customerSentiment"], _SENTIMENT, expected["sentiment"]
+        ),
+        "sentiment.overall": _within(
+            found.results["sentiment"]["customer"]["overall"], _OVERALL, expected["sentiment"]
+        ),
+        "professionalism": _within(
+            dimensions["professionalism"], _PROFESSIONALISM, expected["professionalism"]
+        ),
+    }
+    for name, key in _CRITERIA.items():
+        bands = _EMPATHY if name == "empathy" else _LEVEL
+        given[name] = _within(criteria[key], bands, expected[name])
+    given["resolution"] = found.resolution in {
+        _STATUS.get(name, name) for name in expected["resolution"]
+    }
+    return given
+
+
+def evidence_share(judgements: list[Judgement]) -> tuple[int, int]:
+    """Count the judged criteria that show evidence or a metric, and all that were judged."""
+    judged = [
+        item
+        for found in judgements
+        for item in found.results["criteria"]
+        if item["normalizedScore"] is not None
+    ]
+    shown = [item for item in judged if item["evidence"] or item["judgedBy"] == "metric"]
+    return len(shown), len(judged)
+
+
+def print_bands(*, misses: bool) -> None:
+    rows = records_in(CONVERSATIONS)
+    judgements = [judge(row["messages"]) for row in rows]
+    results = [held(found, row["expect"]) for found, row in zip(judgements, rows, strict=True)]
+    counts = Counter(name for result in results for name, holds in result.items() if holds)
+    print(f"\nBands, {len(rows)} conversations")
+    for name in results[0]:
+        missed = [row["id"] for row, result in zip(rows, results, strict=True) if not result[name]]
+        print(f"  {counts[name]:3} {name}" + (f"  missed: {' '.join(missed)}" if misses else ""))
+    print(f"  {counts.total():3} of {len(results) * len(results[0])}")
+    shown, judged = evidence_share(judgements)
+    print(f"  evidence or a metric: {shown} of {judged} judged criteria, {shown / judged:.0%}")
+
+
+def _scores(found: Judgement) -> dict[str, float | None]:
+    return {item["key"]: item["normalizedScore"] for item in found.results["criteria"]}
+
+
+def _within(value: float | None, bands: dict[str, Any], expected: list[str]) -> bool:
+    if value is None:
+        return _NOT_APPLICABLE in expected
+    return any(bands[name][0] <= value <= bands[name][1] for name in expected if name in bands)
 
 
 def table(name: str, rows: list[Row], measure: Measure) -> list[Judgement]:
@@ -102,16 +184,9 @@ def _rating(row: Row, label: str) -> float | None:
     return None if given is None or isinstance(given, str) else float(given)
 
 
-def ranks(values: list[float]) -> Any:
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
-
-
 def spearman(pairs: list[tuple[float | None, float]]) -> str:
-    known = [(ours, theirs) for ours, theirs in pairs if ours is not None]
-    if len({ours for ours, _ in known}) < 2 or len({theirs for _, theirs in known}) < 2:
-        return "-"
-    return f"{np.corrcoef(*(ranks(list(column)) for column in zip(*known, strict=True)))[0, 1]:.3f}"
+    ranked = scores.spearman(Counter((ours, theirs) for ours, theirs in pairs if ours is not None))
+    return "-" if ranked is None else f"{ranked:.3f}"
 
 
 def auc(pairs: list[tuple[float | None, float]]) -> str:

@@ -1,4 +1,7 @@
-"""A load generator: keep-alive sockets that send prepared bytes, so that little of it is ours."""
+"""A load generator, and the bare Flask route that the API is compared with.
+
+Its keep-alive sockets send prepared bytes, so that little of the load is its own.
+"""
 
 import socket
 import threading
@@ -6,6 +9,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from flask import Flask, Response, jsonify
+
+reference = Flask(__name__)
+
+
+@reference.get("/")
+def hello() -> Response:
+    return jsonify({"hello": "world"})
 
 
 @dataclass

@@ -1,27 +1,36 @@
-"""Stage of the webhook benches: the service's side, and receivers in another process."""
+"""Stage of the webhook benches: the service's side, with its history, and receivers in another process."""
 
 import multiprocessing
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from ipaddress import ip_network
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from app.core.database.session import Table
+import orjson
+from sqlalchemy import insert
+
+from app.core.clock import utc_now
+from app.core.database.session import Database, Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.events import outbox
-from app.events.catalogue import CATALOGUE, EventType
+from app.events.catalogue import CATALOGUE, EventType, example_of
+from app.events.models import Event
 from app.webhooks import service
+from app.webhooks.models import Attempt, Delivery
 from app.wiring import build_runtime
 from tests.receiver import Receiver, hang, status, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
 
 EVENT = EventType.EVALUATION_COMPLETED
+_BATCH = 20_000
+_DAYS = 29
 
 
 class Receivers:
@@ -147,3 +156,57 @@ class Stage:
             if time.monotonic() > until:
                 raise TimeoutError(f"{self.receivers.count()} of {count} came in")
             threading.Event().wait(0.01)
+
+
+def fill(db: Database, subscription_ids: Sequence[str], count: int) -> None:
+    """Write finished deliveries over the past 29 days, to measure whether they slow the sender."""
+    body = orjson.dumps(example_of(EVENT))
+    first = utc_now() - timedelta(days=_DAYS)
+    step = timedelta(days=_DAYS) / count
+    for start in range(0, count, _BATCH):
+        events: list[dict[str, Any]] = []
+        deliveries: list[dict[str, Any]] = []
+        attempts: list[dict[str, Any]] = []
+        for number in range(start, min(start + _BATCH, count)):
+            at = first + number * step
+            event_id, delivery_id = f"evt_{number:026d}", f"dlv_{number:026d}"
+            events.append({"id": event_id, "type": EVENT.value, "occurred_at": at, "body": body})
+            deliveries.append(
+                {
+                    "id": delivery_id,
+                    "event_id": event_id,
+                    "subscription_id": subscription_ids[number % len(subscription_ids)],
+                    "event_type": EVENT.value,
+                    "trigger": "event",
+                    "state": "succeeded",
+                    "attempts": 1,
+                    "metered": True,
+                    "due_at": at,
+                    "created_at": at,
+                    "finished_at": at,
+                }
+            )
+            attempts.append(
+                {
+                    "delivery_id": delivery_id,
+                    "number": 1,
+                    "started_at": at,
+                    "duration_ms": 12,
+                    "url": "https://receiver.example.com/hook",
+                    "ip": "203.0.113.7",
+                    "status_code": 200,
+                    "outcome": "success",
+                    "error": None,
+                    "response_excerpt": "ok",
+                    "truncated": False,
+                }
+            )
+        with db.writing() as session:
+            session.execute(insert(Event), events)
+            session.execute(insert(Delivery), deliveries)
+            session.execute(insert(Attempt), attempts)
+    if db.engine.dialect.name == "sqlite":
+        # As the service does each minute; so much at once would burden what is measured next.
+        with db.engine.connect() as connection:
+            connection.exec_driver_sql("COMMIT")
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

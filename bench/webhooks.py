@@ -18,8 +18,7 @@ import requests
 
 from app.events.catalogue import example_of
 from app.webhooks import signing
-from bench.webhook_history import fill
-from bench.webhook_stage import EVENT, Receivers, Stage
+from bench.webhook_stage import EVENT, Receivers, Stage, fill
 from tests.queue_server import running_queue_server
 
 _PACED_PER_S = 100

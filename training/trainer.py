@@ -8,8 +8,7 @@ import orjson
 
 from app.ai.insights.linear import HandSetRule
 from training.examples import digest_of, examples_of, records_in
-from training.families import unseen_families
-from training.fitting import Recipe, figures_of, model_of, rule_as_json
+from training.fitting import Recipe, figures_of, model_of, rule_as_json, unseen_families
 from training.turn_labels import BANK, SIDES, classifier_of, rows_in
 
 DIALOGUES, TURNS = "star.jsonl", "turns.jsonl.gz"

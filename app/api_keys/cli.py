@@ -9,8 +9,8 @@ import click
 
 from app.api_keys import service
 from app.api_keys.credentials import IssuedKey
-from app.api_keys.schemas import KeyCreate
-from app.api_keys.scopes import SCOPES
+from app.api_keys.enums import SCOPES, SignaturePolicy
+from app.api_keys.schemas import MAX_GRACE_S, KeyCreate
 from app.core.clock import iso_utc, utc_now
 from app.core.commands import errors_as_messages, print_json
 from app.core.database.paging import PageRequest
@@ -37,8 +37,8 @@ def keys() -> None:
 )
 @click.option(
     "--signature-policy",
-    type=click.Choice(["default", "required", "optional"]),
-    default="default",
+    type=click.Choice([policy.value for policy in SignaturePolicy]),
+    default=SignaturePolicy.DEFAULT.value,
     show_default=True,
     help="Where requests with Bearer alone are accepted.",
 )
@@ -113,7 +113,7 @@ def revoke(key_id: str) -> None:
 @click.argument("key_id")
 @click.option(
     "--grace-seconds",
-    type=click.IntRange(0, 604800),
+    type=click.IntRange(0, MAX_GRACE_S),
     default=0,
     show_default=True,
     help="Seconds for which the previous strings keep working.",

@@ -1,20 +1,11 @@
 """Tables of API keys and their credentials."""
 
 from datetime import datetime
-from enum import StrEnum
 
 from sqlalchemy import JSON, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime
-
-
-class SignaturePolicy(StrEnum):
-    """Where a key may be used with Bearer alone (docs/authentication.md)."""
-
-    DEFAULT = "default"
-    REQUIRED = "required"
-    OPTIONAL = "optional"
 
 
 class ApiKey(Table):

@@ -2,13 +2,12 @@
 
 from marshmallow import fields
 
-from app.api_keys.scopes import SCOPES
+from app.api_keys.enums import SCOPES, SignaturePolicy
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Items, Network, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, sort_field
 
-_POLICIES = ("default", "required", "optional")
-_MAX_GRACE_S = 7 * 24 * 3600
+MAX_GRACE_S = 7 * 24 * 3600
 
 
 class KeyChange(CamelSchema):
@@ -18,7 +17,7 @@ class KeyChange(CamelSchema):
     description = Text(2000, multiline=True, allow_none=True)
     scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES))
     ip_allowlist = Items(Network(), high=50, allow_none=True)
-    signature_policy = Choice(_POLICIES)
+    signature_policy = Choice(tuple(SignaturePolicy))
     require_nonce = Flag()
     expires_at = Timestamp(allow_none=True)
 
@@ -33,7 +32,7 @@ class KeyCreate(KeyChange):
 class KeyRotate(CamelSchema):
     """The grace period of a rotation."""
 
-    grace_period_seconds = Whole(high=_MAX_GRACE_S, load_default=0)
+    grace_period_seconds = Whole(high=MAX_GRACE_S, load_default=0)
 
 
 class KeyQuery(PageQuery):

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.api_keys.credentials import IssuedKey, end_pairs, issue_pair, previous_expiries
-from app.api_keys.models import ApiKey, Credential, SignaturePolicy
-from app.api_keys.scopes import SCOPES
+from app.api_keys.enums import SCOPES, SignaturePolicy
+from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page

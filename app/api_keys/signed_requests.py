@@ -8,8 +8,8 @@ from flask import Request
 from werkzeug.datastructures import Headers
 
 from app.api_keys.credentials import is_key_string
+from app.api_keys.enums import SignaturePolicy
 from app.api_keys.key_cache import CachedKey
-from app.api_keys.models import SignaturePolicy
 from app.core import errors
 from app.core.errors import Detail
 from app.core.secrets import request_signing

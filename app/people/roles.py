@@ -1,6 +1,6 @@
 """Roles: each has the scopes of the one before and some more."""
 
-from app.api_keys.scopes import SCOPES
+from app.api_keys.enums import SCOPES
 
 VIEWER, REVIEWER, LEAD, ADMIN = "viewer", "reviewer", "lead", "admin"
 

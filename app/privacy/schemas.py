@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import CamelSchema, StoredSchema
 from app.web.schemas.fields import Choice, Nested, Text, Timestamp
 
 
@@ -12,12 +12,12 @@ class EraseRequest(CamelSchema):
     customer_ref = Text(200, low=1, required=True)
 
 
-class ErasedCountsSchema(CamelSchema):
+class ErasedCountsSchema(StoredSchema):
     """Number of erased records by type."""
 
     conversations = fields.Integer(required=True)
-    voice_calls = fields.Integer(required=True, attribute="voiceCalls")
-    audio_files = fields.Integer(required=True, attribute="audioFiles")
+    voice_calls = fields.Integer(required=True)
+    audio_files = fields.Integer(required=True)
     evaluations = fields.Integer(required=True)
     exports = fields.Integer(required=True)
 

@@ -14,7 +14,6 @@ from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
 
 _TYPES = tuple(EventType)
 _STATUSES = tuple(DeliveryState)
-_RECOVERABLE = tuple(RECOVERABLE_STATES)
 _TRIGGERS = tuple(Trigger)
 _OUTCOMES = tuple(AttemptOutcome)
 _MOST_OVERLAP_S = 7 * 24 * 3600
@@ -148,7 +147,7 @@ class RecoverRequest(PlainSchema):
 
     since = Timestamp(metadata={"description": "Created at this time or later."})
     until = Timestamp(metadata={"description": "Created before this time."})
-    status = Choice(_RECOVERABLE)
+    status = Choice(RECOVERABLE_STATES)
 
 
 class RecoveredSchema(PlainSchema):

@@ -10,7 +10,7 @@ import pytest
 import time_machine
 
 from app.api_keys import service
-from app.api_keys.scopes import SCOPES
+from app.api_keys.enums import SCOPES
 from app.core.clock import iso_utc, utc_now
 from app.core.errors import Conflict
 from app.core.principal import Principal

@@ -8,7 +8,7 @@ from marshmallow import Schema, validate
 from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS
 from app.ai.scorecard.schema import WORDS as SCHEMA_WORDS
 from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, GroupBy, TrendMetric
-from app.api_keys.models import SignaturePolicy
+from app.api_keys.enums import SignaturePolicy
 from app.audio_files import enums as audio
 from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.evaluations import enums

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from app.ai.conduct.marks import classifier_from, probability_of, sentences_of
 from app.operations.commands import judge
-from training import logistic
+from training import fitting
 from training.examples import examples_of, records_in
 from training.fitting import scores_of
 from training.trainer import train
@@ -124,13 +124,13 @@ def test_the_written_model_is_the_fitted_one(data, tmp_path) -> None:
 
 def test_the_fit_separates_what_can_be_separated() -> None:
     rows, labels = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0.0, 0.0, 1.0, 1.0])
-    weights, bias = logistic.fit(rows, labels, 0.1)
+    weights, bias = fitting.fit(rows, labels, 0.1)
     assert weights[0] > 0
     assert bias == pytest.approx(0, abs=1e-6)
 
 
 def test_the_area_under_the_curve_counts_ties_half() -> None:
     labels = np.array([0.0, 1.0, 0.0, 1.0])
-    assert logistic.area_under_curve(np.array([1.0, 2.0, 3.0, 4.0]), labels) == 0.75
-    assert logistic.area_under_curve(np.ones(4), labels) == 0.5
-    assert logistic.area_under_curve(np.ones(4), np.ones(4)) is None
+    assert fitting.area_under_curve(np.array([1.0, 2.0, 3.0, 4.0]), labels) == 0.75
+    assert fitting.area_under_curve(np.ones(4), labels) == 0.5
+    assert fitting.area_under_curve(np.ones(4), np.ones(4)) is None

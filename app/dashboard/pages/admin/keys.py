@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 
 from app.api_keys import schemas, service
 from app.api_keys.credentials import IssuedKey
-from app.api_keys.scopes import SCOPES
+from app.api_keys.enums import SCOPES
 from app.core.database.session import after_commit
 from app.core.errors import Conflict, InsufficientScope, InvalidInput
 from app.dashboard import forms, responses

@@ -1,5 +1,17 @@
-"""Scopes that an API key can have. The last five belong to extensions of the API."""
+"""Enumerations of API keys: their signature policies and scopes."""
 
+from enum import StrEnum
+
+
+class SignaturePolicy(StrEnum):
+    """Where a key may be used with Bearer alone (docs/authentication.md)."""
+
+    DEFAULT = "default"
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+
+
+# The last five belong to extensions of the API.
 SCOPES = (
     "evaluations:read",
     "audio:read",
