@@ -9,7 +9,7 @@ from flask import Flask
 
 from app.analytics.exports.downloads import ExportFiles
 from app.api_keys.authentication import Authentication
-from app.audio_files.uploads.audio_objects import AudioObjects
+from app.audio_files.uploads import AudioObjects
 from app.core.process import log
 from app.core.runtime import Runtime
 from app.core.settings import Settings

@@ -15,7 +15,7 @@ from app.imports.schemas.records import validate_record
 from app.packages import load_tables
 from app.redaction.redactor import Redactor
 from app.reviews.rounds import sealed_reviews
-from app.voice_calls import evaluation_requests
+from app.voice_calls import evaluation
 from app.webhooks.deliveries import fan_out
 
 
@@ -28,7 +28,7 @@ def build_runtime(settings: Settings) -> Runtime:
         on_publish=(fan_out,),
         on_evaluation_changed=(
             conversations.note_evaluations,
-            evaluation_requests.note_evaluations,
+            evaluation.note_evaluations,
             facts.record,
         ),
         on_job_ended=(partial(count_ended, counts),),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from app.agreement import scores
+from app.agreement import two_raters
 from app.ai.results import EFFORT, SCORE
 from app.ai.scoring.score import round_half_up
 from app.calibration.fitting import fit
@@ -37,8 +37,8 @@ def samples_of(rows: Sequence[dict[str, Any]], label: str) -> list[Sample]:
 
 def figures(pairs: Sequence[tuple[float, float]]) -> str:
     counted = Counter(pairs)
-    ranked, distance = scores.spearman(counted), scores.mean_distance(counted)
-    return f"{ranked or math.nan:>9.3f} {distance:>6.1f} {scores.bias(counted):>6.1f}"
+    ranked, distance = two_raters.spearman(counted), two_raters.mean_distance(counted)
+    return f"{ranked or math.nan:>9.3f} {distance:>6.1f} {two_raters.bias(counted):>6.1f}"
 
 
 def curve(name: str, train: list[Sample], dev: list[Sample], draws: int) -> None:
@@ -56,7 +56,7 @@ def curve(name: str, train: list[Sample], dev: list[Sample], draws: int) -> None
         spent = (time.process_time() - began) / draws
         means = [
             math.fsum(figure(Counter(pairs)) or 0 for pairs in found) / draws
-            for figure in (scores.spearman, scores.mean_distance, scores.bias)
+            for figure in (two_raters.spearman, two_raters.mean_distance, two_raters.bias)
         ]
         told = f"{means[0]:>9.3f} {means[1]:>6.1f} {means[2]:>6.1f}"
         print(f"  {f'{size} labels':22} {told}   {spent:.2f} s CPU a fit")

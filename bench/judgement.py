@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from app.agreement import scores
+from app.agreement import two_raters
 from app.ai.judge import Judgement
 from bench.judgement_probes import Row, judge, masked, outputs, probe
 from training.examples import examples_of, records_in
@@ -185,7 +185,9 @@ def _rating(row: Row, label: str) -> float | None:
 
 
 def spearman(pairs: list[tuple[float | None, float]]) -> str:
-    ranked = scores.spearman(Counter((ours, theirs) for ours, theirs in pairs if ours is not None))
+    ranked = two_raters.spearman(
+        Counter((ours, theirs) for ours, theirs in pairs if ours is not None)
+    )
     return "-" if ranked is None else f"{ranked:.3f}"
 
 

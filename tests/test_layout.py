@@ -33,7 +33,7 @@ QUESTION = re.compile(r"(What|Who|How|Which|Where|Whether|When)\s")
 TRANSACTIONS = frozenset(
     {
         "app/analytics/engine/part_writer.py",
-        "app/audio_files/uploads/audio_objects.py",
+        "app/audio_files/uploads.py",
         "app/core/hosts.py",
         "app/core/jobs/runner.py",
         "app/core/request_limits/nonces.py",

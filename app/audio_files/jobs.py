@@ -1,4 +1,4 @@
-"""Jobs of recordings: transcription, evaluation, and the upkeep of uploads."""
+"""Jobs of recordings: transcription, evaluation, waveforms, and the upkeep of uploads."""
 
 import math
 import threading
@@ -9,21 +9,18 @@ from functools import cached_property, partial
 from app.ai.context import Context
 from app.ai.judges import build_judge, requests_at_once
 from app.ai.scorecard.values import Scorecard
-from app.ai.speech.transcriber import DecodedSound, Transcriber
+from app.ai.speech.errors import TranscriptionError, UnsupportedMedia
+from app.ai.speech.transcriber import DecodedSound, Transcriber, TranscriptionOptions, decoded
 from app.ai.transcribers import transcriber_of
 from app.ai.transcript import Transcript
-from app.audio_files import totals
+from app.audio_files import playback, queries, totals, uploads
 from app.audio_files.enums import Stage
-from app.audio_files.models import ProcessingJob
-from app.audio_files.playback import objects
-from app.audio_files.processing import failures, requests, stages, steps
-from app.audio_files.processing.steps import ProcessingTask
-from app.audio_files.uploads import lifecycle
-from app.audio_files.uploads.audio_objects import AudioObjects
+from app.audio_files.models import ProcessingJob, WaveformJob
+from app.audio_files.processing import requests, stages, steps
 from app.core.clock import utc_now
 from app.core.errors import NotFound
-from app.core.jobs.leases import Lease
-from app.core.jobs.runner import JobType, RunningJob, list_due, run_next
+from app.core.jobs.leases import JobState, Lease, claim, end, held
+from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due, run_next
 from app.core.jobs.thread_pool import TryLock, run_in_threads
 from app.core.metrics import TRANSCRIBED_SECONDS
 from app.core.runtime import Runtime
@@ -36,6 +33,7 @@ from app.scorecards import service as scorecards
 
 _EXPIRED_KEPT = timedelta(days=7)
 due_ids = partial(list_due, ProcessingJob)
+due_waveform_ids = partial(list_due, WaveformJob)
 
 
 def process_audio(runtime: Runtime, job_id: str) -> None:
@@ -53,9 +51,9 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
         job_type = JobType(
             claim=steps.claim,
             handle=partial(_process_recording, engines=engines, transcription=transcription),
-            fail=lambda session, lease, error: steps.fail(session, lease, failures.of(error)),
+            fail=lambda session, lease, error: steps.fail(session, lease, steps.failure_of(error)),
             release=steps.release,
-            is_final=lambda error: not failures.of(error).retryable,
+            is_final=lambda error: not steps.failure_of(error).retryable,
         )
         try:
             return run_next(runtime, job_type, job_id)
@@ -69,11 +67,22 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
         runtime.doorbell.ring(requests.bell(job_id))
 
 
+def draw_waveform(runtime: Runtime, job_id: str) -> None:
+    """Run this drawing, or another that is due."""
+    job_type = JobType(
+        claim=lambda session, wanted_id: claim(session, WaveformJob, wanted_id),
+        handle=_draw,
+        fail=lambda session, lease, _: end(held(session, lease), JobState.FAILED, utc_now()),
+        is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,
+    )
+    answer_bell(runtime, job_type, playback.waveform_bell(job_id))
+
+
 def reconcile_uploads(runtime: Runtime) -> int:
     """Record uploads that went straight to the storage or that a crash interrupted; count them."""
-    objects = AudioObjects(runtime)
+    objects = uploads.AudioObjects(runtime)
     with runtime.db.reading() as session:
-        awaited = list(lifecycle.awaited(session))
+        awaited = list(uploads.awaited(session))
     stored_ids = [
         audio_file_id
         for audio_file_id in awaited
@@ -95,13 +104,13 @@ def expire_uploads(runtime: Runtime) -> int:
     """Expire uploads that did not arrive in time; return their number."""
     reconcile_uploads(runtime)
     with runtime.db.writing() as session:
-        return lifecycle.expire(session, utc_now())
+        return uploads.expire(session, utc_now())
 
 
 def purge_expired_uploads(runtime: Runtime) -> int:
     """Delete recordings that expired a week ago without an upload; return their number."""
     with runtime.db.writing() as session:
-        return lifecycle.purge_expired(session, before=utc_now() - _EXPIRED_KEPT)
+        return uploads.purge_expired(session, before=utc_now() - _EXPIRED_KEPT)
 
 
 def orphaned(runtime: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
@@ -111,11 +120,19 @@ def orphaned(runtime: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
     database does not know the uploads after its backup.
     """
     with runtime.db.reading() as session:
-        late = lifecycle.awaited_among(session, audio_file_ids)
+        late = uploads.awaited_among(session, audio_file_ids)
     for audio_file_id in late:
-        AudioObjects(runtime).reconcile(audio_file_id)
+        uploads.AudioObjects(runtime).reconcile(audio_file_id)
     with runtime.db.reading() as session:
-        return lifecycle.orphaned_among(session, audio_file_ids)
+        return uploads.orphaned_among(session, audio_file_ids)
+
+
+def orphaned_playback(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of these waveforms or play copies whose recordings have no file any more."""
+    by_recording = playback.by_recording(object_ids)
+    with runtime.db.reading() as session:
+        orphans = uploads.orphaned_among(session, list(by_recording))
+    return [by_recording[audio_file_id] for audio_file_id in orphans]
 
 
 class _Engines:
@@ -130,7 +147,7 @@ class _Engines:
     @cached_property
     def transcriber(self) -> Transcriber:
         """Transcriber, built when the first recording needs it."""
-        return transcriber_of(self._settings, spool_dir=objects.spool_dir(self._settings))
+        return transcriber_of(self._settings, spool_dir=playback.spool_dir(self._settings))
 
 
 def _process_recording(
@@ -143,11 +160,11 @@ def _process_recording(
     transcript = _transcript(job, task, engines)
     if transcript is None:
         with job.transaction() as session:
-            steps.fail(session, job.lease, failures.BYTES_MISSING)
+            steps.fail(session, job.lease, steps.BYTES_MISSING)
         return
     if not transcript.segments:
         with job.transaction() as session:
-            steps.fail_without_speech(session, job.lease, transcript, failures.EMPTY_TRANSCRIPT)
+            steps.fail_without_speech(session, job.lease, transcript, steps.EMPTY_TRANSCRIPT)
         return
     if task.transcribe:
         originals = None
@@ -165,7 +182,7 @@ def _process_recording(
 
 
 def _transcript(
-    job: RunningJob[ProcessingJob], task: ProcessingTask, engines: _Engines
+    job: RunningJob[ProcessingJob], task: steps.ProcessingTask, engines: _Engines
 ) -> Transcript | None:
     """Transcribe the recording or load its transcript; None if its file is missing."""
     if not task.transcribe:
@@ -176,7 +193,7 @@ def _transcript(
 
     def store_decoded(sound: DecodedSound) -> None:
         storage, audio_file_id = job.runtime.storage, task.audio_file_id
-        with objects.stored(storage, audio_file_id, sound), job.transaction() as session:
+        with playback.stored(storage, audio_file_id, sound), job.transaction() as session:
             steps.store_audio_info(session, job.lease, sound.info)
 
     with job.runtime.storage.local_copy(task.audio_file_id) as copy:
@@ -199,12 +216,40 @@ def _transcript(
     return transcript
 
 
-def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scorecard, Context]:
+def _scorecard_and_context(
+    runtime: Runtime, task: steps.ProcessingTask
+) -> tuple[Scorecard, Context]:
     """Load the scorecard and the context of the evaluation."""
     with runtime.db.reading() as session:
         try:
             evaluation = evaluations.find(session, task.evaluation_id)
             version = scorecards.version_of(session, task.scorecard_id, task.scorecard_version)
         except NotFound as error:
-            raise failures.ScorecardGone from error
+            raise steps.ProcessingFailed(steps.SCORECARD_GONE) from error
         return version.scorecard, sources.context_of(evaluation)
+
+
+def _draw(job: RunningJob[WaveformJob]) -> None:
+    """Decode one recording for its waveform and its play copy."""
+    storage, settings = job.runtime.storage, job.runtime.settings
+    with job.transaction() as session:
+        audio = queries.find(session, held(session, job.lease).audio_file_id)
+        options = TranscriptionOptions(
+            content_type=audio.content_type, max_duration_s=settings.audio_max_duration_s
+        )
+        audio_file_id = audio.id
+    with storage.local_copy(audio_file_id) as copy:
+        if copy is None:
+            raise UnsupportedMedia(steps.BYTES_MISSING.message)
+        with (
+            decoded(
+                copy.path,
+                options,
+                spool_dir=playback.spool_dir(settings),
+                min_free_bytes=settings.min_free_bytes,
+                should_stop=job.should_stop,
+            ) as sound,
+            playback.stored(storage, audio_file_id, sound),
+            job.transaction() as session,
+        ):
+            end(held(session, job.lease), JobState.SUCCEEDED, utc_now())

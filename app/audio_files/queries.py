@@ -9,8 +9,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
+from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile
-from app.audio_files.uploads.links import RecordingLinks
 from app.core.database.filters import (
     Filters,
     at_least,

@@ -2,14 +2,11 @@
 
 from typing import Any
 
-from app.audio_files import queries, schemas
-from app.audio_files.playback import objects
-from app.audio_files.playback import requests as drawings
-from app.audio_files.processing import requests, status
-from app.audio_files.uploads import lifecycle
-from app.audio_files.uploads.audio_objects import AudioObjects
-from app.audio_files.uploads.limits import upload_limits
-from app.audio_files.uploads.links import RecordingLinks
+from app.audio_files import playback, queries, schemas, uploads
+from app.audio_files.links import RecordingLinks
+from app.audio_files.processing import requests, stages
+from app.audio_files.totals import upload_limits
+from app.audio_files.uploads import AudioObjects
 from app.evaluations import shown_transcripts
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
@@ -45,7 +42,7 @@ def create_upload_url(body: dict[str, Any]) -> Any:
     """Reserve an upload and return its link, which can be used once."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
-        return lifecycle.reserve(session, links=_links(), limits=upload_limits(runtime), **body)
+        return uploads.reserve(session, links=_links(), limits=upload_limits(runtime), **body)
 
 
 @blp.get("/<id:audio_file_id>")
@@ -83,7 +80,7 @@ def get_processing_status(audio_file_id: str) -> Any:
     """Show the processing status with its stages."""
     _reconcile(audio_file_id)
     with current_runtime().db.reading() as session:
-        return status.show(session, audio_file_id)
+        return stages.show_status(session, audio_file_id)
 
 
 @blp.get("/<id:audio_file_id>/download-url")
@@ -119,12 +116,12 @@ def get_waveform(audio_file_id: str) -> Any:
     with runtime.db.reading() as session:
         queries.find_stored(session, audio_file_id)
     shown = {"audio_file_id": audio_file_id, "status": "drawing", "peaks_per_second": None}
-    waveform = runtime.storage.read(objects.wave_id(audio_file_id))
+    waveform = runtime.storage.read(playback.wave_id(audio_file_id))
     if waveform is not None:
-        per_second, channels = objects.peaks_of(waveform)
+        per_second, channels = playback.peaks_of(waveform)
         return {**shown, "status": "ready", "peaks_per_second": per_second, "channels": channels}
     with runtime.db.writing() as session:
-        drawings.request_waveform(session, audio_file_id)
+        playback.request_waveform(session, audio_file_id)
     return {**shown, "channels": []}
 
 
@@ -143,7 +140,7 @@ def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
             requests.ProcessingRequest(**body),
             redact_by_default=current_runtime().settings.redaction,
         )
-        return status.accepted(audio, job, status_url=status_url)
+        return requests.shown_job(audio, job, status_url=status_url)
 
 
 def _links() -> RecordingLinks:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from app.agreement import scores
+from app.agreement import two_raters
 from app.agreement.bootstrap import Estimate, estimates
-from app.agreement.categories import Pairs
+from app.agreement.two_raters import Pairs
 from app.ai.results import EFFORT, SCORE
 from app.calibration.score_model import (
     FARTHEST,
@@ -122,9 +122,9 @@ def cross_validated(samples: Sequence[Sample]) -> Gain:
 
 
 _FIGURES: Mapping[str, Callable[[Pairs], float | None]] = {
-    "spearman": scores.spearman,
-    "mae": scores.mean_distance,
-    "bias": scores.bias,
+    "spearman": two_raters.spearman,
+    "mae": two_raters.mean_distance,
+    "bias": two_raters.bias,
 }
 
 

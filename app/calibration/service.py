@@ -1,14 +1,17 @@
-"""Calibration profiles: stored, activated, deactivated and listed."""
+"""Calibration profiles: stored, activated, deactivated, listed, and applied to judgements."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import RowMapping, and_, func, select
 from sqlalchemy.orm import Session
 
+from app.ai.judge import Judgement
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.score import band_of, round_half_up
 from app.calibration.models import CalibrationProfile, CalibrationSwitch
-from app.calibration.score_model import CalibrationModel, Gain
+from app.calibration.score_model import CalibrationModel, Gain, model_from
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_mapping
@@ -64,28 +67,6 @@ def add_profile(
     return profile
 
 
-def active_profile(session: Session, engagement_id: str | None) -> CalibrationProfile | None:
-    """Return the profile that calibrates the judgements of an engagement now."""
-    if engagement_id is None:
-        return None
-    last = (
-        select(func.max(CalibrationSwitch.id))
-        .where(CalibrationSwitch.engagement_id == engagement_id)
-        .scalar_subquery()
-    )
-    return session.scalar(
-        select(CalibrationProfile)
-        .join(
-            CalibrationSwitch,
-            and_(
-                CalibrationSwitch.engagement_id == CalibrationProfile.engagement_id,
-                CalibrationSwitch.version == CalibrationProfile.version,
-            ),
-        )
-        .where(CalibrationSwitch.id == last)
-    )
-
-
 def activate(session: Session, engagement_id: str, version: int) -> None:
     """Calibrate new judgements by this version; finished evaluations stay as they are.
 
@@ -125,6 +106,62 @@ def roll_back(session: Session, engagement_id: str) -> int | None:
     return before
 
 
+def active_profile(session: Session, engagement_id: str | None) -> CalibrationProfile | None:
+    """Return the profile that calibrates the judgements of an engagement now."""
+    if engagement_id is None:
+        return None
+    last = (
+        select(func.max(CalibrationSwitch.id))
+        .where(CalibrationSwitch.engagement_id == engagement_id)
+        .scalar_subquery()
+    )
+    return session.scalar(
+        select(CalibrationProfile)
+        .join(
+            CalibrationSwitch,
+            and_(
+                CalibrationSwitch.engagement_id == CalibrationProfile.engagement_id,
+                CalibrationSwitch.version == CalibrationProfile.version,
+            ),
+        )
+        .where(CalibrationSwitch.id == last)
+    )
+
+
+def calibrated(
+    judgement: Judgement,
+    profile: CalibrationProfile | None,
+    *,
+    scorecard: Callable[[], Scorecard],
+) -> Judgement:
+    """Return the judgement with the score that people would give it.
+
+    `score` changes, and with it `band` and `passed` if enough was judged for a verdict; everything
+    else stays as judged. A critical failure still counts: one that fails the evaluation leaves 0,
+    one that fails a section may lower the score but not raise it. `quality.calibration` of the
+    results names the profile, or says why it was not applied. Without an active profile nothing
+    changes.
+
+    Args:
+        profile: the active profile of the engagement.
+        scorecard: loads the version that was judged by; called only if there is a profile.
+    """
+    if profile is None or judgement.score is None:
+        return judgement
+    reason = _problem(profile, judgement)
+    if reason is not None:
+        return _noted(judgement, profile, applied=False, reason=reason)
+    expected = round_half_up(model_from(profile.model).score(judgement.signals))
+    auto_fail = judgement.results["autoFail"]
+    score = min(expected, judgement.score) if auto_fail["triggered"] else expected
+    noted = _noted(judgement, profile, applied=True, reason=None)
+    changed: dict[str, Any] = {"score": score}
+    if judgement.band is not None:
+        changed["band"] = band_of(scorecard(), score)
+        changed["passed"] = score >= judgement.pass_threshold and not judgement.auto_failed
+    return replace(noted, **changed, results={**noted.results, **changed})
+
+
 def list_page(
     session: Session, request: PageRequest, *, engagement_id: str | None = None
 ) -> Page[Any]:
@@ -143,3 +180,25 @@ def show(session: Session, profile_id: str) -> RowMapping:
 def _switch(session: Session, engagement_id: str, version: int | None) -> None:
     session.add(CalibrationSwitch(engagement_id=engagement_id, version=version, at=utc_now()))
     session.flush()
+
+
+def _problem(profile: CalibrationProfile, judgement: Judgement) -> str | None:
+    if profile.engine != judgement.engine.as_json():
+        return "The profile was fitted to judgements of another engine."
+    if not judgement.signals:
+        return "The language of the conversation is not supported, so there is nothing to calibrate by."
+    return None
+
+
+def _noted(
+    judgement: Judgement, profile: CalibrationProfile, *, applied: bool, reason: str | None
+) -> Judgement:
+    note = {
+        "profileId": profile.id,
+        "version": profile.version,
+        "applied": applied,
+        "reason": reason,
+        "scorecardScore": judgement.score,
+    }
+    quality = {**judgement.results["quality"], "calibration": note}
+    return replace(judgement, results={**judgement.results, "quality": quality})

@@ -1,4 +1,4 @@
-"""Preparation of a conversation before it is stored: masking, counts, times and digests."""
+"""Preparation of a conversation before it is stored, and its transcript for the judges."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,9 +9,9 @@ from typing import Any
 from app.ai.context import Context
 from app.ai.dialogue.turns import Dialogue, dialogue_of
 from app.ai.facts.metrics import Measures, answer_times, measure_responses, sent_times
-from app.conversations.transcripts import transcript_of, with_participants
+from app.ai.transcript import Participant, Role, Segment, Transcript
 from app.core.json_documents import digest_of
-from app.redaction.redactor import Redactor, SealedOriginals
+from app.redaction.redactor import Redactor, SealedOriginals, redactions_from
 
 # Given columns of a message; a message whose given columns are equal is unchanged.
 GIVEN_COLUMNS = (
@@ -52,7 +52,7 @@ def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[
     """
     messages = [{**_DEFAULTS, **message} for message in fields["messages"]]
     values = {name: value for name, value in fields.items() if name != "messages"}
-    attributed = with_participants(messages)
+    attributed = _with_participants(messages)
     # The measures below use only roles and times, so the language does not matter.
     dialogue = dialogue_of(transcript_of(attributed, None), channel="chat", language="en")
     waits = _waits(dialogue)
@@ -71,6 +71,72 @@ def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[
         "redacted": redactor.enabled,
         "messages": PreparedMessages(rows, digest_of([redactor.enabled, messages]), raw),
     }
+
+
+def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -> Transcript:
+    """Build the transcript of messages, stored or not yet: in order, without internal notes."""
+    spoken = [message for message in messages if not message["internal"]]
+    return Transcript(
+        segments=tuple(_segment(index, message) for index, message in enumerate(spoken)),
+        participants=_participants(spoken),
+        duration_ms=_span_ms([message["sent_at"] for message in spoken]),
+        language=language,
+        provider="source",
+        speaker_attribution="messages",
+    )
+
+
+def _with_participants(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Add participant ids: the role, numbered from the second person of a role on."""
+    participant_ids: dict[tuple[str, str | None, str | None], str] = {}
+    people_by_role: Counter[str] = Counter()
+    attributed = []
+    for message in messages:
+        role = message["role"]
+        person = (role, message["executive_id"], message["author_name"])
+        if person not in participant_ids:
+            people_by_role[role] += 1
+            number = people_by_role[role]
+            participant_ids[person] = role if number == 1 else f"{role}_{number}"
+        attributed.append({**message, "participant_id": participant_ids[person]})
+    return attributed
+
+
+def _segment(index: int, message: Mapping[str, Any]) -> Segment:
+    return Segment(
+        id=f"seg_{index + 1:04d}",
+        index=index,
+        participant_id=message["participant_id"],
+        role=Role(message["role"]),
+        text=message["text"],
+        language=message["language"],
+        message_id=message.get("id"),
+        sent_at=message["sent_at"],
+        redactions=redactions_from(message.get("redactions", ())),
+    )
+
+
+def _participants(messages: Iterable[Mapping[str, Any]]) -> tuple[Participant, ...]:
+    participants: dict[str, Participant] = {}
+    for message in messages:
+        participants.setdefault(
+            message["participant_id"],
+            Participant(
+                id=message["participant_id"],
+                role=Role(message["role"]),
+                kind="human" if message["role"] in ("customer", "agent") else "bot",
+                display_name=message["author_name"],
+                executive_id=message["executive_id"],
+            ),
+        )
+    return tuple(participants.values())
+
+
+def _span_ms(times: Sequence[datetime | None]) -> int | None:
+    moments = [time for time in times if time is not None]
+    if not moments or len(moments) < len(times):
+        return None
+    return round((max(moments) - min(moments)).total_seconds() * 1000)
 
 
 def _masked(

@@ -1,11 +1,11 @@
-"""Conversations: upserts and requests to evaluate them."""
+"""Conversations: upserts, requests to evaluate them, and erasure."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import RowMapping, bindparam, select, update
+from sqlalchemy import ColumnElement, RowMapping, bindparam, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -14,11 +14,11 @@ from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.conversations import messages, queries
 from app.conversations.enums import ASYNCHRONOUS, ENDED
-from app.conversations.models import Conversation, ConversationSearchText
-from app.conversations.preparation import PreparedMessages
-from app.conversations.transcripts import transcript_of
+from app.conversations.models import Conversation, ConversationSearchText, Message
+from app.conversations.preparation import PreparedMessages, transcript_of
 from app.core.clock import utc_now
 from app.core.database import upserts
+from app.core.database.filters import searchable
 from app.core.database.rows import find_row
 from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput
@@ -75,7 +75,7 @@ def upsert(session: Session, external_id: str, values: Mapping[str, Any]) -> Ups
     """Create or update a conversation; values that are stored already change nothing.
 
     Args:
-        values: the result of `preparation.prepare_conversation`.
+        values: the result of `prepare_conversation`.
 
     Raises:
         InvalidInput: a reference does not exist.
@@ -192,6 +192,50 @@ def request_first_evaluations(
     return judgements.request_first(session, new, scorecard_id=scorecard_id) if new else []
 
 
+def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
+    """Store the ids and scores of current evaluations with their conversations."""
+    rows = [
+        {"conversation_id": current.source_id, "evaluation": current.id, "new_score": current.score}
+        for current in changed
+        if current.source_type == SourceType.CONVERSATION
+    ]
+    if rows:
+        session.connection().execute(_NOTE_EVALUATION, rows)
+
+
+def is_of(customer_ref: str) -> ColumnElement[bool]:
+    """Whether a conversation is of this customer and not erased."""
+    return Conversation.customer_ref == customer_ref
+
+
+def erase(session: Session, conversation_ids: Sequence[str]) -> None:
+    """Delete texts and names of these conversations; their evaluations are erased separately.
+
+    Counts and times are kept.
+    """
+    session.execute(
+        update(Message)
+        .where(Message.conversation_id.in_(conversation_ids))
+        .values(text="", redactions=[], author_name=None, attachments=[], details={})
+        .execution_options(synchronize_session=False)
+    )
+    for row in session.scalars(
+        select(Conversation)
+        .where(Conversation.id.in_(conversation_ids))
+        .order_by(Conversation.id)
+        .with_for_update()
+    ):
+        row.subject = row.customer_ref = row.raw_text_id = None
+        row.csat = {**row.csat, "comment": None} if row.csat else None
+        row.labels = {}
+        row.digest = row.messages_digest = ""
+        row.judged_digest = None
+        row.erased_at = row.updated_at = utc_now()
+        search_text = session.get(ConversationSearchText, row.id)
+        if search_text is not None:
+            search_text.text = searchable(row.external_id)
+
+
 def _have_text(rows: Sequence[Mapping[str, Any]]) -> bool:
     return any(message["text"].strip() and not message["internal"] for message in rows)
 
@@ -218,17 +262,6 @@ def _new_evaluation(
     )
     stored = transcripts.row_of(SourceType.CONVERSATION, row.id, transcript, row.raw_text_id)
     return evaluation, stored
-
-
-def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
-    """Store the ids and scores of current evaluations with their conversations."""
-    rows = [
-        {"conversation_id": current.source_id, "evaluation": current.id, "new_score": current.score}
-        for current in changed
-        if current.source_type == SourceType.CONVERSATION
-    ]
-    if rows:
-        session.connection().execute(_NOTE_EVALUATION, rows)
 
 
 def _update(session: Session, row: Conversation, conversation: ConversationInput) -> bool:

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import CompoundSelect, select, union_all, update
 from sqlalchemy.orm import Session
 
+from app.audio_files import uploads
 from app.audio_files.enums import AudioStatus
+from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile
 from app.audio_files.schemas import UploadCreate
-from app.audio_files.uploads import lifecycle
-from app.audio_files.uploads.audio_objects import AudioObjects
-from app.audio_files.uploads.limits import upload_limits
-from app.audio_files.uploads.links import RecordingLinks
+from app.audio_files.totals import upload_limits
+from app.audio_files.uploads import AudioObjects
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
@@ -217,7 +217,7 @@ def _store(runtime: Runtime, record: Mapping[str, Any]) -> bool:
     else:
         with runtime.db.writing() as session:
             redact = runtime.settings.redaction
-            lifecycle.mark_uploaded(session, audio_file_id, stored, redact=redact)
+            uploads.mark_uploaded(session, audio_file_id, stored, redact=redact)
             _date_back(session)
     return True
 
@@ -234,7 +234,7 @@ def _pending_id(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) ->
         if row is not None and row.status != AudioStatus.EXPIRED:
             return str(row.id) if row.status == AudioStatus.PENDING_UPLOAD else None
         try:
-            reserved = lifecycle.reserve(
+            reserved = uploads.reserve(
                 session, links=links, limits=upload_limits(runtime), **fields
             )
         except Conflict:

@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
-from app.calibration.calibrating import calibrated
-from app.calibration.service import active_profile
+from app.calibration.service import active_profile, calibrated
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.engagements.service import count_evaluations

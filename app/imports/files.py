@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from app.audio_files.uploads.links import EXTENSIONS
+from app.audio_files.links import EXTENSIONS
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
 from app.imports.loading.input import Document
 from app.imports.loading.references import PATTERN

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.audio_files import uploads
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
 from app.audio_files.processing.requests import ProcessingRequest
-from app.audio_files.uploads import lifecycle
-from app.audio_files.uploads.audio_objects import AudioObjects
-from app.audio_files.uploads.limits import upload_limits
+from app.audio_files.totals import upload_limits
+from app.audio_files.uploads import AudioObjects
 from app.core.clock import utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
@@ -258,7 +258,7 @@ class RecordingLoader:
             if not self._options.create_missing:
                 NameResolver(session).ids_of(names)
             upload_limits(self._runtime).check(session, values["size_bytes"])
-            known = lifecycle.of_external_id(session, values["external_id"])
+            known = uploads.of_external_id(session, values["external_id"])
         return RecordOutcome.CREATED if known is None else RecordOutcome.SKIPPED
 
     def _reserved(
@@ -268,13 +268,13 @@ class RecordingLoader:
         one_at_a_time(
             session, f"import recording {values['external_id']}", *resolver.missing([names])
         )
-        known = lifecycle.of_external_id(session, values["external_id"])
+        known = uploads.of_external_id(session, values["external_id"])
         if known is not None:
             return known
         fields = {**values, **resolver.ids_of(names)}
         expires_at = utc_now() + _TIME_TO_STORE
         limits = upload_limits(self._runtime)
-        return lifecycle.create(session, limits=limits, expires_at=expires_at, **fields)
+        return uploads.create(session, limits=limits, expires_at=expires_at, **fields)
 
     def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
         objects = AudioObjects(self._runtime)

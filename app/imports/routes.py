@@ -31,8 +31,8 @@ from app.imports.schemas.requests import (
     ImportUploadSchema,
 )
 from app.redaction.redactor import Redactor
-from app.voice_calls.preparation import prepare_voice_call
 from app.voice_calls.schemas import VoiceCallSchema
+from app.voice_calls.service import prepare_voice_call
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime

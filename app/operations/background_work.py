@@ -10,8 +10,7 @@ from app.analytics import jobs as exports
 from app.analytics.exports import service as export_service
 from app.analytics.exports import work as export_work
 from app.audio_files import jobs as audio_files
-from app.audio_files.playback import jobs as playback
-from app.audio_files.playback import requests as drawings
+from app.audio_files import playback
 from app.audio_files.processing import requests as processing
 from app.core import hosts
 from app.core.clock import utc_now
@@ -50,8 +49,8 @@ _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "exp": exports.orphaned,
     "imp": imports.orphaned,
     "par": exports.orphaned_parts,
-    "play": playback.orphaned,
-    "wave": playback.orphaned,
+    "play": audio_files.orphaned_playback,
+    "wave": audio_files.orphaned_playback,
 }
 
 
@@ -149,7 +148,9 @@ TASKS: tuple[PeriodicTask, ...] = (
 )
 JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(processing.QUEUE, "audio", audio_files.process_audio, audio_files.due_ids),
-    JobQueue(drawings.QUEUE, "audio", playback.draw_waveform, playback.due_ids),
+    JobQueue(
+        playback.WAVEFORM_QUEUE, "audio", audio_files.draw_waveform, audio_files.due_waveform_ids
+    ),
     JobQueue(judgements.QUEUE, "evaluations", evaluations.judge, evaluations.due_ids),
     JobQueue(trials.QUEUE, "evaluations", evaluations.run_trial, evaluations.due_trial_ids),
     JobQueue(importing.QUEUE, "imports", imports.run_import, imports.due_ids),

@@ -14,8 +14,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.audio_files import erasure as audio_files
+from app.audio_files import playback
 from app.audio_files.models import AudioFile
-from app.audio_files.playback import objects as playback
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due

@@ -12,7 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
 from app.audio_files.models import AudioFile
-from app.conversations import erasure as conversations
+from app.conversations import service as conversations
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.database.rows import find_row
@@ -25,7 +25,7 @@ from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch
 from app.reviews import service as reviews
-from app.voice_calls import erasure as voice_calls
+from app.voice_calls import service as voice_calls
 from app.voice_calls.models import VoiceCall
 
 QUEUE = "erasures"

@@ -1,6 +1,7 @@
 """Executive performance assessment (EPA) of a call, derived from its evaluation."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import func, select
@@ -12,7 +13,6 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import Channel, Status
 from app.evaluations.models import Evaluation
 from app.voice_calls import queries
-from app.voice_calls.dimensions import dimensions_of, flags_of
 from app.voice_calls.enums import EpaStatus
 from app.voice_calls.models import VoiceCall
 
@@ -21,6 +21,34 @@ _GRADES = ((90, "A"), (75, "B"), (60, "C"), (50, "D"), (0, "E"))
 _MET = {"goal_met": True, "goal_not_met": False}
 _GOAL = "outcome.goal"
 _NO_BENCHMARK = {"executive_mean": None, "campaign_mean": None, "percentile": None}
+_TITLES = {
+    "opening": "Opening",
+    "understanding": "Understanding",
+    "task_completion": "Task completion",
+    "accuracy": "Accuracy",
+    "conversation_flow": "Conversation flow",
+    "empathy_tone": "Empathy and tone",
+    "compliance": "Compliance",
+    "closing": "Closing",
+}
+# Sections of the built-in scorecards; other scorecards should use the same names.
+_OF_SECTION = {
+    "opening": "opening",
+    "understanding": "understanding",
+    "discovery": "understanding",
+    "outcome": "task_completion",
+    "resolution": "task_completion",
+    "flow": "conversation_flow",
+    "control": "conversation_flow",
+    "responsiveness": "conversation_flow",
+    "tone": "empathy_tone",
+    "communication": "empathy_tone",
+    "safety": "compliance",
+    "compliance": "compliance",
+    "closing": "closing",
+}
+_OF_CRITERION = {"outcome.accuracy": "accuracy", "resolution.accuracy": "accuracy"}
+_MAX_EVIDENCE = 5
 
 
 def assess(session: Session, voice_call_id: str) -> dict[str, Any]:
@@ -46,10 +74,10 @@ def assess(session: Session, voice_call_id: str) -> dict[str, Any]:
         "subject": _subject(session, call),
         "overall_score": judged.score if judged else None,
         "grade": None if ranked_score is None else _grade(ranked_score),
-        "dimensions": dimensions_of(criteria) if judged else [],
+        "dimensions": _dimensions(criteria) if judged else [],
         "delivery": _delivery(document.get("metrics", {}) if judged else {}),
         "outcome": _outcome(call, criteria),
-        "compliance_flags": flags_of(criteria),
+        "compliance_flags": _compliance_flags(criteria),
         "strengths": coaching.get("strengths", []),
         "improvements": coaching.get("improvements", []),
         "benchmark": _NO_BENCHMARK
@@ -80,6 +108,60 @@ def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
         "bot_id": call["bot_id"],
         "name": name,
     }
+
+
+def _dimensions(criteria: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Group the criteria by dimension; each criterion belongs to at most one."""
+    grouped: dict[str, list[Mapping[str, Any]]] = {key: [] for key in _TITLES}
+    for criterion in criteria:
+        key = _dimension(criterion)
+        if key is not None:
+            grouped[key].append(criterion)
+    return [_summarise(key, members) for key, members in grouped.items()]
+
+
+def _dimension(criterion: Mapping[str, Any]) -> str | None:
+    key: str = criterion["key"]
+    return _OF_CRITERION.get(key) or _OF_SECTION.get(criterion["section"])
+
+
+def _summarise(key: str, criteria: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    judged = [
+        criterion
+        for criterion in criteria
+        if criterion["applicable"] and criterion["points"] is not None
+    ]
+    max_points = math.fsum(criterion["maxPoints"] for criterion in judged)
+    points = math.fsum(criterion["points"] for criterion in judged)
+    score = 100 * points / max_points if max_points else None
+    explanations = [
+        criterion["explanation"] for criterion in judged or criteria if criterion["explanation"]
+    ]
+    evidence = [piece for criterion in judged for piece in criterion["evidence"]]
+    return {
+        "key": key,
+        "title": _TITLES[key],
+        "weight": math.fsum(criterion["weight"] for criterion in criteria),
+        "score": None if score is None else round(score, 2),
+        "explanation": " ".join(dict.fromkeys(explanations)) or None,
+        "evidence": evidence[:_MAX_EVIDENCE],
+    }
+
+
+def _compliance_flags(criteria: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """List violated rules: failed criteria of compliance, or critical ones."""
+    return [
+        {
+            "criterion_key": criterion["key"],
+            "title": criterion["title"],
+            "severity": "critical" if criterion["criticality"] != "none" else "warn",
+            "explanation": criterion["explanation"],
+            "evidence": criterion["evidence"],
+        }
+        for criterion in criteria
+        if criterion["normalizedScore"] == 0
+        and (criterion["errorClass"] == "compliance" or criterion["criticality"] != "none")
+    ]
 
 
 def _delivery(metrics: Mapping[str, Any]) -> dict[str, Any]:

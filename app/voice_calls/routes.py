@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.audio_files.uploads.links import RecordingLinks
+from app.audio_files.links import RecordingLinks
 from app.voice_calls import epa, queries, schemas, service
 from app.web.addresses import public_address
 from app.web.api import Blueprint

@@ -1,31 +1,82 @@
-"""Voice calls: upserts, the event of their end and links to their recordings."""
+"""Voice calls: preparation, upserts, links to their recordings, and erasure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, cast
 
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
+from app.ai.dialogue.cues import Cues
+from app.ai.dialogue.turns import dialogue_of
+from app.ai.facts.metrics import Measures, measure_speech
+from app.ai.facts.timing import percentile, timing_of
 from app.audio_files import queries as audio_files
-from app.audio_files.uploads.links import RecordingLinks
+from app.audio_files.links import RecordingLinks
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
 from app.core.database import upserts
+from app.core.database.filters import searchable
 from app.core.database.rows import find_row
 from app.core.database.upserts import Upserted
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.json_documents import digest_of
 from app.evaluations import sources
+from app.evaluations.enums import Channel
 from app.evaluations.erasure import require_kept
 from app.events.catalogue import EventType, VoiceCallCompleted
 from app.events.outbox import publish
 from app.redaction import raw_texts
+from app.redaction.redactor import Redactor, SealedOriginals
+from app.scorecards.service import current_default
 from app.voice_calls import queries
 from app.voice_calls.enums import ENDED
+from app.voice_calls.evaluation import of_turns, reading_order
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
-# Values of `preparation.prepare_voice_call` that are not columns.
+_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
+_MEASURED = {
+    "p50": "latencyMsP50",
+    "p90": "latencyMsP90",
+    "p95": "latencyMsP95",
+    "max": "latencyMsMax",
+    "count": "latencyMsCount",
+}
+# Values of `prepare_voice_call` that are not columns.
 _NOT_COLUMNS = frozenset({"turns", "raw", "turns_digest"})
+# Label that identifies the customer of records without a field `customerRef`.
+_LABEL = "customerRef"
+
+
+def prepare_voice_call(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """Mask the turns of a call and compute its durations, latencies and interruptions.
+
+    This takes too long for a transaction.
+
+    Args:
+        fields: columns of a voice call; `turns`, each with `role`, `text`, `start_ms` and
+            `end_ms`; `latency_ms` as percentiles, or as a list of measured values.
+
+    Returns:
+        The columns, including the computed ones; the masked `turns`, `turns_digest` of the given
+        ones, and `raw`, the sealed originals.
+    """
+    turns: list[dict[str, Any]] = fields["turns"]
+    measures = _measured(turns)
+    masked, raw = _masked(turns, redactor)
+    return {
+        **fields,
+        "turns": masked,
+        "turns_digest": digest_of([redactor.enabled, turns]),
+        "raw": raw,
+        "redacted": redactor.enabled,
+        "duration_seconds": _duration(fields),
+        "ring_seconds": _seconds_between(fields["started_at"], fields["answered_at"]),
+        "latency_ms": _latency(fields["latency_ms"], measures),
+        "interruptions_by_customer": measures.get("interruptionsByCustomer"),
+        "interruptions_by_bot": measures.get("interruptionsByAgent"),
+    }
 
 
 def upsert(
@@ -37,7 +88,7 @@ def upsert(
     the event `voice-call.completed`, once.
 
     Args:
-        values: the result of `preparation.prepare_voice_call`.
+        values: the result of `prepare_voice_call`.
 
     Raises:
         InvalidInput: a reference does not exist.
@@ -102,6 +153,100 @@ def recording_link(
 def find(session: Session, voice_call_id: str) -> VoiceCall:
     """Return the row of a voice call; raises `NotFound`."""
     return find_row(session, VoiceCall, voice_call_id, "voice call")
+
+
+def is_of(customer_ref: str) -> ColumnElement[bool]:
+    """Whether a call is of this customer and not erased, by label or the customer's number.
+
+    The customer's number is the called one in an outbound call and the calling one in any other, so
+    that a company's own number does not select all its calls.
+    """
+    is_outbound = VoiceCall.direction == "outbound"
+    return or_(
+        VoiceCall.labels[_LABEL].as_string() == customer_ref,
+        and_(~is_outbound, VoiceCall.from_number == customer_ref),
+        and_(is_outbound, VoiceCall.to_number == customer_ref),
+    )
+
+
+def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
+    """Delete numbers, texts and collected fields of these calls; return the ids of their recordings."""
+    recordings = []
+    for row in session.scalars(
+        select(VoiceCall)
+        .where(VoiceCall.id.in_(voice_call_ids))
+        .order_by(VoiceCall.id)
+        .with_for_update()
+    ):
+        if row.recording_id is not None:
+            recordings.append(row.recording_id)
+        row.from_number = row.to_number = row.raw_text_id = None
+        row.collected_fields = row.labels = {}
+        row.digest, row.judged_digest, row.awaits_words = "", None, False
+        row.erased_at = row.updated_at = utc_now()
+        spoken = session.get(VoiceCallTurns, row.id)
+        if spoken is not None:
+            spoken.turns = [{**turn, "text": "", "redactions": []} for turn in spoken.turns]
+            spoken.digest = ""
+        search_text = session.get(VoiceCallSearchText, row.id)
+        if search_text is not None:
+            search_text.text = searchable(row.external_id)
+    return recordings
+
+
+def _masked(
+    turns: Sequence[Mapping[str, Any]], redactor: Redactor
+) -> tuple[list[dict[str, Any]], SealedOriginals | None]:
+    """Mask the texts in transcript order; the originals are sealed by segment."""
+    order = reading_order(turns)
+    masked, originals = redactor.masked_messages([turns[place] for place in order], "role")
+    in_given_order = [dict(turn) for turn in turns]
+    for place, turn in zip(order, masked, strict=True):
+        in_given_order[place] = turn
+    segments = {
+        f"seg_{int(place) + 1:04d}": {"text": text, "words": []}
+        for place, text in originals.items()
+    }
+    return in_given_order, redactor.seal(segments=segments) if segments else None
+
+
+def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
+    measures = Measures()
+    timed = all(turn["start_ms"] is not None and turn["end_ms"] is not None for turn in turns)
+    if turns and timed:
+        settings = current_default(Channel.VOICE_BOT).scorecard.metrics
+        # The measures below use only roles and times, so the language does not matter.
+        transcript = of_turns(turns, language=None)
+        dialogue = dialogue_of(transcript, channel=Channel.VOICE_BOT, language="en")
+        timing = timing_of(dialogue, Cues(), settings)
+        measure_speech(measures, dialogue, timing, settings)
+    return measures
+
+
+def _latency(
+    latencies: Mapping[str, Any] | Sequence[float] | None, measures: Measures
+) -> dict[str, Any] | None:
+    if isinstance(latencies, Mapping):
+        return {name: latencies.get(name) for name in _MEASURED}
+    if latencies:
+        percentiles = {name: round(percentile(latencies, at)) for name, at in _PERCENTILES.items()}
+        return {**percentiles, "count": len(latencies)}
+    if not measures.get("latencyMsCount"):
+        return None
+    measured = {name: measures.get(metric) for name, metric in _MEASURED.items()}
+    return {name: None if value is None else round(value) for name, value in measured.items()}
+
+
+def _duration(fields: Mapping[str, Any]) -> int | None:
+    if fields["duration_seconds"] is not None:
+        return int(fields["duration_seconds"])
+    return _seconds_between(fields["started_at"] or fields["answered_at"], fields["ended_at"])
+
+
+def _seconds_between(start: datetime | None, end: datetime | None) -> int | None:
+    if start is None or end is None:
+        return None
+    return max(0, round((end - start).total_seconds()))
 
 
 def _stored_digest(session: Session, voice_call_id: str) -> str | None:

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskCliRunner
 
-from app.agreement import alpha, categories
+from app.agreement import alpha, two_raters
 from app.ai.transcript import Role
 from app.analytics.cli import agreement
 from app.core.runtime import Runtime
@@ -124,10 +124,10 @@ def test_figures_come_from_twenty_pairs_on(
     assert greeting["pairs"] == 47
     assert greeting["confusion"] == {"categories": [0, 1], "counts": [[21, 3], [2, 21]]}
     kappa = greeting["kappa"]
-    assert kappa["value"] == pytest.approx(categories.kappa(both), abs=1e-4)
+    assert kappa["value"] == pytest.approx(two_raters.kappa(both), abs=1e-4)
     assert kappa["low"] < kappa["value"] < kappa["high"]
     assert greeting["percentAgreement"]["value"] == pytest.approx(100 * 42 / 47, abs=1e-3)
-    rate = categories.wilson(21, 23)
+    rate = two_raters.wilson(21, 23)
     assert greeting["truePositiveRate"] == {
         "value": round(rate.value, 4),
         "low": round(rate.low, 4),

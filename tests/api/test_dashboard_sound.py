@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.audio_files.playback import jobs as drawing
+from app.audio_files import jobs as drawing
 from app.core.runtime import Runtime
 from app.people.models import AuditEntry
 from app.privacy import jobs as erasures
@@ -93,12 +93,12 @@ def test_an_older_recording_is_drawn_on_first_view(
     viewer = visit("viewer")
     first = viewer.get(f"/recordings/{recording}/wave")
     assert (first.status_code, first.content) == (202, b"")
-    [job_id] = drawing.due_ids(runtime)
+    [job_id] = drawing.due_waveform_ids(runtime)
     drawing.draw_waveform(runtime, job_id)
     wave = viewer.get(f"/recordings/{recording}/wave")
     assert wave.status_code == 200
     assert wave.content.startswith(b"CQW1\x01\x14")
     broken = upload(client, b"RIFF not a recording")
     assert viewer.get(f"/recordings/{broken}/wave").status_code == 202
-    drawing.draw_waveform(runtime, drawing.due_ids(runtime)[0])
+    drawing.draw_waveform(runtime, drawing.due_waveform_ids(runtime)[0])
     assert viewer.get(f"/recordings/{broken}/wave").status_code == 404

@@ -10,10 +10,8 @@ import pytest
 
 from app.ai.speech.transcriber import DecodedSound
 from app.ai.transcript import AudioInfo
-from app.audio_files import jobs
+from app.audio_files import jobs, playback
 from app.audio_files.models import WaveformJob
-from app.audio_files.playback import jobs as drawing
-from app.audio_files.playback import objects
 from app.core.jobs import leases
 from app.core.jobs.leases import LeaseLost
 from app.core.runtime import Runtime
@@ -64,11 +62,11 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
     client: Caller, runtime: Runtime
 ) -> None:
     older = upload(client, THREE_GP.read_bytes(), contentType="audio/mp4")
-    assert drawing.due_ids(runtime) == []
+    assert jobs.due_waveform_ids(runtime) == []
     for _ in range(2):
         assert waveform(client, older)["status"] == "drawing"
-    [job_id] = drawing.due_ids(runtime)
-    drawing.draw_waveform(runtime, job_id)
+    [job_id] = jobs.due_waveform_ids(runtime)
+    jobs.draw_waveform(runtime, job_id)
     sizes = stored(runtime, older)
     assert sorted(sizes) == ["aud", "play", "wave"]
     assert sizes["wave"] == 227
@@ -77,9 +75,9 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
     [peaks] = drawn["channels"]
     assert len(peaks) == 221
     assert 150 < max(peaks) <= 255
-    played = objects.played(runtime.storage, older, "audio/3gpp")
+    played = playback.played(runtime.storage, older, "audio/3gpp")
     assert played is not None
-    assert (played.object_id, played.content_type) == (objects.play_copy_id(older), "audio/mp4")
+    assert (played.object_id, played.content_type) == (playback.play_copy_id(older), "audio/mp4")
 
     erase(runtime, [older])
     erasures.purge_bytes(runtime)
@@ -90,8 +88,8 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
 def test_a_file_that_cannot_be_decoded_gets_no_waveform(client: Caller, runtime: Runtime) -> None:
     broken = upload(client, b"RIFF not a recording")
     assert waveform(client, broken)["status"] == "drawing"
-    drawing.draw_waveform(runtime, objects.wave_id(broken))
-    assert drawing.due_ids(runtime) == []
+    jobs.draw_waveform(runtime, playback.wave_id(broken))
+    assert jobs.due_waveform_ids(runtime) == []
     assert waveform(client, broken) is None
     assert sorted(stored(runtime, broken)) == ["aud"]
 
@@ -102,7 +100,7 @@ def test_a_recording_that_waits_for_processing_is_drawn_by_it(
     waiting = upload(client, SILENCE.read_bytes())
     job_id = ask(client, waiting)
     assert waveform(client, waiting)["status"] == "drawing"
-    assert drawing.due_ids(runtime) == []
+    assert jobs.due_waveform_ids(runtime) == []
     jobs.process_audio(runtime, job_id)
     assert sorted(stored(runtime, waiting)) == ["aud", "wave"]
 
@@ -113,14 +111,14 @@ def test_a_recording_erased_while_it_is_drawn_keeps_nothing(
     audio_file_id = upload(client, SILENCE.read_bytes())
     assert waveform(client, audio_file_id)["status"] == "drawing"
     with runtime.db.writing() as session:
-        lease = leases.claim(session, WaveformJob, objects.wave_id(audio_file_id))
+        lease = leases.claim(session, WaveformJob, playback.wave_id(audio_file_id))
     assert lease is not None
     sound = DecodedSound(AudioInfo("wav", "gsm", 8000, 1, 1000), b"CQW1", io.BytesIO(b"sound"))
     erase(runtime, [audio_file_id])
     erasures.purge_bytes(runtime)
 
     def store() -> None:
-        with objects.stored(runtime.storage, audio_file_id, sound):
+        with playback.stored(runtime.storage, audio_file_id, sound):
             assert sorted(stored(runtime, audio_file_id)) == ["play", "wave"]
             with runtime.db.writing() as session:
                 leases.held(session, lease)
@@ -137,7 +135,7 @@ def test_what_a_crash_left_of_an_erased_recording_is_an_orphan(
     erase(runtime, [erased])
     erasures.purge_bytes(runtime)
     long_ago = time.time() - 90_000
-    for name in (objects.wave_id, objects.play_copy_id):
+    for name in (playback.wave_id, playback.play_copy_id):
         for audio_file_id in (kept, erased):
             runtime.storage.write(name(audio_file_id), io.BytesIO(b"bytes"), size_bytes=5)
             path = stored_file(runtime, name(audio_file_id))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agreement import alpha, bootstrap, categories, scores
+from app.agreement import alpha, bootstrap, two_raters
 
 # (judge, human), as one public tool prints it: kappa 0.763 at 90 % raw agreement.
 TABLE = {(1, 1): 78, (1, 0): 10, (0, 1): 2, (0, 0): 30}
@@ -29,22 +29,22 @@ rated = st.lists(st.lists(st.integers(0, 3), max_size=4).map(tuple), min_size=1,
 
 
 def test_kappa_of_the_known_table() -> None:
-    assert categories.share_equal(TABLE) == pytest.approx(0.9)
-    assert categories.kappa(TABLE) == pytest.approx(0.763, abs=5e-4)
+    assert two_raters.share_equal(TABLE) == pytest.approx(0.9)
+    assert two_raters.kappa(TABLE) == pytest.approx(0.763, abs=5e-4)
     # Over two categories all disagreements weigh the same.
-    assert categories.weighted_kappa(TABLE) == pytest.approx(categories.kappa(TABLE))
-    assert categories.confusion(TABLE, (0, 1)) == [[30, 10], [2, 78]]
-    assert categories.mean_recall(TABLE) == pytest.approx((78 / 80 + 30 / 40) / 2)
-    assert categories.mean_f1(TABLE) == pytest.approx((2 * 78 / 168 + 2 * 30 / 72) / 2)
+    assert two_raters.weighted_kappa(TABLE) == pytest.approx(two_raters.kappa(TABLE))
+    assert two_raters.confusion(TABLE, (0, 1)) == [[30, 10], [2, 78]]
+    assert two_raters.mean_recall(TABLE) == pytest.approx((78 / 80 + 30 / 40) / 2)
+    assert two_raters.mean_f1(TABLE) == pytest.approx((2 * 78 / 168 + 2 * 30 / 72) / 2)
 
 
 def test_wilsons_interval_of_eight_in_ten() -> None:
-    rate = categories.wilson(8, 10)
+    rate = two_raters.wilson(8, 10)
     assert (rate.value, rate.low, rate.high) == pytest.approx((0.8, 0.4902, 0.9433), abs=1e-4)
-    assert categories.wilson(0, 5).low == 0
-    assert categories.wilson(5, 5).high == 1
-    assert categories.hit_rate(TABLE, 1) == categories.wilson(78, 80)
-    assert categories.hit_rate({(1, 1): 3}, 0) is None
+    assert two_raters.wilson(0, 5).low == 0
+    assert two_raters.wilson(5, 5).high == 1
+    assert two_raters.hit_rate(TABLE, 1) == two_raters.wilson(78, 80)
+    assert two_raters.hit_rate({(1, 1): 3}, 0) is None
 
 
 def test_alpha_of_the_published_example() -> None:
@@ -57,24 +57,24 @@ def test_quadratic_weights_of_a_small_table() -> None:
     # 4 pairs: (0, 0), (1, 2), (2, 2), (2, 1): 1 - 4 * 2 / (sum over all 16 crossings of squares).
     pairs = Counter([(0, 0), (1, 2), (2, 2), (2, 1)])
     crossed = sum((a - b) ** 2 for (a, _), (_, b) in itertools.product(pairs, pairs))
-    assert categories.weighted_kappa(pairs) == pytest.approx(1 - 4 * 2 / crossed)
+    assert two_raters.weighted_kappa(pairs) == pytest.approx(1 - 4 * 2 / crossed)
 
 
 def test_nothing_and_sameness_have_no_figure() -> None:
     for figure in (
-        categories.share_equal,
-        categories.kappa,
-        categories.weighted_kappa,
-        categories.mean_f1,
-        categories.mean_recall,
-        scores.mean_distance,
-        scores.bias,
-        scores.pearson,
-        scores.spearman,
+        two_raters.share_equal,
+        two_raters.kappa,
+        two_raters.weighted_kappa,
+        two_raters.mean_f1,
+        two_raters.mean_recall,
+        two_raters.mean_distance,
+        two_raters.bias,
+        two_raters.pearson,
+        two_raters.spearman,
     ):
         assert figure({}) is None
-    assert categories.kappa({(1, 1): 40}) is None
-    assert scores.pearson({(1, 2): 3, (1, 5): 2}) is None
+    assert two_raters.kappa({(1, 1): 40}) is None
+    assert two_raters.pearson({(1, 2): 3, (1, 5): 2}) is None
     for level in (alpha.nominal, alpha.ordinal, alpha.interval):
         assert level({}) is None
         assert level({(1,): 9, (): 2}) is None
@@ -87,8 +87,8 @@ def test_kappas_are_what_their_definitions_say(pairs: list[tuple[int, int]]) -> 
     counted, size = Counter(pairs), len(pairs)
     crossed = [(a, b) for (a, _), (_, b) in itertools.product(pairs, pairs)]
     for figure, distance in (
-        (categories.kappa, lambda a, b: float(a != b)),
-        (categories.weighted_kappa, lambda a, b: float((a - b) ** 2)),
+        (two_raters.kappa, lambda a, b: float(a != b)),
+        (two_raters.weighted_kappa, lambda a, b: float((a - b) ** 2)),
     ):
         expected = sum(distance(a, b) for a, b in crossed) / size**2
         value = figure(counted)
@@ -134,20 +134,20 @@ def test_distances_and_correlations_are_what_the_library_says(
 ) -> None:
     counted = Counter(pairs)
     differences = [judge - human for judge, human in pairs]
-    assert scores.bias(counted) == pytest.approx(statistics.fmean(differences))
+    assert two_raters.bias(counted) == pytest.approx(statistics.fmean(differences))
     distances = [abs(difference) for difference in differences]
-    assert scores.mean_distance(counted) == pytest.approx(statistics.fmean(distances))
-    assert scores.share_within(counted, 5) == sum(distance <= 5 for distance in distances) / len(
-        pairs
-    )
+    assert two_raters.mean_distance(counted) == pytest.approx(statistics.fmean(distances))
+    assert two_raters.share_within(counted, 5) == sum(
+        distance <= 5 for distance in distances
+    ) / len(pairs)
     judges, humans = zip(*pairs, strict=True)
     if len(set(judges)) == 1 or len(set(humans)) == 1:
-        assert scores.pearson(counted) is None
-        assert scores.spearman(counted) is None
+        assert two_raters.pearson(counted) is None
+        assert two_raters.spearman(counted) is None
         return
-    assert scores.pearson(counted) == pytest.approx(statistics.correlation(judges, humans))
+    assert two_raters.pearson(counted) == pytest.approx(statistics.correlation(judges, humans))
     ranked = statistics.correlation(_ranks(judges), _ranks(humans))
-    assert scores.spearman(counted) == pytest.approx(ranked)
+    assert two_raters.spearman(counted) == pytest.approx(ranked)
 
 
 def _ranks(values: tuple[int, ...]) -> list[float]:
@@ -158,7 +158,7 @@ def _ranks(values: tuple[int, ...]) -> list[float]:
 
 def test_intervals_are_reproducible_and_hold_the_truth() -> None:
     def of(table: Mapping[tuple[int, int], int]) -> bootstrap.Estimate | None:
-        return bootstrap.estimates(table, {"kappa": categories.kappa}, seed="x")["kappa"]
+        return bootstrap.estimates(table, {"kappa": two_raters.kappa}, seed="x")["kappa"]
 
     first = of(TABLE)
     assert first is not None
@@ -178,10 +178,10 @@ def test_an_interval_is_as_wide_with_units_one_by_one_as_counted() -> None:
         pairs: Counter[tuple[int, int]] = Counter()
         for (_, pair), count in units.items():
             pairs[pair] += count
-        return categories.share_equal(pairs)
+        return two_raters.share_equal(pairs)
 
     alone = bootstrap.estimates(one_by_one, {"share": share}, seed="x")["share"]
-    counted = bootstrap.estimates(TABLE, {"share": categories.share_equal}, seed="x")["share"]
+    counted = bootstrap.estimates(TABLE, {"share": two_raters.share_equal}, seed="x")["share"]
     assert alone is not None
     assert counted is not None
     for one, other in ((alone.low, counted.low), (alone.high, counted.high)):
@@ -199,5 +199,5 @@ def test_a_figure_that_most_draws_lack_has_no_bounds() -> None:
     # All three are drawn in a quarter of the cases: (1 - 1 / e) cubed.
     estimates = bootstrap.estimates({"a": 1, "b": 1, "c": 1}, {"all": of_all_three}, seed="x")
     assert estimates == {"all": bootstrap.Estimate(1.0, None, None)}
-    sure = bootstrap.estimates({(1, 1): 30}, {"share": categories.share_equal}, seed="x")
+    sure = bootstrap.estimates({(1, 1): 30}, {"share": two_raters.share_equal}, seed="x")
     assert sure == {"share": bootstrap.Estimate(1.0, 1.0, 1.0)}

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, field
 from itertools import permutations
 from typing import Any, TypeAlias
 
-from app.agreement import alpha, categories, scores
+from app.agreement import alpha, two_raters
 from app.agreement.alpha import Units
 from app.agreement.bootstrap import Estimate, estimates
-from app.agreement.categories import Pair, Pairs
+from app.agreement.two_raters import Pair, Pairs
 from app.core.json_documents import camel_case
 
 # With fewer pairs a statistic is mostly chance (docs/reviews.md).
@@ -61,15 +61,15 @@ def category_statistics(
         human_alpha: Krippendorff's alpha for such categories.
     """
     kappa, other_kappa = ("weighted_kappa", "kappa") if is_scale else ("kappa", "weighted_kappa")
-    kappa_of = categories.weighted_kappa if is_scale else categories.kappa
+    kappa_of = two_raters.weighted_kappa if is_scale else two_raters.kappa
     with_engine: dict[str, PairStatistic] = {
-        "percent_agreement": lambda pairs: _percent(categories.share_equal(pairs)),
+        "percent_agreement": lambda pairs: _percent(two_raters.share_equal(pairs)),
         kappa: kappa_of,
-        "mean_f1": categories.mean_f1,
-        "mean_recall": categories.mean_recall,
+        "mean_f1": two_raters.mean_f1,
+        "mean_recall": two_raters.mean_recall,
     }
     between_people: dict[str, UnitStatistic] = {
-        "percent_agreement": lambda units: _percent(categories.share_equal(_human_pairs(units))),
+        "percent_agreement": lambda units: _percent(two_raters.share_equal(_human_pairs(units))),
         kappa: lambda units: kappa_of(_human_pairs(units)),
         "alpha": human_alpha,
     }
@@ -85,7 +85,7 @@ def category_statistics(
     else:
         result["confusion"] = {
             "categories": list(ratings.options),
-            "counts": categories.confusion(ratings.pairs, ratings.options),
+            "counts": two_raters.confusion(ratings.pairs, ratings.options),
         }
     return result
 
@@ -99,16 +99,16 @@ def number_statistics(
         more: further statistics by name.
     """
     with_engine: dict[str, PairStatistic] = {
-        "mae": scores.mean_distance,
-        "bias": scores.bias,
+        "mae": two_raters.mean_distance,
+        "bias": two_raters.bias,
         **more,
-        "pearson": scores.pearson,
-        "spearman": scores.spearman,
+        "pearson": two_raters.pearson,
+        "spearman": two_raters.spearman,
     }
     between_people: dict[str, UnitStatistic] = {
-        "mae": lambda units: scores.mean_distance(_human_pairs(units)),
-        "pearson": lambda units: scores.pearson(_human_pairs(units)),
-        "spearman": lambda units: scores.spearman(_human_pairs(units)),
+        "mae": lambda units: two_raters.mean_distance(_human_pairs(units)),
+        "pearson": lambda units: two_raters.pearson(_human_pairs(units)),
+        "spearman": lambda units: two_raters.spearman(_human_pairs(units)),
         "alpha": alpha.interval,
     }
     return _statistics(ratings, with_engine, between_people, seed=seed)
@@ -120,7 +120,7 @@ def _add_answer_rates(result: dict[str, Any], ratings: RatingPairs, *, is_binary
     for name, option in (("true_positive_rate", -1), ("true_negative_rate", 0)):
         rate = None
         if is_binary and not too_few:
-            rate = categories.hit_rate(ratings.pairs, ratings.options[option])
+            rate = two_raters.hit_rate(ratings.pairs, ratings.options[option])
         result[name] = rate and {
             "value": round(rate.value, _PLACES),
             "low": round(rate.low, _PLACES),

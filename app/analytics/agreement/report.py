@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import not_
 from sqlalchemy.orm import Session
 
-from app.agreement import alpha, scores
+from app.agreement import alpha, two_raters
 from app.analytics.agreement.rating_statistics import (
     LEAST_PAIRS,
     Cluster,
@@ -129,7 +129,7 @@ def _number(name: str, by_evaluation: RatingsByEvaluation) -> dict[str, Any]:
         judged = group[0].judged[name]
         cluster = () if judged is None else tuple((judged, value) for value in unit)
         conversations.append((cluster, unit))
-    close = {"share_within5": lambda pairs: scores.share_within(pairs, CLOSE)}
+    close = {"share_within5": lambda pairs: two_raters.share_within(pairs, CLOSE)}
     more = close if name == "score" else {}
     return number_statistics(_rating_pairs(conversations), seed=name, more=more)
 

@@ -1,1 +1,1 @@
-"""Processing of recordings: requests, stages, steps and failures."""
+"""Processing of recordings: requests, stages, steps and the expected wait."""

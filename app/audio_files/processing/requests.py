@@ -77,14 +77,15 @@ def open_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
     )
 
 
-def latest_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
-    """Return the newest job of a recording."""
-    return session.scalar(
-        select(ProcessingJob)
-        .where(ProcessingJob.audio_file_id == audio_file_id)
-        .order_by(ProcessingJob.queued_at.desc(), ProcessingJob.id.desc())
-        .limit(1)
-    )
+def shown_job(audio: AudioFile, job: ProcessingJob, *, status_url: str) -> dict[str, Any]:
+    """Return the answer to a processing request: the job that does it."""
+    return {
+        "audio_file_id": audio.id,
+        "job_id": job.id,
+        "status": audio.status,
+        "queued_at": job.queued_at,
+        "status_url": status_url,
+    }
 
 
 def _require_ready(audio: AudioFile, options: ProcessingRequest) -> None:

@@ -1,14 +1,18 @@
-"""Stages of processing, stored with each job as a map from the stage to its record."""
+"""Stages of processing, stored with each job as a map from the stage to its record, and shown."""
 
 from datetime import datetime
 from typing import Any
 
-from app.audio_files.enums import Stage, StageStatus
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.audio_files.enums import AudioStatus, Stage, StageStatus
+from app.audio_files.models import AudioFile, ProcessingJob
 from app.core.clock import iso_utc
+from app.core.database.rows import find_row
 
 # Progress of the job in percent at the start of a stage.
 START_PERCENT = {Stage.UPLOAD: 0, Stage.DECODE: 0, Stage.TRANSCRIBE: 5, Stage.EVALUATE: 90}
-
 Records = dict[str, dict[str, Any]]
 
 
@@ -61,7 +65,20 @@ def fail(records: Records, stage: Stage, error: dict[str, str], now: datetime) -
     return {**records, stage: {**records[stage], **failed}}
 
 
-def as_list(records: Records) -> list[dict[str, Any]]:
+def show_status(session: Session, audio_file_id: str) -> dict[str, Any]:
+    """Return the status of the newest job, or of the upload if there is none; raises `NotFound`."""
+    audio = find_row(session, AudioFile, audio_file_id, "audio file")
+    job = session.scalar(
+        select(ProcessingJob)
+        .where(ProcessingJob.audio_file_id == audio_file_id)
+        .order_by(ProcessingJob.queued_at.desc(), ProcessingJob.id.desc())
+        .limit(1)
+    )
+    progress = _of_upload(audio) if job is None else _of_job(job)
+    return {"audio_file_id": audio.id, "status": audio.status, "error": audio.error, **progress}
+
+
+def _as_list(records: Records) -> list[dict[str, Any]]:
     """Return the records for the API, in the order of the stages."""
     return [{"name": stage.value, **records[stage]} for stage in Stage]
 
@@ -73,4 +90,36 @@ def _pending() -> dict[str, Any]:
         "completedAt": None,
         "attempts": 0,
         "error": None,
+    }
+
+
+def _of_upload(audio: AudioFile) -> dict[str, Any]:
+    records = initial(audio.uploaded_at)
+    if audio.uploaded_at is None:
+        pending = audio.status == AudioStatus.PENDING_UPLOAD
+        records[Stage.UPLOAD]["status"] = StageStatus.PENDING if pending else StageStatus.FAILED
+    return {
+        "job_id": None,
+        "stage": Stage.UPLOAD,
+        "progress": 0,
+        "stages": _as_list(records),
+        "attempts": 0,
+        "evaluation_id": None,
+        "queued_at": None,
+        "started_at": None,
+        "completed_at": None,
+    }
+
+
+def _of_job(job: ProcessingJob) -> dict[str, Any]:
+    return {
+        "job_id": job.id,
+        "stage": job.stage,
+        "progress": job.progress,
+        "stages": _as_list(job.stages),
+        "attempts": job.attempts,
+        "evaluation_id": job.evaluation_id,
+        "queued_at": job.queued_at,
+        "started_at": job.started_at,
+        "completed_at": job.completed_at,
     }

@@ -1,4 +1,8 @@
-"""Steps of processing: each writes in one transaction, and only while the lease is held."""
+"""Steps of processing and their failures.
+
+Each step writes in one transaction, and only while the lease is held. A failure has a code for the
+recording and one for its evaluation.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,25 +12,110 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
+from app.ai.speech.errors import (
+    ModelMissing,
+    ProviderUnavailable,
+    TranscriptionError,
+    UnsupportedLanguage,
+)
 from app.ai.speech.transcriber import TranscriptionOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
 from app.audio_files.enums import AudioStatus, Stage, StageStatus
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import stages
-from app.audio_files.processing.failures import Failure, UploadMismatch
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease, end
+from app.core.jobs.runner import Interrupted
 from app.evaluations import service as evaluations
 from app.evaluations import transcripts
-from app.evaluations.enums import SourceType, Status
+from app.evaluations.enums import FailureCode, SourceType, Status
 from app.evaluations.outcome import EvaluationCompletion
 from app.events.catalogue import AudioProcessed, AudioTranscribed, EventType
 from app.events.outbox import publish
 from app.redaction import raw_texts
 from app.redaction.redactor import SealedOriginals
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Reason of a failure: `code` for the recording, `evaluation_code` for its evaluation."""
+
+    code: str
+    message: str
+    evaluation_code: FailureCode
+    retryable: bool = False
+
+    @property
+    def error(self) -> dict[str, str]:
+        """The error that the API shows."""
+        return {"code": str(self.code), "message": self.message}
+
+
+BYTES_MISSING = Failure(
+    "BYTES_MISSING",
+    "The file of this recording is missing from the storage.",
+    FailureCode.TRANSCRIPTION_FAILED,
+)
+
+EMPTY_TRANSCRIPT = Failure(
+    FailureCode.EMPTY_TRANSCRIPT,
+    "No speech was found in the recording.",
+    FailureCode.EMPTY_TRANSCRIPT,
+)
+
+INTERRUPTED = Failure(
+    "INTERRUPTED",
+    "The processing of this recording was interrupted too often: request it again.",
+    FailureCode.INTERNAL,
+)
+
+SCORECARD_GONE = Failure(
+    "SCORECARD_GONE",
+    "The version of the scorecard is no longer stored: request the processing again.",
+    FailureCode.INTERNAL,
+)
+
+UPLOAD_MISMATCH = Failure(
+    "UPLOAD_MISMATCH",
+    "The uploaded file does not have the announced size or SHA-256: upload the recording again.",
+    FailureCode.TRANSCRIPTION_FAILED,
+)
+
+INTERNAL = Failure(
+    FailureCode.INTERNAL,
+    "The processing of this recording failed because of an internal error.",
+    FailureCode.INTERNAL,
+    retryable=True,
+)
+
+
+class ProcessingFailed(Exception):
+    """Processing cannot go on, for a known reason."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return the failure that an error of processing causes."""
+    if isinstance(error, TranscriptionError):
+        return _of_transcription(error)
+    if isinstance(error, ProcessingFailed):
+        return error.failure
+    return INTERRUPTED if isinstance(error, Interrupted) else INTERNAL
+
+
+def _of_transcription(error: TranscriptionError) -> Failure:
+    code = FailureCode.TRANSCRIPTION_FAILED
+    if isinstance(error, UnsupportedLanguage):
+        code = FailureCode.UNSUPPORTED_LANGUAGE
+    if isinstance(error, ModelMissing | ProviderUnavailable):
+        code = FailureCode.ENGINE_UNAVAILABLE
+    return Failure(error.code.upper(), error.message, code, retryable=error.retryable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +183,11 @@ def check_digest(session: Session, lease: Lease[ProcessingJob], sha256: str) -> 
     """Store the SHA-256 of a file that went straight to the storage.
 
     Raises:
-        UploadMismatch: another one was announced.
+        ProcessingFailed: another one was announced.
     """
     audio = session.get_one(AudioFile, leases.held(session, lease).audio_file_id)
     if audio.sha256 is not None and audio.sha256.lower() != sha256:
-        raise UploadMismatch
+        raise ProcessingFailed(UPLOAD_MISMATCH)
     audio.sha256 = sha256
 
 

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from app.analytics.enums import ExportStatus
 from app.analytics.exports import service as exports
 from app.audio_files.enums import AudioStatus
-from app.audio_files.processing import status as recordings
+from app.audio_files.processing import stages
 from app.core import hosts
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput, NotFound
@@ -62,7 +62,7 @@ def _evaluation(session: Any, evaluation_id: str) -> Work:
 
 
 def _recording(session: Any, audio_file_id: str) -> Work:
-    recording = recordings.show(session, audio_file_id)
+    recording = stages.show_status(session, audio_file_id)
     ended = recording["status"] in _RECORDING_ENDED
     text = text_of("audioStatus", recording["status"])
     if recording["error"]:

@@ -2,8 +2,7 @@
 
 from flask import Response
 
-from app.audio_files import queries
-from app.audio_files.playback import objects, requests
+from app.audio_files import playback, queries
 from app.core.errors import InvalidInput, NotFound
 from app.dashboard.blueprint import PageBlueprint
 from app.people import audit
@@ -27,7 +26,7 @@ def play(audio_file_id: str) -> Response:
     with runtime.db.writing() as session:
         content_type = queries.find_stored(session, audio_file_id).content_type
         audit.record_daily(session, current_actor(), Action.RECORDING_PLAYED, audio_file_id)
-    played = objects.played(runtime.storage, audio_file_id, content_type)
+    played = playback.played(runtime.storage, audio_file_id, content_type)
     if played is None:
         raise _missing()
     size = played.size_bytes
@@ -55,11 +54,11 @@ def draw(audio_file_id: str) -> Response:
     runtime = current_runtime()
     with runtime.db.reading() as session:
         queries.find_stored(session, audio_file_id)
-    waveform = runtime.storage.read(objects.wave_id(audio_file_id))
+    waveform = runtime.storage.read(playback.wave_id(audio_file_id))
     if waveform is not None:
         return _private(waveform, "application/octet-stream")
     with runtime.db.writing() as session:
-        requests.request_waveform(session, audio_file_id)
+        playback.request_waveform(session, audio_file_id)
     return Response(status=202)
 
 

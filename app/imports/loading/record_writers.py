@@ -18,7 +18,7 @@ from app.evaluations.models import Evaluation
 from app.imports.formats.records import Kind
 from app.imports.loading.references import NameResolver
 from app.scorecards import service as scorecards
-from app.voice_calls import evaluation_requests
+from app.voice_calls import evaluation
 from app.voice_calls import queries as voice_call_queries
 from app.voice_calls import service as voice_calls
 
@@ -68,7 +68,7 @@ def put_voice_call(
     if evaluate is False:
         return stored
     voice_call_id = stored.record["id"]
-    evaluation_requests.request_evaluation(session, voice_call_id)
+    evaluation.request_evaluation(session, voice_call_id)
     return stored._replace(record=voice_call_queries.get(session, voice_call_id))
 
 
@@ -109,5 +109,5 @@ WRITERS: Mapping[str, Writer] = {
 # Each returns None where there is nothing to judge.
 EVALUATION_REQUESTS: Mapping[str, EvaluationRequest] = {
     Kind.CONVERSATION: conversations.request_evaluation,
-    Kind.VOICE_CALL: evaluation_requests.request_evaluation,
+    Kind.VOICE_CALL: evaluation.request_evaluation,
 }

@@ -32,7 +32,7 @@ from app.imports.schemas.base import (
 from app.redaction.redactor import Redactor
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, CallStatus
 from app.voice_calls.enums import ROLES as TURN_ROLES
-from app.voice_calls.preparation import prepare_voice_call
+from app.voice_calls.service import prepare_voice_call
 from app.web.schemas.base import FORMAT, REQUIRED, TYPE, CamelSchema, CodedMessage, load_valid
 from app.web.schemas.fields import (
     Choice,

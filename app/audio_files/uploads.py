@@ -1,4 +1,4 @@
-"""Lifecycle of uploads: reserved with a link, then stored, or expired and purged."""
+"""Uploads of recordings: reserved with a link, then stored, or expired and purged."""
 
 import logging
 from collections.abc import Sequence
@@ -11,17 +11,18 @@ from sqlalchemy.orm import Session
 
 from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
+from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
-from app.audio_files.processing.failures import UPLOAD_MISMATCH
-from app.audio_files.uploads.limits import UploadLimits
-from app.audio_files.uploads.links import RecordingLinks
+from app.audio_files.processing.steps import UPLOAD_MISMATCH
+from app.audio_files.totals import UploadLimits
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
 from app.core.database.filters import searchable
 from app.core.errors import AppError, Conflict, NotFound
 from app.core.ids import new_id
+from app.core.runtime import Runtime
 from app.core.storage.objects import StoredObject
 from app.evaluations import sources
 
@@ -117,26 +118,6 @@ def mark_uploaded(
     if audio.auto_process:
         _process(session, audio_file_id, redact=redact)
     totals.add_stored_bytes(session, stored.size_bytes)
-
-
-def exists(session: Session, audio_file_id: str) -> bool:
-    """Return whether the recording exists and its file was not deleted."""
-    audio = session.get(AudioFile, audio_file_id)
-    return audio is not None and audio.erased_at is None and not audio.purge_bytes
-
-
-def refuse_upload(session: Session, audio_file_id: str) -> None:
-    """Fail a recording whose stored file was larger than announced."""
-    audio = session.get(AudioFile, audio_file_id, with_for_update=True)
-    if audio is not None and audio.status in _AWAITED:
-        audio.status, audio.error = AudioStatus.FAILED, UPLOAD_MISMATCH.error
-        audio.updated_at, audio.expires_at = utc_now(), None
-
-
-def awaited_bytes(session: Session, audio_file_id: str) -> int | None:
-    """Return the announced size of an upload that is not recorded, or None without one."""
-    audio = session.get(AudioFile, audio_file_id)
-    return audio.size_bytes if audio is not None and audio.status in _AWAITED else None
 
 
 def awaited(session: Session) -> Sequence[str]:
@@ -240,3 +221,42 @@ def _add(session: Session, audio: AudioFile) -> None:
         if audio.external_id is None:
             raise
         raise Conflict("There is an audio file with this externalId.") from error
+
+
+class AudioObjects:
+    """Handles stored objects whose ids begin with `aud_`; opens its own transactions."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def exists(self, object_id: str) -> bool:
+        """Return whether the recording may be downloaded or uploaded."""
+        with self._runtime.db.reading() as session:
+            audio = session.get(AudioFile, object_id)
+            return audio is not None and audio.erased_at is None and not audio.purge_bytes
+
+    def mark_stored(self, object_id: str, stored: StoredObject) -> None:
+        """Record a finished upload; raises `NotFound` if the recording was deleted."""
+        with self._runtime.db.writing() as session:
+            mark_uploaded(session, object_id, stored, redact=self._runtime.settings.redaction)
+
+    def reconcile(self, object_id: str) -> None:
+        """Record an upload that went straight to the storage, or that a crash interrupted.
+
+        One that is larger than announced is deleted, and fails its recording.
+        """
+        with self._runtime.db.reading() as session:
+            audio = session.get(AudioFile, object_id)
+            if audio is None or audio.status not in _AWAITED:
+                return
+            announced_bytes = audio.size_bytes
+        stored = self._runtime.storage.find(object_id)
+        if stored is not None and stored.size_bytes > announced_bytes:
+            self._runtime.storage.delete(object_id)
+            with self._runtime.db.writing() as session:
+                audio = session.get(AudioFile, object_id, with_for_update=True)
+                if audio is not None and audio.status in _AWAITED:
+                    audio.status, audio.error = AudioStatus.FAILED, UPLOAD_MISMATCH.error
+                    audio.updated_at, audio.expires_at = utc_now(), None
+        elif stored is not None:
+            self.mark_stored(object_id, stored)

@@ -1,18 +1,33 @@
-"""Stored waveforms and play copies; their ids share their body with the recording's id."""
+"""Waveforms and play copies, stored next to a recording so that people can see and hear it.
+
+Their ids share their body with the recording's id.
+"""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from sqlalchemy.orm import Session
+
 from app.ai.speech.transcriber import WAVEFORM_MARK, DecodedSound
-from app.audio_files.enums import ContentType
-from app.core.jobs.leases import LeaseLost
+from app.audio_files import queries
+from app.audio_files.enums import AudioStatus, ContentType
+from app.audio_files.models import WaveformJob
+from app.core.database.session import ring_after_commit
+from app.core.database.upserts import insert_missing
+from app.core.errors import NotFound
+from app.core.jobs.leases import JobState, LeaseLost
+from app.core.queue import Bell
 from app.core.settings import Settings
 from app.core.storage.objects import ObjectExists, Storage
 
-RECORDING, WAVE, PLAY_COPY = "aud", "wave", "play"
+WAVEFORM_QUEUE = "waveforms"
+waveform_bell = partial(Bell, WAVEFORM_QUEUE)
+# A recording in these states gets its waveform from the processing job.
+_PROCESSING = (AudioStatus.QUEUED, AudioStatus.TRANSCRIBING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +39,24 @@ class PlayedObject:
     content_type: str
 
 
-def wave_id(audio_file_id: str) -> str:
-    """Return the id of the waveform of a recording."""
-    return _with_prefix(WAVE, audio_file_id)
+def request_waveform(session: Session, audio_file_id: str) -> None:
+    """Queue the drawing of a stored recording, once.
 
-
-def play_copy_id(audio_file_id: str) -> str:
-    """Return the id of the play copy of a recording."""
-    return _with_prefix(PLAY_COPY, audio_file_id)
-
-
-def by_recording(object_ids: Sequence[str]) -> Mapping[str, str]:
-    """Map the ids of recordings to these ids of their waveforms or play copies."""
-    return {_with_prefix(RECORDING, object_id): object_id for object_id in object_ids}
+    Raises:
+        NotFound: there is no such recording, its file was deleted, or it cannot be drawn.
+        Conflict: it has not been uploaded.
+    """
+    audio = queries.find_stored(session, audio_file_id)
+    if audio.status in _PROCESSING:
+        return
+    job_id = wave_id(audio.id)
+    job = session.get(WaveformJob, job_id)
+    if job is not None and job.state == JobState.FAILED:
+        raise NotFound("No waveform can be drawn of this recording.")
+    if job is not None:
+        return
+    insert_missing(session, WaveformJob, id=job_id, audio_file_id=audio.id)
+    ring_after_commit(session, waveform_bell(job_id))
 
 
 @contextmanager
@@ -62,13 +82,6 @@ def delete(storage: Storage, audio_file_id: str) -> None:
     storage.delete(play_copy_id(audio_file_id))
 
 
-def spool_dir(settings: Settings) -> Path:
-    """Return the folder for decoded sound."""
-    spool = settings.data_dir / "spool"
-    spool.mkdir(mode=0o700, exist_ok=True)
-    return spool
-
-
 def played(storage: Storage, audio_file_id: str, content_type: str) -> PlayedObject | None:
     """Return what browsers play: the play copy, or else the upload."""
     for object_id, type_ in (
@@ -81,10 +94,6 @@ def played(storage: Storage, audio_file_id: str, content_type: str) -> PlayedObj
     return None
 
 
-def _with_prefix(prefix: str, object_id: str) -> str:
-    return f"{prefix}_{object_id.partition('_')[2]}"
-
-
 def peaks_of(waveform: bytes) -> tuple[int, list[list[int]]]:
     """Return how many peaks a second a stored waveform has, and the peaks of each channel."""
     channels, per_second = waveform[len(WAVEFORM_MARK)], waveform[len(WAVEFORM_MARK) + 1]
@@ -94,6 +103,32 @@ def peaks_of(waveform: bytes) -> tuple[int, list[list[int]]]:
         list(peaks[channel * count : (channel + 1) * count]) for channel in range(channels)
     ]
     return per_second, channel_peaks
+
+
+def wave_id(audio_file_id: str) -> str:
+    """Return the id of the waveform of a recording."""
+    return _with_prefix("wave", audio_file_id)
+
+
+def play_copy_id(audio_file_id: str) -> str:
+    """Return the id of the play copy of a recording."""
+    return _with_prefix("play", audio_file_id)
+
+
+def by_recording(object_ids: Sequence[str]) -> Mapping[str, str]:
+    """Map the ids of recordings to these ids of their waveforms or play copies."""
+    return {_with_prefix("aud", object_id): object_id for object_id in object_ids}
+
+
+def spool_dir(settings: Settings) -> Path:
+    """Return the folder for decoded sound."""
+    spool = settings.data_dir / "spool"
+    spool.mkdir(mode=0o700, exist_ok=True)
+    return spool
+
+
+def _with_prefix(prefix: str, object_id: str) -> str:
+    return f"{prefix}_{object_id.partition('_')[2]}"
 
 
 def _store(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:

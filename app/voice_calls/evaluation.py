@@ -1,22 +1,25 @@
-"""Requests to evaluate voice calls, and the results stored with the calls."""
+"""Evaluation of voice calls: requests, transcripts for the judges, and the results stored with the calls."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
-from app.ai.transcript import Transcript
+from app.ai.transcript import Participant, Role, Segment, Transcript
 from app.core.database.rows import find_row
 from app.core.json_documents import digest_of
 from app.evaluations import sources, transcripts
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, StoredTranscript
+from app.redaction.redactor import redactions_from
 from app.voice_calls.enums import ENDED, CallStatus
 from app.voice_calls.models import VoiceCall, VoiceCallTurns
-from app.voice_calls.transcripts import of_recording, of_turns
+
+_KINDS = {"customer": "human", "agent": "human", "bot": "bot", "system": "ivr"}
 
 
 def request_evaluation(
@@ -79,6 +82,43 @@ def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
             _note_transcript(session, current.source_id)
 
 
+def of_turns(
+    turns: Sequence[Mapping[str, Any]],
+    *,
+    language: str | None,
+    bot_name: str | None = None,
+    redacted: bool = False,
+) -> Transcript:
+    """Build the transcript of the turns, ordered by start time if all have one."""
+    ordered = [turns[index] for index in reading_order(turns)]
+    ends = [turn["end_ms"] for turn in ordered if turn["end_ms"] is not None]
+    return Transcript(
+        segments=tuple(_segment(index, turn) for index, turn in enumerate(ordered)),
+        participants=tuple(
+            Participant(
+                id=role,
+                role=Role(role),
+                kind=_KINDS[role],
+                display_name=bot_name if role == "bot" else None,
+            )
+            for role in dict.fromkeys(turn["role"] for turn in ordered)
+        ),
+        duration_ms=max(ends) if len(ends) == len(ordered) > 0 else None,
+        language=language,
+        provider="source",
+        speaker_attribution="messages",
+        redacted=redacted,
+    )
+
+
+def reading_order(turns: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the indexes of the turns by start time, or unchanged if a turn has none."""
+    indexes = list(range(len(turns)))
+    if all(turn["start_ms"] is not None for turn in turns):
+        indexes.sort(key=lambda index: turns[index]["start_ms"])
+    return indexes
+
+
 def _note_transcript(session: Session, recording_id: str) -> None:
     calls = session.scalars(
         select(VoiceCall).where(VoiceCall.recording_id == recording_id).with_for_update()
@@ -108,7 +148,7 @@ def _words(session: Session, row: VoiceCall) -> tuple[Transcript | None, str, st
     stored = _recording_transcript(session, row.recording_id)
     if stored is None:
         return None, "", None
-    transcript = of_recording(
+    transcript = _of_recording(
         transcripts.load_stored(session, stored.id),
         transferred=row.transferred_to_human,
         bot_name=row.bot_name,
@@ -133,4 +173,38 @@ def _context(row: VoiceCall) -> Context:
         ended_by=row.ended_by,
         closed_at=row.ended_at,
         fallback_count=row.fallback_count,
+    )
+
+
+def _of_recording(transcript: Transcript, *, transferred: bool, bot_name: str | None) -> Transcript:
+    """Assign the agent's channel to the bot, unless the call was transferred to a person."""
+    if transferred:
+        return transcript
+    return replace(
+        transcript,
+        segments=tuple(
+            replace(segment, role=Role.BOT) if segment.role is Role.AGENT else segment
+            for segment in transcript.segments
+        ),
+        participants=tuple(
+            replace(participant, role=Role.BOT, kind="bot", display_name=bot_name)
+            if participant.role is Role.AGENT
+            else participant
+            for participant in transcript.participants
+        ),
+    )
+
+
+def _segment(index: int, turn: Mapping[str, Any]) -> Segment:
+    # A turn with only one of its times counts as untimed: measures need both.
+    timed = turn["start_ms"] is not None and turn["end_ms"] is not None
+    return Segment(
+        id=f"seg_{index + 1:04d}",
+        index=index,
+        participant_id=turn["role"],
+        role=Role(turn["role"]),
+        text=turn["text"],
+        start_ms=turn["start_ms"] if timed else None,
+        end_ms=turn["end_ms"] if timed else None,
+        redactions=redactions_from(turn.get("redactions", ())),
     )

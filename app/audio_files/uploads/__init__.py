@@ -1,1 +1,0 @@
-"""Uploads of recordings: reservation, signed links, limits and stored objects."""
