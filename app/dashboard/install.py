@@ -1,12 +1,16 @@
 """Installation of the dashboard into the application."""
 
+import gzip
+import hashlib
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import cache_from_source
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, g, request
+from flask import Blueprint, Flask, Response, g, request
 from jinja2 import FileSystemBytecodeCache, StrictUndefined
 from jinja2.bccache import Bucket
 from werkzeug.exceptions import HTTPException, NotFound
@@ -17,12 +21,12 @@ from app.core.clock import iso_utc
 from app.core.commands import COMMAND
 from app.core.runtime import Runtime
 from app.dashboard import responses, words
-from app.dashboard.assets import Assets
+from app.dashboard.blueprint import public
+from app.dashboard.forms import current_notice
 from app.dashboard.navigation import sections_for
-from app.dashboard.notices import current_notice
 from app.dashboard.pages import PAGES
 from app.dashboard.queries import page_url
-from app.dashboard.views import formatting, times
+from app.dashboard.views import formatting
 from app.people import gate
 from app.people.gate import Gate, find_person
 from app.web.api import is_under_a_base
@@ -30,6 +34,8 @@ from app.web.api import is_under_a_base
 # Paths of other parts of the service, whose answers are for programs.
 _NOT_PAGES = ("/storage/", "/docs/", "/assets/")
 _PAUSE_S = 0.02
+_FOREVER = "public, max-age=31536000, immutable"
+FOLDER = Path(__file__).parent / "static"
 
 
 class TemplateCache(FileSystemBytecodeCache):
@@ -68,6 +74,61 @@ def compile_templates(app: Flask) -> None:
         app.jinja_env.get_template(name)
 
 
+class Assets:
+    """Every file below `static`, read once at start.
+
+    All share one hash in their address, so that a script can import another by its name.
+    """
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        files = sorted(file for file in folder.rglob("*") if file.is_file())
+        self._files = {file.relative_to(folder).as_posix(): _read(file) for file in files}
+        digest = hashlib.sha256()
+        for name, asset in self._files.items():
+            digest.update(f"{name}:{len(asset.plain)}:".encode() + asset.plain)
+        self._version = digest.hexdigest()[:12]
+
+    def url(self, name: str) -> str:
+        """Return the address of a file.
+
+        Raises:
+            KeyError: there is no such file.
+        """
+        self._files[name]
+        return f"/assets/{self._version}/{name}"
+
+    @public
+    def serve(self, version: str, name: str) -> Response:
+        """Answer with a file of this version, compressed where the browser takes that."""
+        asset = self._files.get(name)
+        if asset is None or version != self._version:
+            raise errors.NotFound()
+        zipped = request.accept_encodings["gzip"] > 0
+        response = Response(asset.compressed if zipped else asset.plain)
+        response.content_type = asset.content_type
+        response.headers["Cache-Control"] = _FOREVER
+        response.vary.add("Accept-Encoding")
+        if zipped:
+            response.content_encoding = "gzip"
+        return response
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file, plain and compressed."""
+
+    content_type: str
+    plain: bytes
+    compressed: bytes
+
+
+def _read(file: Path) -> Asset:
+    plain = file.read_bytes()
+    kind, _ = guess_type(file.name)
+    content_type = f"{kind}; charset=utf-8" if kind else "application/octet-stream"
+    return Asset(content_type, plain, gzip.compress(plain, mtime=0))
+
+
 def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     # Where Python keeps this module.
     app.jinja_env.bytecode_cache = TemplateCache(str(Path(cache_from_source(__file__)).parent))
@@ -77,20 +138,20 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
         asset=assets.url, command=COMMAND, page_url=page_url, words=words.text_of, zip=zip
     )
     app.jinja_env.filters.update(
-        age=times.age,
+        age=formatting.age,
         amount=formatting.amount,
         browser_name=formatting.browser_name,
-        duration=times.duration,
-        full_day=times.full_day,
+        duration=formatting.duration,
+        full_day=formatting.full_day,
         iso=iso_utc,
-        moment=times.moment,
+        moment=formatting.moment,
         number=formatting.number,
         percent=formatting.percent,
     )
 
     @app.template_filter("local_time")
     def local_time(moment: Any) -> str:
-        return times.local_time(moment, g.person.timezone)
+        return formatting.local_time(moment, g.person.timezone)
 
     @app.context_processor
     def frame() -> dict[str, Any]:

@@ -53,10 +53,10 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
         Link("Scorecards", "scorecards.list_page"),
         Link("Webhooks", "webhooks.list_page"),
         Link("Keys", "keys.list_page"),
-        Link("Usage", "usage.show"),
+        Link("Usage", "operation.show_usage"),
         Link("People", "people.list_page"),
         Link("Audit trail", "audit.show"),
-        Link("System", "system.show"),
+        Link("System", "operation.show_system"),
     ),
     (Link("Settings", "account.show"),),
 )

@@ -1,4 +1,4 @@
-"""Queries of pages: the filters of a request, with its period resolved for the API's schemas."""
+"""Queries of pages: the filters of a request with its period resolved, and the list that they select."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,20 @@ from zoneinfo import ZoneInfo
 
 from flask import request
 from marshmallow import Schema
+from sqlalchemy.orm import Session
 
 from app.analytics.engine.selection import Selection, selection_of
 from app.core.clock import utc_now
+from app.core.database.paging import Page
 from app.dashboard import forms
 from app.dashboard.views import filters
 from app.dashboard.views.filters import ChosenPeriod
+from app.evaluations import listing
+from app.evaluations.schemas.evaluations import EvaluationQuery
 from app.people.gate import current_person
 
+LIST_PATH = "/evaluations"
+LIST_SCHEMA = EvaluationQuery()
 # The frame reads this parameter; no schema knows it.
 _NOTICE = "notice"
 _LONGEST_DAYS = str(max(filters.DAYS))
@@ -62,7 +68,16 @@ class PageFilters:
 
     def list_url(self, **more: str) -> str:
         """Return the address of the list with these filters and this period."""
-        return filters.url("/evaluations", self.list_query(**more))
+        return filters.url(LIST_PATH, self.list_query(**more))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCount:
+    """A count with the link to what it counts, and the age of the oldest where that matters."""
+
+    count: int
+    href: str
+    oldest_at: datetime | None = None
 
 
 def filters_of_request(*, for_figures: bool = False) -> PageFilters:
@@ -92,3 +107,20 @@ def filters_of(texts: Mapping[str, str]) -> PageFilters:
     """Read a query as the signed-in person means it."""
     zone, now = ZoneInfo(current_person().timezone), utc_now()
     return PageFilters(texts, filters.chosen_period(texts, zone, now), zone, now)
+
+
+def listed(session: Session, query: Mapping[str, str]) -> Page[Any]:
+    """Return the page of a query of the list, whose period is given as moments or is all time.
+
+    Raises:
+        InvalidInput: a filter has a value that the list refuses.
+    """
+    loaded = forms.load(LIST_SCHEMA, query)
+    return listing.list_page(session, loaded.pop("page_request"), **loaded)
+
+
+def linked_count(session: Session, query: Mapping[str, str]) -> LinkedCount:
+    """Count the rows of a query of the list; see `listed`."""
+    page = listed(session, {**query, "page": "1", "pageSize": "1", "sort": "createdAt"})
+    oldest_at = page.items[0]["created_at"] if page.items else None
+    return LinkedCount(page.total_count, filters.url(LIST_PATH, query), oldest_at)

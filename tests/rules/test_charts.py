@@ -7,12 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.charts.distribution import ScoreClass, bar_widths, histogram
-from app.dashboard.charts.heat import SHADES, confusion_table, shade_of
-from app.dashboard.charts.intervals import MeanEstimate, interval_chart
 from app.dashboard.charts.scales import Frame, Scale, line_path, round_ticks, shown_label_indexes
-from app.dashboard.charts.sparkline import sparkline
-from app.dashboard.charts.trend import LineData, TrendPoint, trend_chart
+from app.dashboard.charts.scores import (
+    MeanEstimate,
+    ScoreClass,
+    bar_widths,
+    histogram,
+    interval_chart,
+)
+from app.dashboard.charts.tables import SHADES, confusion_table, shade_of
+from app.dashboard.charts.trend import LineData, TrendPoint, sparkline, trend_chart
 
 # Means and rates are rounded to four places.
 numbers = st.integers(-(10**10), 10**10).map(lambda number: number / 10**4)

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.clock import iso_utc
+from app.dashboard.pages.figures.overview import Situation, alerts
+from app.dashboard.queries import LinkedCount
 from app.dashboard.views import filters, formatting
-from app.dashboard.views.figures.alerts import LinkedCount, Situation, WebhookState, alerts
-from app.dashboard.views.figures.changes import MeasuredMean, change_of, rate
+from app.dashboard.views.figures import MeasuredMean, change_of, rate
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 123_456, tzinfo=UTC)
 KOLKATA, LONDON = ZoneInfo("Asia/Kolkata"), ZoneInfo("Europe/London")
@@ -154,6 +155,10 @@ def ago(**length: float) -> datetime:
     return NOW - timedelta(**length)
 
 
+def webhook(**state: datetime) -> dict[str, Any]:
+    return {"description": "crm", "deactivated_at": None, "failing_since": None, **state}
+
+
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
@@ -166,13 +171,13 @@ def ago(**length: float) -> datetime:
             ["2 open disputes, the oldest from 3 d ago"],
         ),
         ({"failing_parts": ["The worker does not answer"]}, ["The worker does not answer"]),
-        ({"webhooks": [WebhookState("crm", None, ago(minutes=59))]}, []),
+        ({"webhooks": [webhook(failing_since=ago(minutes=59))]}, []),
         (
-            {"webhooks": [WebhookState("crm", None, ago(minutes=61))]},
+            {"webhooks": [webhook(failing_since=ago(minutes=61))]},
             ["Webhook crm failing for 1 h"],
         ),
         (
-            {"webhooks": [WebhookState("crm", ago(days=2), ago(days=9))]},
+            {"webhooks": [webhook(deactivated_at=ago(days=2), failing_since=ago(days=9))]},
             ["Webhook crm switched off 2 d ago"],
         ),
         ({"waiting": LinkedCount(4, "/work", ago(minutes=15))}, []),

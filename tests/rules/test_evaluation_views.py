@@ -5,9 +5,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.dashboard.views.conversation import clock, moments_of, turns_of
-from app.dashboard.views.quotes import PlayWindow, Quote, play_window, text_runs
-from app.dashboard.views.revision_changes import changes_between
+from app.dashboard.views.conversation import (
+    PlayWindow,
+    Quote,
+    clock,
+    moments_of,
+    play_window,
+    text_runs,
+    turns_of,
+)
+from app.dashboard.views.scored import changes_between
 
 TEXT = st.text(alphabet="abc de.", max_size=40)
 
@@ -137,9 +144,9 @@ def test_a_wait_of_a_minute_is_shown_between_messages() -> None:
         ),
         {},
     )
-    assert [turn.wait_s for turn in shown] == [None, None, 121, None]
-    assert [turn.clock for turn in shown] == ["0:00", "0:59", "3:00", ""]
-    assert {turn.name for turn in shown} == {"Ann"}
+    assert [turn["waitSeconds"] for turn in shown] == [None, None, 121, None]
+    assert [turn["clock"] for turn in shown] == ["0:00", "0:59", "3:00", ""]
+    assert {turn["name"] for turn in shown} == {"Ann"}
 
 
 def test_moments_are_in_the_order_of_their_times() -> None:
@@ -153,7 +160,7 @@ def test_moments_are_in_the_order_of_their_times() -> None:
         ],
         segments,
     )
-    assert [moment.clock for moment in moments] == ["0:00", "1:01", "2:00"]
+    assert [moment["clock"] for moment in moments] == ["0:00", "1:01", "2:00"]
 
 
 def test_clocks_have_hours_only_when_needed() -> None:

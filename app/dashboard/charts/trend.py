@@ -19,6 +19,7 @@ from app.dashboard.charts.tables import Cell, DataTable
 FEW = 5
 _MOST_TIME_LABELS = 6
 _SHARE_OF_BARS = 0.3
+_SPARK_FRAME = Frame(width=96, height=24, left=2, right=4, top=3, bottom=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +159,26 @@ def _table(series: Sequence[LineData], labels: Sequence[str]) -> DataTable:
             cells += [Cell(point.text), Cell(str(point.count), point.href)]
         rows.append(tuple(cells))
     return DataTable(("Period", *columns), tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Sparkline:
+    """A path, and the place of the last value."""
+
+    frame: Frame
+    path: str
+    last: tuple[float, float]
+
+
+def sparkline(values: Sequence[float | None]) -> Sparkline | None:
+    """Lay out the course of values from left to right; None for fewer than two of them.
+
+    The line leads across steps without a value: with few values there would be none otherwise.
+    """
+    known = [(index, value) for index, value in enumerate(values) if value is not None]
+    if len(known) < 2:
+        return None
+    x = _SPARK_FRAME.x(0, len(values) - 1)
+    y = _SPARK_FRAME.y(min(value for _, value in known), max(value for _, value in known))
+    places = [(x(index), y(value)) for index, value in known]
+    return Sparkline(_SPARK_FRAME, line_path(places), places[-1])

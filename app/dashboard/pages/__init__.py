@@ -6,13 +6,15 @@ from app.dashboard.pages import (
     add,
     evaluation,
     evaluation_changes,
+    evaluation_list,
     exports,
     live,
+    review_queue,
     sign_in,
     sound,
     work,
 )
-from app.dashboard.pages.admin import audit, keys, people, system, usage, webhooks
+from app.dashboard.pages.admin import audit, keys, operation, people, webhooks
 from app.dashboard.pages.figures import (
     agreement,
     calibration,
@@ -21,7 +23,6 @@ from app.dashboard.pages.figures import (
     overview,
     trends,
 )
-from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
 from app.dashboard.pages.scorecards import editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
 
@@ -29,8 +30,6 @@ PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
     overview.blp,
     evaluation_list.blp,
-    marked.blp,
-    saved_views.blp,
     evaluation.blp,
     evaluation_changes.blp,
     sound.blp,
@@ -49,9 +48,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     account.blp,
     webhooks.blp,
     keys.blp,
-    usage.blp,
     people.blp,
     audit.blp,
-    system.blp,
+    operation.blp,
     live.blp,
 )

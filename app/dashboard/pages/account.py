@@ -9,8 +9,8 @@ from werkzeug.wrappers import Response
 from app.core.errors import InvalidInput, RateLimitExceeded
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.forms import redirect_to, redirect_with
 from app.dashboard.navigation import own_path
-from app.dashboard.notices import redirect_to, redirect_with
 from app.dashboard.pages.audited import audited
 from app.people import audit, gate, passwords, service, sessions
 from app.people.audit import Action

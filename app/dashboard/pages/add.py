@@ -17,8 +17,8 @@ from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pickers import options_of
+from app.dashboard.views.filters import FIELDS
 from app.dashboard.views.formatting import whole_number
-from app.dashboard.views.list_filters import FIELDS
 from app.imports import request_parsing
 from app.imports import service as imports
 from app.imports.files import SUFFIXES

@@ -1,38 +1,42 @@
 """Page of one evaluation: judgement, evidence, sound and words, reviews and revisions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from flask import render_template, request
 
+from app.ai.scorecard.values import Scorecard
 from app.analytics.engine.reader import open_facts
 from app.analytics.schemas.query import AnalyticsQuery
+from app.audio_files import queries as audio_files
 from app.core.clock import iso_utc
-from app.core.errors import Conflict
-from app.dashboard import evaluation_details, forms
+from app.core.database.paging import PageRequest
+from app.core.errors import AppError, Conflict, NotFound
+from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
-from app.dashboard.evaluation_details import EvaluationDetails
 from app.dashboard.pages import places
 from app.dashboard.pages.audited import note_opened
-from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
 from app.dashboard.queries import filters_of
-from app.dashboard.views import conversation, evaluation_page, scored, sheets
-from app.dashboard.views.evaluation_page import (
-    AllowedActions,
-    SentForm,
-    ShownConversation,
-    ShownSound,
-)
-from app.dashboard.views.quotes import quotes_by_turn
+from app.dashboard.views import conversation, scored, sheets
+from app.dashboard.views.scored import AnswerChange, changes_between
 from app.dashboard.views.sheets import AdvisedConversation
-from app.evaluations.enums import RESOLUTIONS, ReviewStatus, Status
+from app.evaluations import listing, outcome, results, service
+from app.evaluations import shown_transcripts as transcripts
+from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, SourceType, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.people import audit
+from app.people import service as people
 from app.people.audit import Action
 from app.people.gate import current_actor
 from app.reviews.service import possible_actions
+from app.scorecards import service as scorecards
+from app.voice_calls import epa
+from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
 from app.web.principal import (
     RAW_TEXTS,
@@ -43,8 +47,59 @@ from app.web.principal import (
 )
 
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
-
 _TREND_PERIOD = timedelta(days=90)
+_MOST_REVISIONS = _MOST_SCORECARDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationDetails:
+    """One evaluation with its words, its source and its history.
+
+    Attributes:
+        scorecard: the version that it was judged with; None where it is not kept any more.
+        recording: the recording, if there is one and its file is kept.
+        call: the call of a voice bot, with its assessment.
+        revisions: every revision of the source, the newest first.
+        changes: what differs from the revision before; None where nothing can be compared.
+        scorecards: current scorecards of the channel, to judge again with.
+        listeners: the names of those who have played the recording.
+    """
+
+    evaluation: Mapping[str, Any]
+    results: Mapping[str, Any]
+    transcript: Mapping[str, Any]
+    scorecard: Scorecard | None
+    recording: Mapping[str, Any] | None
+    call: Mapping[str, Any] | None
+    revisions: list[Mapping[str, Any]]
+    changes: list[AnswerChange] | None
+    scorecards: Sequence[Mapping[str, Any]]
+    listeners: list[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the evaluation still waits or runs."""
+        return self.evaluation["status"] not in ENDED
+
+    @property
+    def turns(self) -> dict[str, Mapping[str, Any]]:
+        """The segments of the transcript by id."""
+        return {segment["id"]: segment for segment in self.transcript["segments"]}
+
+    @property
+    def duration_ms(self) -> int | None:
+        """The length of the conversation, if it is known."""
+        seconds = self.evaluation["duration_seconds"]
+        return 1000 * seconds if seconds else None
+
+
+@dataclass(frozen=True, slots=True)
+class SentForm:
+    """A form that was refused: what was typed, why, and the problem of each field."""
+
+    typed: Mapping[str, str] = field(default_factory=dict)
+    refused: AppError | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
 
 
 @blp.get("")
@@ -99,19 +154,29 @@ def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = Non
     """Render the page, after a refused review with its form."""
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
     details = _read(evaluation_id, raw=raw, as_judged=as_judged)
+    sections, not_judged = scored.scored_sections(
+        details.results, details.turns, details.scorecard, duration_ms=details.duration_ms
+    )
     return render_template(
         "evaluation/show.html",
         details=details,
         evaluation=details.evaluation,
         results=details.results,
-        conversation=_conversation(details, is_unmasked=raw),
-        sound=_sound(details),
-        judgement=evaluation_page.judgement_of(
-            details.results,
+        transcript=details.transcript,
+        # Quotes are places in the masked text, so that the unmasked one has no marks.
+        turns=conversation.turns_of(
             details.transcript,
-            details.scorecard,
-            duration_ms=details.duration_ms,
+            {} if raw else conversation.quotes_by_turn(details.results["criteria"]),
         ),
+        is_unmasked=raw,
+        may_unmask=RAW_TEXTS in current_principal().scopes
+        and bool(details.transcript["redaction_entities"]),
+        sound=_sound(details),
+        sections=sections,
+        not_judged=not_judged,
+        moments=conversation.moments_of(details.results["moments"], details.transcript["segments"]),
+        sentiment=conversation.quarters_of(details.results["sentiment"]),
+        coaching=_coaching(details),
         allowed=_allowed(details, as_judged=as_judged),
         form=form or SentForm(),
         place=places.place_of(details.evaluation),
@@ -132,12 +197,10 @@ def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
     return render_template(
         "evaluation/blind.html",
         evaluation=details.evaluation,
-        conversation=ShownConversation(
-            turns=conversation.turns_of(details.transcript, {}),
-            erased_at=details.transcript["erased_at"],
-            is_unmasked=False,
-            may_unmask=False,
-        ),
+        transcript=details.transcript,
+        turns=conversation.turns_of(details.transcript, {}),
+        is_unmasked=False,
+        may_unmask=False,
         sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
         place_arguments=places.arguments(),
@@ -145,46 +208,49 @@ def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
     )
 
 
-def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:
-    runtime = current_runtime()
-    with runtime.db.reading() as session:
-        return evaluation_details.read(
-            session, runtime.keyring, evaluation_id, raw=raw, as_judged=as_judged
+def _sound(details: EvaluationDetails) -> dict[str, Any] | None:
+    """Return the recording with the roles of its channels; None where none is kept."""
+    recording = details.recording
+    if recording is None:
+        return None
+    seconds = recording["duration_seconds"]
+    return {
+        "recording_id": recording["id"],
+        "duration_ms": round(1000 * seconds) if seconds else details.duration_ms or 0,
+        "lanes": conversation.lanes_of(details.transcript),
+        "listeners": details.listeners,
+        "may_listen": "audio:download" in current_principal().scopes,
+    }
+
+
+def _coaching(details: EvaluationDetails) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the strengths and the improvements, each list under its heading."""
+    coaching = details.results["coaching"] or {"strengths": (), "improvements": ()}
+    turns, duration_ms = details.turns, details.duration_ms
+    return [
+        (
+            heading,
+            [
+                {**item, "evidence": scored.evidence_of(item["evidence"], turns, duration_ms)}
+                for item in coaching[kind]
+            ],
         )
+        for heading, kind in (("Strengths", "strengths"), ("To improve", "improvements"))
+    ]
 
 
-def _conversation(details: EvaluationDetails, *, is_unmasked: bool) -> ShownConversation:
-    transcript = details.transcript
-    # Quotes are places in the masked text, so that the unmasked one has no marks.
-    quotes = {} if is_unmasked else quotes_by_turn(details.results["criteria"])
-    may_read_raw = RAW_TEXTS in current_principal().scopes
-    return ShownConversation(
-        turns=conversation.turns_of(transcript, quotes),
-        erased_at=transcript["erased_at"],
-        is_unmasked=is_unmasked,
-        may_unmask=may_read_raw and bool(transcript["redaction_entities"]),
-    )
-
-
-def _sound(details: EvaluationDetails) -> ShownSound | None:
-    return evaluation_page.sound_of(
-        details.recording,
-        details.transcript,
-        duration_ms=details.duration_ms,
-        listeners=details.listeners,
-        may_listen="audio:download" in current_principal().scopes,
-    )
-
-
-def _allowed(details: EvaluationDetails, *, as_judged: bool) -> AllowedActions:
+def _allowed(details: EvaluationDetails, *, as_judged: bool) -> dict[str, Any]:
+    """Return the actions that the person may take, and the resolutions that a review may set."""
     evaluation = details.evaluation
     is_reviewer = "evaluations:review" in current_principal().scopes and evaluation["is_current"]
     may_review = is_reviewer and not as_judged and evaluation["status"] == Status.COMPLETED
-    return AllowedActions(
-        reviews=possible_actions(ReviewStatus(evaluation["review_status"])) if may_review else [],
-        resolutions=RESOLUTIONS,
-        judge_again=is_reviewer and not details.is_open,
-    )
+    return {
+        "reviews": possible_actions(ReviewStatus(evaluation["review_status"]))
+        if may_review
+        else [],
+        "resolutions": RESOLUTIONS,
+        "judge_again": is_reviewer and not details.is_open,
+    }
 
 
 def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
@@ -202,3 +268,97 @@ def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
     with open_facts(current_runtime()) as facts:
         trend = score_trend(facts, page_filters.selection(page_filters.load(AnalyticsQuery())))
     return score_chart(trend, page_filters, SHEET_FRAME)
+
+
+def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:
+    """Read an evaluation in one snapshot; raises `NotFound` where there is none.
+
+    Args:
+        raw: read the unmasked words; the caller has checked that this is allowed.
+        as_judged: read the results without reviews.
+    """
+    runtime = current_runtime()
+    with runtime.db.reading() as session:
+        evaluation = service.get(session, evaluation_id)
+        row = service.find(session, evaluation_id)
+        document = results.results_of(session, row, as_judged=as_judged)
+        scorecard = None
+        with suppress(NotFound):
+            scorecard = outcome.scorecard_of(session, row)
+        call = _voice_call(session, evaluation)
+        recording = _recording(session, evaluation, call)
+        return EvaluationDetails(
+            evaluation=evaluation,
+            results=document,
+            transcript=transcripts.of_evaluation(
+                session, runtime.keyring, row, include_words=True, redacted=not raw
+            ),
+            scorecard=scorecard,
+            recording=recording,
+            call=call,
+            revisions=_revisions(session, evaluation),
+            changes=_changes(session, evaluation, document),
+            scorecards=scorecards.list_page(
+                session,
+                PageRequest(page_size=_MOST_SCORECARDS, sort="name"),
+                channel=evaluation["channel"],
+            ).items,
+            listeners=_listeners(session, recording),
+        )
+
+
+def _voice_call(session: Any, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the call of a voice bot, with its assessment."""
+    if evaluation["source_type"] != SourceType.VOICE_CALL:
+        return None
+    call = voice_calls.get(session, evaluation["source_id"])
+    return {**call, "assessment": epa.assess(session, evaluation["source_id"])}
+
+
+def _recording(
+    session: Any, evaluation: Mapping[str, Any], call: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Return the recording of the conversation, if its file is kept."""
+    is_recording = evaluation["source_type"] == SourceType.AUDIO_FILE
+    recording_id = call["recording_id"] if call else None
+    if is_recording:
+        recording_id = evaluation["source_id"]
+    if recording_id is None:
+        return None
+    with suppress(NotFound, Conflict):
+        audio_files.find_stored(session, recording_id)
+        return dict(audio_files.show(session, recording_id))
+    return None
+
+
+def _revisions(session: Any, evaluation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return every revision of the source, the newest first."""
+    page = listing.list_page(
+        session,
+        PageRequest(page_size=_MOST_REVISIONS),
+        current=False,
+        source_id=evaluation["source_id"],
+    )
+    return sorted(page.items, key=lambda revision: -revision["revision"])
+
+
+def _changes(
+    session: Any, evaluation: Mapping[str, Any], document: Mapping[str, Any]
+) -> list[AnswerChange] | None:
+    """Return what differs from the revision before, None where there is none to compare with."""
+    if evaluation["supersedes_id"] is None or evaluation["status"] != Status.COMPLETED:
+        return None
+    before = service.find(session, evaluation["supersedes_id"])
+    if before.status != Status.COMPLETED:
+        return None
+    earlier = results.results_of(session, before)
+    return changes_between(earlier["criteria"], document["criteria"])
+
+
+def _listeners(session: Any, recording: Mapping[str, Any] | None) -> list[str]:
+    """Return the names of those who have played the recording."""
+    if recording is None:
+        return []
+    listeners = audit.users_who(session, Action.RECORDING_PLAYED, recording["id"])
+    names = people.display_names(session, listeners)
+    return [names[user_id] for user_id in listeners if user_id in names]

@@ -1,5 +1,6 @@
 """Forms of the page of one evaluation: reviews, and judging again."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flask import redirect, request
@@ -9,13 +10,12 @@ from app.audio_files.processing import requests as processing
 from app.core.errors import Conflict, InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.notices import redirect_with
+from app.dashboard.forms import redirect_with
 from app.dashboard.pages import evaluation as page
-from app.dashboard.pages import places
+from app.dashboard.pages import places, review_queue
 from app.dashboard.pages.audited import audited
-from app.dashboard.pages.lists import review_queue
-from app.dashboard.views import review_form
-from app.dashboard.views.evaluation_page import SentForm
+from app.dashboard.views.formatting import whole_number
+from app.dashboard.views.scored import ANSWER_PREFIX, NOT_APPLICABLE_CHOICE
 from app.evaluations import results, service
 from app.evaluations.enums import ReviewAction, SourceType, Status
 from app.evaluations.judging import judgements
@@ -29,6 +29,11 @@ from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("evaluation_changes", __name__, url_prefix="/evaluations/<id:evaluation_id>")
+ANSWER, REASON, QUOTE = "answer.", "reason.", "quote."
+# Fields that the form has under the names of the API.
+_TEXTS = ("action", "reason", "resolution")
+# Fields of a rating that a review may set, besides its evidence.
+_RATED = ("key", "applicable", "answer", "normalizedScore", "reason")
 
 
 @blp.post("/reviews")
@@ -41,7 +46,7 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
     """
     person, typed = current_person(), request.form
     try:
-        document = review_form.review_of(typed, reviewer=person.display_name, ref=person.user_id)
+        document = review_of(typed, reviewer=person.display_name, ref=person.user_id)
         if typed.get("action") == ReviewAction.ACCEPT_DISPUTE and "criteria" not in document:
             document["criteria"] = _demanded_answers(evaluation_id)
         body = forms.load(ReviewCreate(), document)
@@ -49,7 +54,7 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
             reviews.add(session, evaluation_id, body, created_by=person.user_id)
     except (InvalidInput, Conflict) as refused:
         problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
-        form = SentForm(typed, refused, problems)
+        form = page.SentForm(typed, refused, problems)
         render = page.render_blind if typed.get("blind") else page.render
         return render(evaluation_id, form=form), refused.status
     if places.is_in_queue() and typed.get("andNext"):
@@ -87,10 +92,9 @@ def judge_again(evaluation_id: str) -> Response:
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
 
 
-def _demanded_answers(evaluation_id: str) -> list[dict[str, Any]]:
-    with current_runtime().db.reading() as session:
-        evaluation = service.find(session, evaluation_id)
-        return review_form.demanded_answers(results.results_of(session, evaluation)["reviews"])
+def criteria_of(typed: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the ratings of a form: the criteria for which an answer was chosen."""
+    return list(_ratings(typed))
 
 
 def _next_of_queue(evaluation_id: str) -> Response:
@@ -103,3 +107,71 @@ def _next_of_queue(evaluation_id: str) -> Response:
     if place.next_to_claim is not None:
         review_queue.add_review_step(place.next_to_claim, ReviewAction.START)
     return redirect(place.next_url, 303)
+
+
+def review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str, Any]:
+    """Return the review that a form describes; empty fields are left out."""
+    document: dict[str, Any] = {"reviewer": reviewer, "reviewerRef": ref}
+    document.update({name: typed[name] for name in _TEXTS if typed.get(name, "").strip()})
+    criteria = criteria_of(typed)
+    if criteria:
+        document["criteria"] = criteria
+    if typed.get("confirmsOthers"):
+        document["confirmsOthers"] = True
+    reviews_seen = whole_number(typed.get("reviewsSeen", ""))
+    if reviews_seen is not None:
+        document["reviewsSeen"] = reviews_seen
+    return document
+
+
+def _demanded_answers(evaluation_id: str) -> list[dict[str, Any]]:
+    with current_runtime().db.reading() as session:
+        evaluation = service.find(session, evaluation_id)
+        return demanded_answers(results.results_of(session, evaluation)["reviews"])
+
+
+def demanded_answers(reviews: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the ratings that the newest dispute demands, as a review gives them."""
+    disputes = [review for review in reviews if review["action"] == ReviewAction.DISPUTE]
+    return [_demanded(rating) for dispute in disputes[-1:] for rating in dispute["criteria"]]
+
+
+def _demanded(rating: Mapping[str, Any]) -> dict[str, Any]:
+    evidence = [
+        {name: quoted[name] for name in ("segmentId", "charStart", "quote", "polarity")}
+        for quoted in rating["evidence"]
+    ]
+    values = {name: rating[name] for name in _RATED if rating[name] is not None}
+    return {**values, "evidence": evidence}
+
+
+def _ratings(typed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for name, choice in typed.items():
+        if not name.startswith(ANSWER) or not choice:
+            continue
+        key = name.removeprefix(ANSWER)
+        rating: dict[str, Any] = {"key": key}
+        if choice == NOT_APPLICABLE_CHOICE:
+            rating["applicable"] = False
+        else:
+            rating["answer"] = _answer(choice.removeprefix(ANSWER_PREFIX))
+        if reason := typed.get(REASON + key, "").strip():
+            rating["reason"] = reason
+        if quote := typed.get(QUOTE + key, ""):
+            rating["evidence"] = [_evidence(quote)]
+        yield rating
+
+
+def _answer(text: str) -> str | int:
+    """Return an answer as scorecards have it: a number on a scale, else a text."""
+    number = whole_number(text)
+    return text if number is None else number
+
+
+def _evidence(text: str) -> dict[str, Any]:
+    """Read a quote of the form `seg_0003:12:the words`, with the place of its first character."""
+    segment_id, _, rest = text.partition(":")
+    place, _, quote = rest.partition(":")
+    evidence: dict[str, Any] = {"segmentId": segment_id, "quote": quote}
+    start = whole_number(place)
+    return evidence if start is None else {**evidence, "charStart": start}

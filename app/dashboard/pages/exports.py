@@ -1,6 +1,8 @@
 """Exports: requested with the filters of the list, followed, downloaded and canceled."""
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
@@ -15,10 +17,11 @@ from app.core.clock import utc_now
 from app.core.errors import Conflict, InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.notices import redirect_with
+from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.pickers import options_of
-from app.dashboard.views import export_form, list_filters
+from app.dashboard.views import filters
+from app.dashboard.views.filters import FIELDS, Control
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
@@ -27,8 +30,11 @@ from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
 
 blp = PageBlueprint("exports", __name__)
-
 SCOPE = "analytics:export"
+_FLAGS = {"true": True, "false": False}
+# Fields whose texts are values of the body as they are.
+_PLAIN = ("dataset", "format", "from", "to", "delimiter", "fileName")
+_FILTERS = "filters."
 
 
 @blp.get("/exports")
@@ -44,11 +50,11 @@ def create() -> Response | tuple[str, int]:
     """Request an export."""
     texts = {name: ",".join(values) for name, values in request.form.lists()}
     try:
-        body = export_form.body_of(texts, current_person().timezone)
+        body = body_of(texts, current_person().timezone)
         loaded = forms.load(ExportCreate(), body)
         request_export(request_from_body(loaded), loaded.get("file_name"))
     except InvalidInput as error:
-        return _page(texts, export_form.named_as_fields(forms.field_errors(error))), 422
+        return _page(texts, named_as_fields(forms.field_errors(error))), 422
     except Conflict as error:
         return _page(texts, {}, problem=error.message), 409
     return redirect_with("export-requested", "exports.show")
@@ -119,9 +125,41 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
         texts=texts,
         errors=errors,
         problem=problem,
-        fields=list_filters.FIELDS,
-        is_filtered=any(texts.get(field.name) for field in list_filters.FIELDS),
+        fields=filters.FIELDS,
+        is_filtered=any(texts.get(field.name) for field in filters.FIELDS),
         options=options,
         datasets=service.readable_datasets(scopes),
         formats=list(Format),
     )
+
+
+def body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
+    """Return the body; what is no number or no flag stays a text, which the schema refuses."""
+    body: dict[str, Any] = {name: texts[name] for name in _PLAIN if texts.get(name)}
+    columns = [name.strip() for name in texts.get("columns", "").split(",") if name.strip()]
+    if columns:
+        body["columns"] = columns
+    filters = {
+        field.name: _value(field.control, texts[field.name])
+        for field in FIELDS
+        if texts.get(field.name)
+    }
+    return {
+        **body,
+        "timezone": timezone,
+        "filters": filters,
+        "includeText": texts.get("includeText") == "true",
+    }
+
+
+def named_as_fields(errors: Mapping[str, str]) -> dict[str, str]:
+    """Return messages by the names of the form's fields."""
+    return {name.removeprefix(_FILTERS): message for name, message in errors.items()}
+
+
+def _value(control: Control, text: str) -> Any:
+    if control is Control.NUMBER and re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?", text):
+        return float(text) if "." in text else int(text)
+    if control is Control.SELECT:
+        return _FLAGS.get(text, text)
+    return text

@@ -17,9 +17,10 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.pages import evaluation_changes
 from app.dashboard.pages.scorecards import editor
-from app.dashboard.pages.scorecards.checking import checked
-from app.dashboard.views import review_form, times
+from app.dashboard.pages.scorecards.trial import checked
+from app.dashboard.views import formatting
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations import trials
@@ -118,7 +119,7 @@ def progress() -> Response:
 @require_scope("evaluations:review")
 def preview(evaluation_id: str) -> Response:
     """Answer with the score that the answers chosen in the form of a review would give."""
-    criteria = review_form.criteria_of(request.form)
+    criteria = evaluation_changes.criteria_of(request.form)
     body = forms.load(ReviewPreviewBody(), {"criteria": criteria})
     with current_runtime().db.reading() as session:
         return jsonify(reviews.preview(session, evaluation_id, body["criteria"]))
@@ -130,7 +131,7 @@ def lint(draft_id: str) -> Response:
     """Save the draft of a scorecard as its form was typed, and answer with what is wrong in it."""
     draft = editor.save_draft(draft_id, editor.typed_document(draft_id))
     check = checked(draft.document, draft.channel)
-    saved_at = times.local_time(draft.updated_at, current_person().timezone)
+    saved_at = formatting.local_time(draft.updated_at, current_person().timezone)
     return jsonify(
         {
             "version": draft.version,

@@ -8,9 +8,8 @@ from urllib.parse import parse_qsl
 from flask import request
 
 from app.core.ids import is_id
-from app.dashboard.counts import LIST_PATH
-from app.dashboard.pages import queued
-from app.dashboard.queries import filters_of
+from app.dashboard.pages import review_queue
+from app.dashboard.queries import LIST_PATH, filters_of
 from app.dashboard.views import filters
 from app.dashboard.views.formatting import whole_number
 from app.evaluations.enums import ReviewStatus
@@ -65,12 +64,7 @@ def round_id() -> str | None:
 
 def queue_url() -> str:
     """Return the address of the tab of the queue that led to the page."""
-    return filters.url("/review", _queue_query())
-
-
-def url_in_queue(evaluation_id: str, queue: str) -> str:
-    """Return the address of an evaluation in the queue, given the query of the tab."""
-    return filters.url(f"{LIST_PATH}/{evaluation_id}", {_QUEUE: queue})
+    return filters.url(review_queue.PATH, _queue_query())
 
 
 def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
@@ -81,15 +75,15 @@ def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
 
 def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList:
     with current_runtime().db.reading() as session:
-        queue, at = queued.read_around(session, filters_of(_queue_query()), evaluation)
+        queue, at = review_queue.read_around(session, filters_of(_queue_query()), evaluation)
     before, after = (
         queue.rows[place] if 0 <= place < len(queue.rows) else None for place in (at - 1, at + 1)
     )
     tab = request.args[_QUEUE]
     return PlaceInList(
         text=f"{at + 1} of {queue.count:,}",
-        previous_url=url_in_queue(before["id"], tab) if before else None,
-        next_url=url_in_queue(after["id"], tab) if after else None,
+        previous_url=review_queue.url_in_queue(before["id"], tab) if before else None,
+        next_url=review_queue.url_in_queue(after["id"], tab) if after else None,
         next_to_claim=after["id"] if after and after["review_status"] in _UNCLAIMED else None,
     )
 

@@ -5,8 +5,8 @@ from werkzeug.wrappers import Response
 
 from app.core.errors import RateLimitExceeded
 from app.dashboard.blueprint import PageBlueprint, public
+from app.dashboard.forms import redirect_with
 from app.dashboard.navigation import own_path
-from app.dashboard.notices import redirect_with
 from app.dashboard.pages.audited import audited
 from app.people import audit, gate, service, sessions
 from app.people.audit import Action

@@ -1,104 +1,158 @@
-"""Conversation as a page shows it: turns with their marks, waits of a chat, moments."""
+"""Conversation as a page shows it: turns with their quotes, the sound behind these, moments and sentiment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
-from app.dashboard.views.quotes import Quote, TextRun, text_runs
-from app.dashboard.views.times import duration
+from app.dashboard.views.formatting import duration, signed
 
 # Waits from this length on are shown between the messages of a chat.
 _SHOWN_WAIT_S = 60
 # Words of a lower confidence are to be read with care.
 _CONFIDENT = 0.5
+_AROUND_MS = 300
+_LEAD_IN_MS = 5000
+_WIDTH, _HEIGHT = 400, 60
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTurn:
-    """One turn: who, when, and its text in runs.
+class Quote:
+    """One quote of a criterion, by the characters of its turn."""
 
-    Attributes:
-        clock: the time from the start of the conversation, such as `0:08`.
-        wait_s: seconds without a message before this one, where they are worth showing.
-        low_confidence: whether the words are to be read with care.
-    """
-
-    id: str
-    role: str
-    name: str | None
-    clock: str
-    start_ms: int | None
-    end_ms: int | None
-    language: str | None
-    runs: Sequence[TextRun]
-    wait_s: int | None
-    low_confidence: bool
+    criterion: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
-class ShownMoment:
-    """One moment: its sentence, and where it leads."""
+class TextRun:
+    """A part of a turn's text, with the criteria that quote all of it."""
 
-    kind: str
-    severity: str
-    label: str
-    clock: str
-    start_ms: int | None
-    end_ms: int | None
-    segment_id: str | None
+    text: str
+    criteria: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayWindow:
+    """Part of the sound, in milliseconds."""
+
+    start_ms: int
+    end_ms: int
+
+    @property
+    def lead_in_ms(self) -> int:
+        """Start of playback 5 seconds before the quote, to hear what led to it."""
+        return max(0, self.start_ms - _LEAD_IN_MS)
 
 
 def turns_of(
     transcript: Mapping[str, Any], quotes: Mapping[str, Sequence[Quote]]
-) -> list[ShownTurn]:
-    """Return the turns of a transcript with the quotes of all criteria."""
+) -> list[dict[str, Any]]:
+    """Return the segments of a transcript with these fields added.
+
+    `name` is that of the participant; `clock` the time from the start, such as `0:08`; `runs` the
+    text with the quotes of all criteria; `waitSeconds` the time without a message before, where it
+    is worth showing; `isUnsure` whether the words are to be read with care.
+    """
     names = {
         participant["id"]: participant["displayName"] for participant in transcript["participants"]
     }
     segments = transcript["segments"]
-    offsets = _offsets_ms(segments)
-    turns = []
-    for index, segment in enumerate(segments):
-        confidence = segment["confidence"]
-        turns.append(
-            ShownTurn(
-                id=segment["id"],
-                role=segment["role"],
-                name=names.get(segment["participantId"]),
-                clock=clock(offsets[index]),
-                start_ms=segment["startMs"],
-                end_ms=segment["endMs"],
-                language=segment["language"],
-                runs=text_runs(segment["text"], quotes.get(segment["id"], ())),
-                wait_s=_wait_s(segments, index),
-                low_confidence=confidence is not None and confidence < _CONFIDENT,
-            )
+    return [
+        {
+            **segment,
+            "name": names.get(segment["participantId"]),
+            "clock": clock(offset_ms),
+            "runs": text_runs(segment["text"], quotes.get(segment["id"], ())),
+            "waitSeconds": _wait_s(before, segment) if before else None,
+            "isUnsure": segment["confidence"] is not None and segment["confidence"] < _CONFIDENT,
+        }
+        for segment, before, offset_ms in zip(
+            segments, [None, *segments], _offsets_ms(segments), strict=False
         )
-    return turns
+    ]
+
+
+def quotes_by_turn(criteria: Sequence[Mapping[str, Any]]) -> dict[str, list[Quote]]:
+    """Return the quotes of all criteria by the id of their turn."""
+    quotes: dict[str, list[Quote]] = {}
+    for criterion in criteria:
+        for item in criterion["evidence"]:
+            quote = Quote(criterion["key"], item["charStart"], item["charEnd"])
+            quotes.setdefault(item["segmentId"], []).append(quote)
+    return quotes
+
+
+def text_runs(text: str, quotes: Sequence[Quote]) -> list[TextRun]:
+    """Cut a text at every end of a quote, so that overlapping quotes keep their criteria."""
+    cuts = {0, len(text)}
+    for quote in quotes:
+        cuts.update(place for place in (quote.start, quote.end) if 0 < place < len(text))
+    places = sorted(cuts)
+    return [
+        TextRun(text[start:end], _covering(quotes, start, end)) for start, end in pairwise(places)
+    ]
+
+
+def play_window(
+    turn: Mapping[str, Any] | None, start: int, end: int, *, duration_ms: int | None = None
+) -> PlayWindow | None:
+    """Return the part of the sound around the words of a quote; None if its turn has no sound.
+
+    A turn whose words have no times is played whole.
+
+    Args:
+        start: first character of the quote in the turn's text.
+        end: the character after its last.
+        duration_ms: length of the recording, beyond which no window reaches.
+    """
+    if turn is None or turn["startMs"] is None:
+        return None
+    timed = [
+        word for word, at in _placed_words(turn) if at < end and at + len(word["text"]) > start
+    ]
+    first_ms = timed[0]["startMs"] if timed else turn["startMs"]
+    last_ms = timed[-1]["endMs"] if timed else turn["endMs"]
+    last_ms = first_ms if last_ms is None else last_ms
+    latest_ms = last_ms + _AROUND_MS
+    return PlayWindow(
+        max(0, first_ms - _AROUND_MS),
+        latest_ms if duration_ms is None else max(first_ms, min(latest_ms, duration_ms)),
+    )
 
 
 def moments_of(
     moments: Sequence[Mapping[str, Any]], segments: Sequence[Mapping[str, Any]]
-) -> list[ShownMoment]:
-    """Return the moments in the order of their times."""
+) -> list[dict[str, Any]]:
+    """Return the moments in the order of their times, each with its `clock`."""
     offsets = dict(zip((segment["id"] for segment in segments), _offsets_ms(segments), strict=True))
 
     def at_ms(moment: Mapping[str, Any]) -> int | None:
         start_ms: int | None = moment["startMs"]
         return offsets.get(moment["segmentId"]) if start_ms is None else start_ms
 
+    in_order = sorted(moments, key=lambda moment: at_ms(moment) or 0)
+    return [{**moment, "clock": clock(at_ms(moment))} for moment in in_order]
+
+
+def quarters_of(sentiment: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the sentiment of customer and agent, without a side that was never measured.
+
+    `quarters` are its numbers in words, `points` those of the line.
+    """
     return [
-        ShownMoment(
-            kind=moment["type"],
-            severity=moment["severity"],
-            label=moment["label"],
-            clock=clock(at_ms(moment)),
-            start_ms=moment["startMs"],
-            end_ms=moment["endMs"],
-            segment_id=moment["segmentId"],
-        )
-        for moment in sorted(moments, key=lambda moment: at_ms(moment) or 0)
+        {
+            "role": role,
+            "trend": side["trend"],
+            "quarters": [signed(value, 2) for value in side["byQuarter"]],
+            "points": _points(side["byQuarter"]),
+        }
+        for role in ("customer", "agent")
+        if sentiment
+        and (side := sentiment[role])
+        and any(value is not None for value in side["byQuarter"])
     ]
 
 
@@ -117,6 +171,14 @@ def clock(milliseconds: int | None) -> str:
     return "" if milliseconds is None else duration(milliseconds / 1000)
 
 
+def _wait_s(before: Mapping[str, Any], segment: Mapping[str, Any]) -> int | None:
+    earlier, sent_at = _sent_at(before), _sent_at(segment)
+    if earlier is None or sent_at is None:
+        return None
+    wait_s = round((sent_at - earlier).total_seconds())
+    return wait_s if wait_s >= _SHOWN_WAIT_S else None
+
+
 def _offsets_ms(segments: Sequence[Mapping[str, Any]]) -> list[int | None]:
     """Return when each turn begins: its place in the sound, or after the first message."""
     first = next((sent for segment in segments if (sent := _sent_at(segment))), None)
@@ -132,16 +194,33 @@ def _offset_ms(segment: Mapping[str, Any], first: datetime | None) -> int | None
     return max(0, round((sent_at - first).total_seconds() * 1000))
 
 
-def _wait_s(segments: Sequence[Mapping[str, Any]], index: int) -> int | None:
-    if index == 0:
-        return None
-    before, sent_at = _sent_at(segments[index - 1]), _sent_at(segments[index])
-    if before is None or sent_at is None:
-        return None
-    wait_s = round((sent_at - before).total_seconds())
-    return wait_s if wait_s >= _SHOWN_WAIT_S else None
-
-
 def _sent_at(segment: Mapping[str, Any]) -> datetime | None:
     sent_at = segment["sentAt"]
     return datetime.fromisoformat(sent_at) if sent_at else None
+
+
+def _covering(quotes: Sequence[Quote], start: int, end: int) -> tuple[str, ...]:
+    covering = (quote.criterion for quote in quotes if quote.start <= start and end <= quote.end)
+    return tuple(dict.fromkeys(covering))
+
+
+def _placed_words(turn: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield the timed words that occur in the text, in order, with their places."""
+    place = 0
+    for word in turn["words"]:
+        if word["startMs"] is None or not word["text"]:
+            continue
+        start = turn["text"].find(word["text"], place)
+        if start >= 0:
+            yield word, start
+            place = start + len(word["text"])
+
+
+def _points(values: Sequence[float | None]) -> str:
+    """Return the middles of the quarters as points, from -1 at the bottom to 1 at the top."""
+    step = _WIDTH / len(values)
+    return " ".join(
+        f"{step * (index + 0.5):g},{_HEIGHT * (1 - value) / 2:.1f}"
+        for index, value in enumerate(values)
+        if value is not None
+    )

@@ -1,16 +1,18 @@
-"""Scorecard with its answers, as the page of one evaluation shows it."""
+"""Scorecard with its answers, and the answers that differ between two revisions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.scorecard.values import Option, Scorecard
+from app.ai.scorecard.values import Criterion, Option, Scorecard
+from app.dashboard.views.conversation import play_window
 from app.dashboard.views.formatting import number, percent
-from app.dashboard.views.quotes import PlayWindow, play_window
 
 NOT_APPLICABLE = "Not applicable"
 ANSWER_PREFIX = "answer:"
 NOT_APPLICABLE_CHOICE = "not_applicable"
+_NOT_A_CRITERION = "Not in this scorecard"
+_ANSWER = ("applicable", "answer", "normalizedScore")
 _FULL, _NONE = 0.995, 0.005
 
 
@@ -24,145 +26,74 @@ class AnswerOption:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownEvidence:
-    """One quote, with the part of the sound that contains it."""
+class AnswerChange:
+    """One criterion whose answer differs; `judged_by` says who gave the later one."""
 
-    quote: str
-    role: str
-    segment_id: str
-    window: PlayWindow | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShownCriterion:
-    """One criterion with its answer.
-
-    Attributes:
-        level: `full`, `part`, `none`, or `unjudged` where there is no answer.
-        answer: the answer in words.
-        points: the points of the maximum, such as `1.99 of 18`.
-        original: the judge's answer in words, where a reviewer has replaced it.
-        choices: answers that a reviewer may choose; none where the scorecard is not kept.
-    """
-
-    key: str
     title: str
-    question: str
-    level: str
-    answer: str
-    points: str
-    explanation: str | None
-    confidence: float | None
+    before: str
+    after: str
     judged_by: str | None
-    criticality: str
-    suggestion: str | None
-    original: str | None
-    original_explanation: str | None
-    evidence: Sequence[ShownEvidence]
-    choices: Sequence[AnswerOption]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSection:
-    """One section with its judged criteria."""
-
-    title: str
-    weight: float
-    score: float | None
-    auto_failed: bool
-    criteria: Sequence[ShownCriterion]
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredCard:
-    """A scorecard: sections with what was judged, and what was not."""
-
-    sections: Sequence[ShownSection]
-    not_judged: Sequence[ShownCriterion]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """One criterion as it is asked, without an answer."""
-
-    key: str
-    title: str
-    question: str
-    choices: Sequence[AnswerOption]
-
-
-def open_questions(scorecard: Scorecard) -> list[OpenQuestion]:
-    """Return the questions of a scorecard that people can answer."""
+def open_questions(scorecard: Scorecard) -> list[tuple[Criterion, list[AnswerOption]]]:
+    """Return the criteria that people can answer, each with its answers."""
     return [
-        OpenQuestion(
-            criterion.key, criterion.title, criterion.question, _choices(criterion.options)
-        )
+        (criterion, _choices(criterion.options))
         for criterion in scorecard.criteria
         if criterion.options
     ]
 
 
-def scored_card(
+def scored_sections(
     results: Mapping[str, Any],
-    transcript: Mapping[str, Any],
+    turns: Mapping[str, Mapping[str, Any]],
     scorecard: Scorecard | None,
     *,
     duration_ms: int | None,
-) -> ScoredCard:
-    """Return the answers of results by section.
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the sections of results with what was judged in each, and what was not judged.
+
+    Each criterion is that of the results with these fields added: `level` is `full`, `part`, `none`,
+    or `unjudged` where there is no answer; `answerText`, `originalText` and `pointsText` are in
+    words; `evidence` has the parts of the sound; `choices` are the answers that a reviewer may
+    choose, none where the scorecard is not kept.
 
     Args:
+        turns: the segments of the transcript by id.
         scorecard: the version that was judged with, None where it is not kept any more.
     """
-    turns = {segment["id"]: segment for segment in transcript["segments"]}
-    criteria = scorecard.criteria if scorecard else ()
-    options = {criterion.key: criterion.options for criterion in criteria}
-    shown = [
-        (
-            criterion["section"],
-            _criterion(criterion, turns, options.get(criterion["key"], ()), duration_ms),
-        )
+    options = (
+        {criterion.key: criterion.options for criterion in scorecard.criteria} if scorecard else {}
+    )
+    criteria = [
+        _criterion(criterion, turns, options.get(criterion["key"], ()), duration_ms)
         for criterion in results["criteria"]
     ]
-    sections = []
-    for section in results["sections"]:
-        judged = [
-            criterion
-            for key, criterion in shown
-            if key == section["key"] and criterion.level != "unjudged"
-        ]
-        if judged:
-            sections.append(
-                ShownSection(
-                    title=section["title"],
-                    weight=section["weight"],
-                    score=section["score"],
-                    auto_failed=section["autoFailed"],
-                    criteria=judged,
-                )
-            )
-    not_judged = [criterion for _, criterion in shown if criterion.level == "unjudged"]
-    return ScoredCard(sections, not_judged)
+    judged = [criterion for criterion in criteria if criterion["level"] != "unjudged"]
+    sections = [
+        {**section, "criteria": own}
+        for section in results["sections"]
+        if (own := [criterion for criterion in judged if criterion["section"] == section["key"]])
+    ]
+    return sections, [criterion for criterion in criteria if criterion["level"] == "unjudged"]
 
 
 def evidence_of(
     items: Iterable[Mapping[str, Any]],
     turns: Mapping[str, Mapping[str, Any]],
     duration_ms: int | None,
-) -> list[ShownEvidence]:
-    """Return quotes with the parts of the sound that contain them."""
+) -> list[dict[str, Any]]:
+    """Return quotes with `window`, the part of the sound that contains each."""
     return [
-        ShownEvidence(
-            quote=item["quote"],
-            role=item["role"],
-            segment_id=item["segmentId"],
-            window=play_window(
+        {
+            **item,
+            "window": play_window(
                 turns.get(item["segmentId"]),
                 item["charStart"],
                 item["charEnd"],
                 duration_ms=duration_ms,
             ),
-        )
+        }
         for item in items
     ]
 
@@ -177,31 +108,46 @@ def answer_text(criterion: Mapping[str, Any]) -> str:
     return NOT_APPLICABLE if score is None else percent(score)
 
 
+def changes_between(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> list[AnswerChange]:
+    """Return the criteria whose answers differ, in the order of the later scorecard.
+
+    Criteria that only the earlier scorecard has come last.
+    """
+    former = {criterion["key"]: criterion for criterion in before}
+    changes = []
+    for criterion in after:
+        earlier = former.pop(criterion["key"], None)
+        if earlier is None or any(earlier[name] != criterion[name] for name in _ANSWER):
+            was = answer_text(earlier) if earlier else _NOT_A_CRITERION
+            changes.append(
+                AnswerChange(criterion["title"], was, answer_text(criterion), criterion["judgedBy"])
+            )
+    dropped = (
+        AnswerChange(criterion["title"], answer_text(criterion), _NOT_A_CRITERION, None)
+        for criterion in former.values()
+    )
+    return [*changes, *dropped]
+
+
 def _criterion(
     criterion: Mapping[str, Any],
     turns: Mapping[str, Mapping[str, Any]],
     options: Sequence[Option],
     duration_ms: int | None,
-) -> ShownCriterion:
+) -> dict[str, Any]:
     original = criterion["original"]
     top = max((option.answer for option in options if isinstance(option.answer, int)), default=None)
-    return ShownCriterion(
-        key=criterion["key"],
-        title=criterion["title"],
-        question=criterion["question"],
-        level=_level(criterion["normalizedScore"]),
-        answer=_with_top(answer_text(criterion), criterion["answer"], top),
-        points=_points(criterion),
-        explanation=criterion["explanation"],
-        confidence=criterion["confidence"],
-        judged_by=criterion["judgedBy"],
-        criticality=criterion["criticality"],
-        suggestion=criterion["suggestion"],
-        original=_with_top(answer_text(original), original["answer"], top) if original else None,
-        original_explanation=original["explanation"] if original else None,
-        evidence=evidence_of(criterion["evidence"], turns, duration_ms),
-        choices=_choices(options),
-    )
+    return {
+        **criterion,
+        "level": _level(criterion["normalizedScore"]),
+        "answerText": _with_top(answer_text(criterion), criterion["answer"], top),
+        "originalText": original and _with_top(answer_text(original), original["answer"], top),
+        "pointsText": _points(criterion),
+        "evidence": evidence_of(criterion["evidence"], turns, duration_ms),
+        "choices": _choices(options),
+    }
 
 
 def _with_top(text: str, answer: Any, top: int | None) -> str:

@@ -12,7 +12,7 @@ from app.core.database.session import after_commit
 from app.core.errors import Conflict, InsufficientScope, InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.notices import redirect_with
+from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.words import WORDS
 from app.people import audit

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 from app.core.errors import Conflict, InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.notices import redirect_with
+from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.people import audit, passwords, service, sessions
 from app.people.audit import Action

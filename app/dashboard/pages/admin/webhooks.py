@@ -10,7 +10,7 @@ from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.notices import redirect_with
+from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.events.catalogue import EventType
 from app.people import audit

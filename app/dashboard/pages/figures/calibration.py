@@ -1,6 +1,7 @@
 """Calibration rounds: several people rate the same conversations blind, then compare."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flask import redirect, render_template, request, url_for
@@ -11,9 +12,10 @@ from app.analytics.schemas.rounds import CalibrationRoundCreate, CalibrationRoun
 from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.counts import listed
-from app.dashboard.views.figures import agreement as agreement_views
-from app.dashboard.views.figures import calibration
+from app.dashboard.pages.figures import agreement as agreement_views
+from app.dashboard.queries import listed
+from app.dashboard.views.formatting import MISSING
+from app.dashboard.views.scored import NOT_APPLICABLE, answer_text
 from app.evaluations.schemas.evaluations import MOST_IDS
 from app.people import service as people
 from app.people.gate import current_person
@@ -22,8 +24,27 @@ from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("calibration", __name__, url_prefix="/review/calibration")
-
+RATED = "rated"
 _SCOPE = "evaluations:review"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """One conversation of a round.
+
+    Attributes:
+        evaluation: the row of the list; None where it is not kept any more.
+        cells: a text for each person: a score, or whether they have rated it.
+        spread: the distance between the highest and the lowest score of people.
+        is_to_rate: whether the signed-in person has yet to rate it.
+    """
+
+    evaluation_id: str
+    evaluation: Mapping[str, Any] | None
+    cells: Sequence[str]
+    judge: str
+    spread: str
+    is_to_rate: bool
 
 
 @blp.get("")
@@ -83,10 +104,8 @@ def show(round_id: str) -> str:
         calibration_round=calibration_round,
         names=names,
         unrated=unrated,
-        rows=calibration.rows_of(
-            calibration_round, {row["id"]: row for row in page.items}, unrated
-        ),
-        differences=[] if unrated else calibration.differences_of(calibration_round),
+        rows=rows_of(calibration_round, {row["id"]: row for row in page.items}, unrated),
+        differences=[] if unrated else differences_of(calibration_round),
         criteria=[] if unrated else agreement_views.agreement_rows(calibration_round["agreement"]),
     )
 
@@ -115,3 +134,73 @@ def _names(session: Any, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, s
         **{reference: reference for reference in references},
         **people.display_names(session, references),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDifference:
+    """A criterion of a conversation that people have answered differently."""
+
+    evaluation_id: str
+    title: str
+    judge: str
+    cells: Sequence[str]
+
+
+def rows_of(
+    calibration_round: Mapping[str, Any],
+    evaluations: Mapping[str, Mapping[str, Any]],
+    unrated: Sequence[str],
+) -> list[RoundRow]:
+    """Return a row for each conversation; while any is unrated, no score is in them."""
+    ratings = {
+        (rating["evaluation_id"], rating["reviewer"]): rating
+        for rating in calibration_round["ratings"]
+    }
+    rows = []
+    for evaluation_id in calibration_round["evaluation_ids"]:
+        cells = [
+            ratings.get((evaluation_id, reviewer)) for reviewer in calibration_round["reviewers"]
+        ]
+        scores = [rating["score"] for rating in cells if rating and rating["score"] is not None]
+        judge = next((rating["judge_score"] for rating in cells if rating), None)
+        rows.append(
+            RoundRow(
+                evaluation_id=evaluation_id,
+                evaluation=evaluations.get(evaluation_id),
+                cells=[_cell(rating, is_blind=bool(unrated)) for rating in cells],
+                judge=MISSING if unrated or judge is None else f"{judge:g}",
+                spread=MISSING if unrated or len(scores) < 2 else f"{max(scores) - min(scores):g}",
+                is_to_rate=evaluation_id in unrated,
+            )
+        )
+    return rows
+
+
+def differences_of(calibration_round: Mapping[str, Any]) -> list[ShownDifference]:
+    """Return the answers that differ, a text for each person of the round."""
+    differences = []
+    for difference in calibration_round["differences"]:
+        answers = {answer["reviewer"]: _answer(answer) for answer in difference["answers"]}
+        differences.append(
+            ShownDifference(
+                evaluation_id=difference["evaluation_id"],
+                title=difference["title"],
+                judge=_answer(difference["judge"]),
+                cells=[
+                    answers.get(reviewer, MISSING) for reviewer in calibration_round["reviewers"]
+                ],
+            )
+        )
+    return differences
+
+
+def _cell(rating: Mapping[str, Any] | None, *, is_blind: bool) -> str:
+    if rating is None:
+        return MISSING
+    return RATED if is_blind or rating["score"] is None else f"{rating['score']:g}"
+
+
+def _answer(answer: Mapping[str, Any]) -> str:
+    if not answer["applicable"]:
+        return NOT_APPLICABLE
+    return answer_text({**answer, "normalizedScore": answer["normalized_score"]})

@@ -12,12 +12,11 @@ from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scales import Frame
 from app.dashboard.charts.trend import TrendChart
-from app.dashboard.counts import listed
 from app.dashboard.pages.audited import note_opened
-from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
-from app.dashboard.queries import PageFilters, filters_of_request
-from app.dashboard.views import sheets
-from app.dashboard.views.figures.overview import Figure, figures
+from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.queries import PageFilters, filters_of_request, listed
+from app.dashboard.views import figures, sheets
+from app.dashboard.views.figures import Figure
 from app.dashboard.views.filters import carried, url
 from app.dashboard.views.sheets import AdvisedConversation
 from app.directory.service import EXECUTIVES
@@ -110,7 +109,7 @@ def _figures(
         name=member["name"] if member else EXECUTIVES.get(facts.session, executive_id).name,
         member=member,
         summary=totals,
-        headline=figures(totals, page_filters.list_url),
+        headline=figures.headline(totals, page_filters.list_url),
         trend=score_chart(score_trend(facts, selection), page_filters, frame),
     )
 

@@ -1,7 +1,8 @@
-"""Leaderboards of executives, campaigns and call centres, and comparisons."""
+"""Leaderboards: who is ranked, who has too few evaluations for it, and who differs from whom."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from flask import render_template
@@ -13,21 +14,44 @@ from app.analytics.schemas.leaderboards import LeaderboardQuery
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import InvalidInput
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.charts.intervals import interval_chart
-from app.dashboard.pages.figures.score_trends import score_trend
+from app.dashboard.charts.scores import MeanEstimate, interval_chart
+from app.dashboard.charts.tables import HeatCell, shade_of
+from app.dashboard.charts.trend import Sparkline, sparkline
+from app.dashboard.pages.figures.trends import score_trend
 from app.dashboard.queries import filters_of_request
-from app.dashboard.views import filters
-from app.dashboard.views.figures import leaderboards as board_views
+from app.dashboard.views import filters, formatting
+from app.dashboard.views.figures import Change, MeasuredMean, change_of, moved_mean
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("leaderboards", __name__)
-
 _PAGE_SIZE = "50"
 _MOST_COMPARED = 4
 _ONE = PageRequest(1, 1, "rank")
 _SCHEMA = LeaderboardQuery()
-_EXECUTIVE_TITLES = {"human": "People", "bot": "Bots"}
+_UNTITLED = {"human": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """One member; `missing` is how many evaluations a rank needs beyond those there are."""
+
+    member: Mapping[str, Any]
+    missing: int
+    mean: MeasuredMean | None
+    change: Change | None
+    cells: tuple[HeatCell, ...]
+    course: Sparkline | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """The ranked members of one kind, and those below the line."""
+
+    title: str
+    sections: tuple[str, ...]
+    ranked: tuple[LeaderboardRow, ...]
+    unranked: tuple[LeaderboardRow, ...]
 
 
 @blp.get("/executives")
@@ -40,7 +64,7 @@ def executives() -> str:
         "executiveId",
         GroupBy.EXECUTIVE,
         leaderboards.executives,
-        _EXECUTIVE_TITLES,
+        {"human": "People", "bot": "Bots"},
     )
 
 
@@ -54,7 +78,6 @@ def campaigns() -> str:
         "campaignId",
         GroupBy.CAMPAIGN,
         leaderboards.campaigns,
-        {"human": ""},
     )
 
 
@@ -68,7 +91,6 @@ def call_centers() -> str:
         "callCenterId",
         GroupBy.CALL_CENTER,
         leaderboards.call_centers,
-        {"human": ""},
     )
 
 
@@ -90,15 +112,18 @@ def compare() -> str:
             for key in ids
         ]
     members = [member for page in pages for member in page.items]
-    estimates = board_views.estimates(
-        members,
-        lambda key: page_filters.list_url(status="completed", hasVerdict="true", executiveId=key),
-    )
     return render_template(
         "leaderboards/compare.html",
         page_filters=page_filters,
-        chart=interval_chart(estimates),
-        differences=board_views.differences(members),
+        chart=interval_chart(
+            _estimates(
+                members,
+                lambda key: page_filters.list_url(
+                    status="completed", hasVerdict="true", executiveId=key
+                ),
+            )
+        ),
+        differences=_differences(members),
         back=filters.url("/executives", page_filters.texts),
     )
 
@@ -109,7 +134,7 @@ def _board(
     filter_name: str,
     group: GroupBy,
     list_members: Callable[..., Page[Any]],
-    titles: Mapping[str, str],
+    titles: Mapping[str, str] = _UNTITLED,
 ) -> str:
     page_filters = filters_of_request(for_figures=True)
     loaded = page_filters.load(_SCHEMA, compare="previous_period", pageSize=_PAGE_SIZE)
@@ -129,9 +154,96 @@ def _board(
         path=path,
         page_filters=page_filters,
         page=page,
-        boards=board_views.leaderboards(page.items, courses, min_evaluations=least, titles=titles),
+        boards=_boards(page.items, courses, min_evaluations=least, titles=titles),
         least=least,
         list_url=lambda key: page_filters.list_url(status="completed", **{filter_name: key}),
         of_executives=group is GroupBy.EXECUTIVE,
         most_compared=_MOST_COMPARED,
     )
+
+
+def _boards(
+    members: Sequence[Mapping[str, Any]],
+    courses: Mapping[str, Sequence[float | None]],
+    *,
+    min_evaluations: int,
+    titles: Mapping[str, str],
+) -> list[Leaderboard]:
+    """Return a leaderboard for each kind that has members.
+
+    Args:
+        courses: mean scores over time by id, for sparklines.
+        titles: the title of each kind of member, in the order of the page.
+    """
+    boards = []
+    for kind, title in titles.items():
+        of_kind = [member for member in members if member["kind"] == kind]
+        if not of_kind:
+            continue
+        sections = [section for member in of_kind for section in member["sections"]]
+        keys = list(dict.fromkeys(section["key"] for section in sections))
+        rows = [_row(member, keys, courses, min_evaluations) for member in of_kind]
+        boards.append(
+            Leaderboard(
+                title=title,
+                sections=tuple(key.replace("_", " ").capitalize() for key in keys),
+                ranked=tuple(row for row in rows if row.member["rank"] is not None),
+                unranked=tuple(row for row in rows if row.member["rank"] is None),
+            )
+        )
+    return boards
+
+
+def _row(
+    member: Mapping[str, Any],
+    keys: Sequence[str],
+    courses: Mapping[str, Sequence[float | None]],
+    min_evaluations: int,
+) -> LeaderboardRow:
+    scores = {section["key"]: section["mean_score"] for section in member["sections"]}
+    mean = _mean_of(member)
+    return LeaderboardRow(
+        member=member,
+        missing=max(0, min_evaluations - member["with_verdict"]),
+        mean=mean,
+        change=moved_mean(mean, member["change"]),
+        cells=tuple(
+            HeatCell(formatting.number(scores.get(key)), shade_of(scores.get(key), 0, 100))
+            for key in keys
+        ),
+        course=sparkline(courses.get(member["id"], ())),
+    )
+
+
+def _estimates(
+    members: Sequence[Mapping[str, Any]], href_of: Callable[[str], str]
+) -> list[MeanEstimate]:
+    """Return the means of members with their 95 % intervals; those without a score are left out."""
+    return [
+        MeanEstimate(
+            member["name"],
+            mean.mean,
+            max(0.0, mean.mean - mean.half_width),
+            min(100.0, mean.mean + mean.half_width),
+            mean.count,
+            href_of(member["id"]),
+        )
+        for member in members
+        if (mean := _mean_of(member))
+    ]
+
+
+def _differences(members: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Change]]:
+    """Return the names of every two members with scores, and by how much the first is above the second."""
+    return [
+        (first["name"], second["name"], change)
+        for first, second in combinations(members, 2)
+        if (change := change_of(_mean_of(first), _mean_of(second)))
+    ]
+
+
+def _mean_of(member: Mapping[str, Any]) -> MeasuredMean | None:
+    """Return the mean score of a member; None without evaluations with a verdict."""
+    if not member["with_verdict"]:
+        return None
+    return MeasuredMean(member["mean_score"], member["stdev"], member["with_verdict"])

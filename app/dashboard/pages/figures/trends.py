@@ -1,5 +1,7 @@
 """Trends of one metric over time, and the topics of conversations."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flask import render_template
@@ -12,19 +14,33 @@ from app.analytics.schemas.reports import TrendQuery
 from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.charts.trend import trend_chart
+from app.dashboard.charts.scales import Frame
+from app.dashboard.charts.scores import bar_widths
+from app.dashboard.charts.trend import TrendChart, trend_chart
 from app.dashboard.queries import PageFilters, filters_of_request
-from app.dashboard.views import filters
-from app.dashboard.views.figures import topics as topic_views
-from app.dashboard.views.figures import trends as trend_views
+from app.dashboard.views import filters, formatting
+from app.dashboard.views import trends as trend_views
 from app.dashboard.words import WORDS
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("trends", __name__)
-
+# Charts on sheets are lower than those of pages.
+SHEET_FRAME = Frame(height=150)
 _SCHEMA = TrendQuery()
 _MOST_TOPICS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """One topic; `width` is its bar in percent of the most frequent one's."""
+
+    topic: str
+    count: int
+    width: float
+    change: str
+    score: str
+    sentiment: str
 
 
 @blp.get("/trends")
@@ -46,7 +62,7 @@ def topics() -> str:
     page_filters = filters_of_request(for_figures=True)
     selection = page_filters.selection(page_filters.load(_SCHEMA))
     with open_facts(current_runtime()) as facts:
-        rows = topic_views.topic_rows(
+        rows = topic_rows(
             volume=_of_topics(facts, selection, TrendMetric.EVALUATIONS),
             volume_before=_of_topics(facts, selection.before(), TrendMetric.EVALUATIONS),
             score=_of_topics(facts, selection, TrendMetric.SCORE),
@@ -60,6 +76,34 @@ def topics() -> str:
         trend_url=filters.url(
             "/trends", filters.carried(page_filters.texts), metric="evaluations", groupBy="topic"
         ),
+    )
+
+
+def score_trend(
+    facts: FactReader, selection: Selection, group: GroupBy = GroupBy.NONE, *, limit: int = 1
+) -> dict[str, Any]:
+    """Return the mean scores of a period, in days or weeks."""
+    period = selection.period
+    return trends.show(
+        facts,
+        selection,
+        metric=TrendMetric.SCORE,
+        granularity=Granularity(trend_views.granularity_for(period.start, period.end)),
+        group_by=group,
+        limit=limit,
+    )
+
+
+def score_chart(
+    trend: dict[str, Any], page_filters: PageFilters, frame: Frame | None = None
+) -> TrendChart | None:
+    """Draw mean scores over bars of their counts; None where nothing has a score."""
+    return trend_chart(
+        trend_views.lines_of(trend, page_filters.zone, page_filters.list_url),
+        label_of=lambda value: trend_views.metric_text("score", value),
+        highest=trend_views.highest_of("score"),
+        has_bars=True,
+        frame=frame,
     )
 
 
@@ -77,17 +121,6 @@ def _trend(page_filters: PageFilters) -> dict[str, Any]:
             group_by=GroupBy(loaded["group_by"]),
             limit=min(loaded["limit"], trend_views.MOST_LINES),
         )
-
-
-def _of_topics(facts: FactReader, selection: Selection, metric: TrendMetric) -> dict[str, Any]:
-    return trends.show(
-        facts,
-        selection,
-        metric=metric,
-        granularity=Granularity.MONTH,
-        group_by=GroupBy.TOPIC,
-        limit=_MOST_TOPICS,
-    )
 
 
 def _page(
@@ -117,3 +150,58 @@ def _page(
         granularities=WORDS["granularity"],
         shown=trend,
     )
+
+
+def _of_topics(facts: FactReader, selection: Selection, metric: TrendMetric) -> dict[str, Any]:
+    return trends.show(
+        facts,
+        selection,
+        metric=metric,
+        granularity=Granularity.MONTH,
+        group_by=GroupBy.TOPIC,
+        limit=_MOST_TOPICS,
+    )
+
+
+def topic_rows(
+    *,
+    volume: Mapping[str, Any],
+    volume_before: Mapping[str, Any],
+    score: Mapping[str, Any],
+    sentiment: Mapping[str, Any],
+) -> list[TopicRow]:
+    """Return the topics, the most frequent first, from trends that are grouped by topic."""
+    counts, before = _counts(volume), _counts(volume_before)
+    scores, sentiments = _means(score), _means(sentiment)
+    ordered = sorted(counts, key=lambda topic: (-counts[topic], topic))
+    widths = bar_widths([counts[topic] for topic in ordered])
+    return [
+        TopicRow(
+            topic=topic,
+            count=counts[topic],
+            width=width,
+            change=formatting.signed(counts[topic] - before.get(topic, 0), 0),
+            score=formatting.number(scores.get(topic), 1),
+            sentiment=formatting.signed(sentiments.get(topic), 2),
+        )
+        for topic, width in zip(ordered, widths, strict=True)
+    ]
+
+
+def _counts(trend: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        series["key"]: sum(point["count"] for point in series["points"])
+        for series in trend["series"]
+    }
+
+
+def _means(trend: Mapping[str, Any]) -> dict[str, float]:
+    means = {series["key"]: _mean(series["points"]) for series in trend["series"]}
+    return {topic: mean for topic, mean in means.items() if mean is not None}
+
+
+def _mean(points: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the mean over all points, each weighed by its count."""
+    known = [point for point in points if point["value"] is not None]
+    count = sum(point["count"] for point in known)
+    return sum(point["value"] * point["count"] for point in known) / count if count else None

@@ -11,15 +11,23 @@ from app.core.errors import AppError, Conflict, InvalidInput, PreconditionFailed
 from app.core.json_documents import load_object
 from app.dashboard import service
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.notices import redirect_with
-from app.dashboard.pages.scorecards.checking import checked, loaded_document
-from app.dashboard.pages.scorecards.trial import last_trial, start_trial
+from app.dashboard.forms import redirect_with
+from app.dashboard.pages.scorecards.trial import (
+    checked,
+    large_change_text,
+    last_trial,
+    loaded_document,
+    start_trial,
+)
 from app.dashboard.pickers import campaign_names
 from app.dashboard.views.scorecards import draft_form
-from app.dashboard.views.scorecards.controls import metric_controls, rules_for
+from app.dashboard.views.scorecards.controls import (
+    edited_sections,
+    metric_controls,
+    named_campaigns,
+    rules_for,
+)
 from app.dashboard.views.scorecards.draft_changes import changed, leaf_changes
-from app.dashboard.views.scorecards.editing import edited_sections, named_campaigns
-from app.dashboard.views.scorecards.trial import large_change_text
 from app.dashboard.words import WORDS
 from app.people import audit
 from app.people import service as people

@@ -10,8 +10,7 @@ from app.dashboard import forms
 from app.dashboard import service as saved
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.queries import PageFilters, filters_of_request
-from app.dashboard.views.scorecards.described import described_sections
-from app.dashboard.views.scorecards.versions import version_changes
+from app.dashboard.views.scorecards.described import described_sections, version_changes
 from app.evaluations import listing
 from app.people import service as people
 from app.scorecards import authoring, default_scorecards, service

@@ -1,30 +1,95 @@
 """Trial of a draft: requested, followed while it runs, and shown with its largest changes."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flask import redirect, render_template, url_for
 from werkzeug.wrappers import Response
 
-from app.core.errors import NotFound
-from app.dashboard import service
+from app.core.errors import Detail, InvalidInput, NotFound
+from app.dashboard import forms, service
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.pages.scorecards.checking import loaded_document
-from app.dashboard.views import times
-from app.dashboard.views.scorecards.trial import shown_trial
+from app.dashboard.charts.scores import PairedScore, ScatterChart, scatter_chart
+from app.dashboard.views import formatting
+from app.dashboard.views.formatting import number, percent, signed
+from app.dashboard.views.scorecards.draft_changes import weight_text
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations import trials
 from app.people.gate import current_person
+from app.scorecards import authoring
 from app.scorecards.authoring import complete_document
+from app.scorecards.schemas import ScorecardCreate
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
+from app.web.schemas.base import load_valid
 
 blp = PageBlueprint(
     "scorecard_trial", __name__, url_prefix="/scorecards/drafts/<id:draft_id>/trial"
 )
-
 SCOPE = "scorecards:manage"
+MOST_CHANGES = 20
+# From a larger change of the mean on, publishing asks again.
+LARGE_CHANGE = 5
+_SCHEMA = ScorecardCreate()
+# Where the path of a part ends within the path of a field.
+_PART_END = re.compile(r"[.\[]|$")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftCheck:
+    """The findings about a draft, by the paths of their fields.
+
+    Attributes:
+        weights: how much of the weight is given, in words.
+    """
+
+    errors: list[dict[str, str]]
+    warnings: list[dict[str, str]]
+    weights: str
+
+    @property
+    def messages(self) -> dict[str, str]:
+        """The messages of the errors by path: at their fields, and at every part around these."""
+        messages: dict[str, list[str]] = {}
+        for error in self.errors:
+            path = error["field"]
+            for part in _PART_END.finditer(path):
+                messages.setdefault(path[: part.start()], []).append(error["message"])
+        return {path: " ".join(texts) for path, texts in messages.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFigure:
+    """A figure of the conversations that both scorecards give a verdict to."""
+
+    label: str
+    before: str
+    after: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """A conversation whose score changes."""
+
+    name: str
+    href: str
+    before: int
+    after: int
+    change: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrial:
+    """The result of a trial."""
+
+    figures: Sequence[TrialFigure]
+    changes: Sequence[ScoreChange]
+    chart: ScatterChart | None
 
 
 @blp.post("")
@@ -78,6 +143,90 @@ def last_trial(session: Any, draft: Any) -> dict[str, Any] | None:
         return None
 
 
+def loaded_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Load a draft as the API loads a scorecard; raises `InvalidInput`."""
+    return load_valid(_SCHEMA, document, location=forms.LOCATION)
+
+
+def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
+    """Check a draft."""
+    weights = weight_text(document)
+    try:
+        loaded = loaded_document(document)
+    except InvalidInput as error:
+        findings = [
+            {"field": detail["field"], "message": _form_message(detail)} for detail in error.details
+        ]
+        return DraftCheck(findings, [], weights)
+    result = authoring.check(loaded, channel=channel)
+    return DraftCheck(
+        [finding.as_json() for finding in result.errors],
+        [finding.as_json() for finding in result.warnings],
+        weights,
+    )
+
+
+def mean_change(result: Mapping[str, Any]) -> float | None:
+    """Return how much the mean score rises; None where nothing could be compared."""
+    return _difference(result["before"]["mean_score"], result["after"]["mean_score"])
+
+
+def large_change_text(result: Mapping[str, Any]) -> str:
+    """Say how the mean moves where it moves so much that publishing asks again; else nothing."""
+    change = mean_change(result)
+    if change is None or abs(change) <= LARGE_CHANGE:
+        return ""
+    means = [number(result[side]["mean_score"], 1) for side in ("before", "after")]
+    return (
+        f"In the trial, the mean score of {result['compared']} conversations moved from {means[0]} "
+        f"to {means[1]} ({signed(change)})."
+    )
+
+
+def shown_trial(result: Mapping[str, Any], names: Mapping[str, str]) -> ShownTrial:
+    """Prepare a result.
+
+    Args:
+        names: what each evaluation is called, by its id.
+    """
+    both = [
+        item for item in result["conversations"] if item.is_compared and item.evaluation_id in names
+    ]
+    before, after = result["before"], result["after"]
+    passed = _difference(before["pass_rate"], after["pass_rate"])
+    figures = [
+        TrialFigure(
+            "Mean score",
+            number(before["mean_score"], 1),
+            number(after["mean_score"], 1),
+            signed(mean_change(result)),
+        ),
+        TrialFigure(
+            "Passed",
+            percent(before["pass_rate"]),
+            percent(after["pass_rate"]),
+            "" if passed is None else f"{signed(100 * passed, 0)} points",
+        ),
+    ]
+    pairs = [
+        PairedScore(names[item.evaluation_id], item.before, item.after, _href(item))
+        for item in both
+    ]
+    changes = [
+        ScoreChange(
+            names[item.evaluation_id],
+            _href(item),
+            item.before,
+            item.after,
+            signed(item.change, 0),
+            _verdict(item.passed_before, item.passed_after),
+        )
+        for item in both[:MOST_CHANGES]
+        if item.change
+    ]
+    return ShownTrial(figures, changes, scatter_chart(pairs))
+
+
 def _names(session: Any, result: Mapping[str, Any]) -> dict[str, str]:
     """Name each evaluation that is still there by its executive and its time."""
     names, zone = {}, current_person().timezone
@@ -87,6 +236,26 @@ def _names(session: Any, result: Mapping[str, Any]) -> dict[str, str]:
         except NotFound:
             continue
         executive = evaluation.executive or text_of("channel", evaluation.channel)
-        at = times.local_time(evaluation.started_at or evaluation.created_at, zone)
+        at = formatting.local_time(evaluation.started_at or evaluation.created_at, zone)
         names[evaluation.id] = f"{executive}, {at}"
     return names
+
+
+def _form_message(detail: Detail) -> str:
+    if detail["field"].endswith(".appliesWhen.labels"):
+        return "Each line must be a name and a value, such as team=north."
+    return detail["message"]
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
+
+
+def _href(item: Any) -> str:
+    return f"/evaluations/{item.evaluation_id}"
+
+
+def _verdict(before: bool | None, after: bool | None) -> str:
+    if before == after:
+        return "passes in both" if after else "fails in both"
+    return "passes now" if after else "fails now"

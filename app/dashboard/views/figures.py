@@ -1,14 +1,84 @@
-"""Figures of the overview: each with its change, its error, and the list that it counts."""
+"""Figures of a period: means and rates with their errors, and their changes since the one before."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from app.dashboard.charts.distribution import ScoreClass
+from app.dashboard.charts.scores import ScoreClass
 from app.dashboard.views import formatting
-from app.dashboard.views.figures.changes import Change, MeasuredMean, change_of, rate
-from app.dashboard.views.figures.leaderboards import moved_mean
-from app.dashboard.views.figures.trends import ListUrl
+from app.dashboard.views.trends import ListUrl
+
+# The 97.5th percentile of the normal distribution.
+_Z = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference since the period before, and the half width of its 95 % interval."""
+
+    value: float
+    error: float | None = None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval of the difference leaves out zero."""
+        return self.error is not None and abs(self.value) > self.error
+
+    @property
+    def direction(self) -> str:
+        """The word for the sign: up, down or level."""
+        if not self.value:
+            return "level"
+        return "up" if self.value > 0 else "down"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredMean:
+    """The mean, the standard deviation and the number of some values."""
+
+    mean: float
+    deviation: float
+    count: int
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / math.sqrt(self.count)
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the 95 % interval of the mean."""
+        return _Z * self.standard_error
+
+
+def rate(share: float, count: int) -> MeasuredMean:
+    """Return a share of `count`, in percent."""
+    return MeasuredMean(100 * share, 100 * math.sqrt(max(0.0, share * (1 - share))), count)
+
+
+def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change | None:
+    """Return the difference of two means with its error; None where one of them is missing."""
+    if now is None or before is None:
+        return None
+    return Change(now.mean - before.mean, _Z * standard_error(now, before))
+
+
+def moved_mean(mean: MeasuredMean | None, change: Mapping[str, Any] | None) -> Change | None:
+    """Return the change of a mean since the period before, None where that is not known.
+
+    The period before is taken to have as many evaluations, spread as widely.
+    """
+    difference = change["mean_score"] if change else None
+    if mean is None or difference is None:
+        return None
+    return change_of(mean, replace(mean, mean=mean.mean - difference))
+
+
+def standard_error(now: MeasuredMean, before: MeasuredMean) -> float:
+    """Return the standard error of the difference of two means."""
+    return math.hypot(now.standard_error, before.standard_error)
+
 
 _MOST_MOVERS = 5
 _HIGHEST_SCORE = 100
@@ -62,7 +132,7 @@ def mean_scores(
     return now, MeasuredMean(score["mean"] - change["mean_score"], score["stdev"], count_before)
 
 
-def figures(summary: Mapping[str, Any], list_url: ListUrl) -> list[Figure]:
+def headline(summary: Mapping[str, Any], list_url: ListUrl) -> list[Figure]:
     """Return the headline of a period."""
     score, sentiment = summary["score"], summary["sentiment"]
     change = summary["change"] or {}

@@ -1,23 +1,42 @@
-"""Usage of a month: compared with the plan, by key, and by day."""
+"""Operation of the service: whether its parts work, its settings, and the usage of a month."""
 
 from flask import render_template, request
 
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
+from app.core.settings import shown
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.words import text_of
+from app.people.roles import READ_SYSTEM
+from app.system import backlog, checks, parts
 from app.usage import meter, reports, schemas
 from app.usage.plan import UsageMetric, period_of, plan_of
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
-blp = PageBlueprint("usage", __name__)
+blp = PageBlueprint("operation", __name__)
+
+
+@blp.get("/system")
+@require_scope(READ_SYSTEM)
+def show_system() -> str:
+    """Show the parts of the service, the open work, the checks of `doctor` and the settings."""
+    runtime = current_runtime()
+    with runtime.db.reading() as session:
+        open_work = backlog.open_work(session, utc_now())
+    return render_template(
+        "system/show.html",
+        parts=[(text_of("servicePart", part.name), part.works(runtime)) for part in parts.ALL],
+        open_work=[(text_of("workKind", work.kind), work) for work in open_work],
+        checks=checks.examine_here(runtime.settings),
+        settings=shown(runtime.settings),
+    )
 
 
 @blp.get("/usage")
 @require_scope("usage:read")
-def show() -> tuple[str, int]:
+def show_usage() -> tuple[str, int]:
     """Show the usage of a month, by default the current one."""
     runtime = current_runtime()
     errors: dict[str, str] = {}

@@ -1,1 +1,0 @@
-"""Pages of lists: evaluations, their saved views and actions, and the queue of reviews."""

@@ -1,0 +1,224 @@
+"""Queue of reviews: its tabs, the rows that wait in each, their order, and opening one."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, time
+from itertools import chain, zip_longest
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import redirect, render_template, request
+from werkzeug.wrappers import Response
+
+from app.core.clock import iso_utc
+from app.core.errors import Conflict
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.pages.audited import audited
+from app.dashboard.queries import LIST_PATH, PageFilters, filters_of_request, linked_count, listed
+from app.dashboard.views.filters import url
+from app.evaluations.enums import ReviewAction, ReviewStatus
+from app.people.audit import Action
+from app.people.gate import current_person
+from app.reviews import service as reviews
+from app.reviews.schemas import ReviewCreate
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("review_queue", __name__)
+PATH = "/review"
+_SHOWN = 25
+
+_MOST = 100
+_SORTED_BY = {"createdAt": "created_at", "confidence": "confidence"}
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTab:
+    """A tab and the filters of the list that it shows; `is_dated` where the period applies."""
+
+    key: str
+    text: str
+    query: Mapping[str, str]
+    is_dated: bool
+    when_empty: str
+
+
+SAMPLE, MINE = "sample", "mine"
+TABS: tuple[QueueTab, ...] = (
+    QueueTab(
+        "disputes",
+        "Disputes",
+        {"reviewStatus": "disputed", "sort": "createdAt"},
+        is_dated=False,
+        when_empty="No dispute is open.",
+    ),
+    QueueTab(
+        "auto-fails",
+        "Auto-fails",
+        {"autoFailed": "true", "reviewStatus": "none", "status": "completed"},
+        is_dated=True,
+        when_empty="Every auto-fail of this period was reviewed.",
+    ),
+    QueueTab(
+        "requested",
+        "Requested",
+        {"reviewStatus": "requested,in_review", "sort": "createdAt"},
+        is_dated=False,
+        when_empty="Nobody has requested a review. Mark rows of the list of evaluations to do so.",
+    ),
+    QueueTab(
+        "unsure",
+        "Unsure",
+        {
+            "maxConfidence": "0.5",
+            "reviewStatus": "none",
+            "status": "completed",
+            "sort": "confidence",
+        },
+        is_dated=True,
+        when_empty="No evaluation is waiting here: the judge was more than 50 % sure of all unreviewed ones.",
+    ),
+    QueueTab(
+        SAMPLE,
+        "Sample",
+        {"reviewStatus": "none", "status": "completed", "hasVerdict": "true"},
+        is_dated=True,
+        when_empty="Every evaluation of this period was reviewed.",
+    ),
+    QueueTab(
+        MINE,
+        "Mine",
+        {},
+        is_dated=False,
+        when_empty="You have neither started nor given a review.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The first rows of a tab in their order; `count` is the number of all."""
+
+    rows: list[Mapping[str, Any]]
+    count: int
+
+
+@blp.get(PATH)
+@require_scope("evaluations:review")
+def show() -> str:
+    """Show a tab of the queue, and how many wait in each."""
+    page_filters = filters_of_request()
+    here = _tab_of(page_filters.texts.get("tab", ""))
+    with current_runtime().db.reading() as session:
+        counts = {
+            tab.key: linked_count(session, _query_of(tab, page_filters)).count for tab in TABS
+        }
+        queue = _read(session, here, page_filters)
+    query = urlencode({**page_filters.texts, "tab": here.key})
+    return render_template(
+        "reviews/queue.html",
+        page_filters=page_filters,
+        tabs=[(tab, url(PATH, page_filters.texts, tab=tab.key), counts[tab.key]) for tab in TABS],
+        here=here,
+        query=query,
+        rows=[(row, url_in_queue(row["id"], query)) for row in queue.rows[:_SHOWN]],
+        list_url=url(LIST_PATH, _query_of(here, page_filters)),
+    )
+
+
+@blp.post(f"{PATH}/<id:evaluation_id>")
+@require_scope("evaluations:review")
+def open_review(evaluation_id: str) -> Response:
+    """Set an evaluation in review and open it; a dispute is opened as it is."""
+    add_review_step(evaluation_id, ReviewAction.START)
+    return redirect(url_in_queue(evaluation_id, request.form.get("queue", "")), 303)
+
+
+def add_review_step(evaluation_id: str, action: ReviewAction) -> None:
+    """Request or start a review for the signed-in person, unless the review status forbids that."""
+    person = current_person()
+    review = ReviewCreate().load(
+        {"action": action, "reviewer": person.display_name, "reviewerRef": person.user_id}
+    )
+    with suppress(Conflict), audited(Action.REVIEWED, evaluation_id) as session:
+        reviews.add(session, evaluation_id, review, created_by=person.user_id)
+
+
+def url_in_queue(evaluation_id: str, queue: str) -> str:
+    """Return the address of an evaluation in the queue, given the query of the tab."""
+    return url(f"{LIST_PATH}/{evaluation_id}", {"queue": queue})
+
+
+def read_around(
+    session: Any, page_filters: PageFilters, evaluation: Mapping[str, Any]
+) -> tuple[Queue, int]:
+    """Read a tab with the place of an evaluation in it, counted from 0.
+
+    What the person has set in review keeps its place until it is reviewed, and so does the
+    evaluation itself.
+    """
+    tab = _tab_of(page_filters.texts.get("tab", ""))
+    query = {**_query_of(tab, page_filters), "pageSize": str(_MOST)}
+    page = listed(session, query)
+    own = [evaluation]
+    if query.get("reviewStatus") == ReviewStatus.NONE:
+        claimed = {"reviewStatus": ReviewStatus.IN_REVIEW, "reviewedBy": current_person().user_id}
+        own += listed(session, {**query, **claimed}).items
+    rows = _with_rows(tab, page.items, own)
+    queue = Queue(_in_order(tab, rows), page.total_count + len(rows) - len(page.items))
+    order = [row["id"] for row in queue.rows]
+    return queue, order.index(evaluation["id"])
+
+
+def _tab_of(key: str) -> QueueTab:
+    """Return the tab of a key; the first one for an unknown key."""
+    return next((tab for tab in TABS if tab.key == key), TABS[0])
+
+
+def _read(session: Any, tab: QueueTab, page_filters: PageFilters) -> Queue:
+    """Read a tab of the queue."""
+    page = listed(session, {**_query_of(tab, page_filters), "pageSize": str(_MOST)})
+    return Queue(_in_order(tab, page.items), page.total_count)
+
+
+def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
+    """Return the query of the list of evaluations that a tab shows."""
+    if tab.key == MINE:
+        return page_filters.all_time_query(**tab.query, reviewedBy=current_person().user_id)
+    if not tab.is_dated:
+        return page_filters.all_time_query(**tab.query)
+    query = page_filters.list_query(**tab.query)
+    if tab.key == SAMPLE and "to" not in page_filters.texts:
+        # Only whole days, so that the sample is the same all day.
+        today = page_filters.now.astimezone(page_filters.zone).date()
+        query["to"] = iso_utc(datetime.combine(today, time(), page_filters.zone))
+    return query
+
+
+def _in_order(tab: QueueTab, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of a tab in its order, given in that of the list."""
+    return _dealt(rows) if tab.key == SAMPLE else list(rows)
+
+
+def _with_rows(
+    tab: QueueTab, rows: Sequence[Mapping[str, Any]], more: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Put rows that have left a tab back to their places among the others, in the list's order."""
+    sort = tab.query.get("sort", "-createdAt")
+    column = _SORTED_BY[sort.removeprefix("-")]
+    return sorted(
+        {row["id"]: row for row in (*rows, *more)}.values(),
+        key=lambda row: (row[column] is None, row[column], row["id"]),
+        reverse=sort.startswith("-"),
+    )
+
+
+def _dealt(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Deal rows in turn over their executives, so that each gets a share; order is kept within."""
+    hands: dict[str | None, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        hands[row["executive_id"]].append(row)
+    rounds = chain.from_iterable(zip_longest(*hands.values()))
+    return [row for row in rounds if row is not None]
