@@ -79,6 +79,11 @@ def clauses(items: Sequence[str]) -> str:
     return _capital(f"{joined}.")
 
 
+def no(noun: str) -> str:
+    """Deny a noun with its article: "a greeting" becomes "no greeting"."""
+    return f"no {noun.split(' ', 1)[1]}"
+
+
 def in_quotes(text: str) -> str:
     """Quote a text on one line, the end of a long one cut off between two words."""
     return f"\u201c{shortened(text, _MOST_QUOTED_CHARS)}\u201d"

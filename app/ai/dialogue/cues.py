@@ -17,6 +17,17 @@ from app.ai.languages.lexicon import (
     stems_in,
 )
 
+_SENTENCE_END = re.compile("[.!?\u0964\n]")
+_LOOK_BACK_CHARS = 200
+# The speakers whose phrases count for each side; all of them where the speaker is unknown.
+_SPEAKERS = {
+    Side.SERVICE: (Speaker.ANYONE, Speaker.SERVICE),
+    Side.CUSTOMER: (Speaker.ANYONE, Speaker.CUSTOMER),
+    Side.OTHER: (Speaker.ANYONE,),
+    Side.UNKNOWN: tuple(Speaker),
+}
+# Kinds with which the service side opens, before it knows what the customer wants.
+_GREETINGS = ("greeting", "purpose")
 # Bounded everywhere, and each word taken whole, so that looking is linear in the length of the text.
 _GAP = r"\W{1,4}"
 _FEW_WORDS = r"(?:[\w'-]{1,20}+\W{1,4}){0,4}"
@@ -47,17 +58,6 @@ _HINTS = (
     "grade", "criteri", "audit", "assistant", "model", "llm", "score", "rate", "rating", "marks", "points",
     "im_start", "im_end", "endoftext", "|system", "system|", "<system", "inst]", "sys>",
 )  # fmt: skip
-_SENTENCE_END = re.compile("[.!?\u0964\n]")
-_LOOK_BACK_CHARS = 200
-# The speakers whose phrases count for each side; all of them where the speaker is unknown.
-_SPEAKERS = {
-    Side.SERVICE: (Speaker.ANYONE, Speaker.SERVICE),
-    Side.CUSTOMER: (Speaker.ANYONE, Speaker.CUSTOMER),
-    Side.OTHER: (Speaker.ANYONE,),
-    Side.UNKNOWN: tuple(Speaker),
-}
-# Kinds with which the service side opens, before it knows what the customer wants.
-_GREETINGS = ("greeting", "purpose")
 
 
 @dataclass(frozen=True, slots=True)

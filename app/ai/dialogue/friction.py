@@ -12,6 +12,47 @@ from app.ai.dialogue.evidence import sentence_spans
 from app.ai.dialogue.turns import Dialogue, Line, Side, content_of
 from app.ai.languages.lexicon import plain_of
 
+# An obstacle counts once a line. What fails weighs most; what is merely not there, least. By these
+# weights the models were fitted; a scorecard may bring others for what it scores. An apology is no
+# obstacle; the first excuse only tells apart conversations that are alike otherwise.
+WEIGHTS: Mapping[str, float] = {
+    "failure": 2.0,
+    "bareRefusal": 2.0,
+    "profanity": 2.0,
+    "apology": 0.1,
+    "noResult": 1.0,
+    "badNews": 0.3,
+    "fallback": 0.5,
+    "asksAgain": 0.4,
+    "stillBroken": 0.6,
+    "complaint": 0.5,
+    "escalationRequest": 0.5,
+    "givesUp": 2.0,
+    "concession": 0.6,
+    "endsOnFailure": 2.0,
+    "endsOpen": 1.5,
+}
+# The friction that halves how much was fulfilled: e to the power of -0.4 for what weighs 1.
+HALF_AT = 1.7329
+_SERVICE_OBSTACLES = {
+    "failure": "failure",
+    "profanity": "profanity",
+    "no_result": "noResult",
+    "bad_news": "badNews",
+    "fallback": "fallback",
+}
+_CUSTOMER_OBSTACLES = {
+    "asks_again": "asksAgain",
+    "still_broken": "stillBroken",
+    "complaint": "complaint",
+    "escalation_request": "escalationRequest",
+    "gives_up": "givesUp",
+}
+_HALF_EASE = 3.0
+_FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
+_VOICED = ("problem", "complaint", "still_broken")
+_BLOCKING = ("failure", "no_result", "bad_news")
+_NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 BARE = "bare_refusal"
 # A refusal that names its rule or its reason may be right, and only the policy could tell.
 _REASON = re.compile(
@@ -62,47 +103,6 @@ _INSTEAD = re.compile(
     r"\b(?:(?:but|however)\W+(?:you|we|i)(?:'ll| will| can| could| may)(?! not|'t)|instead(?! of))\b",
     re.IGNORECASE,
 )
-# An obstacle counts once a line. What fails weighs most; what is merely not there, least. By these
-# weights the models were fitted; a scorecard may bring others for what it scores. An apology is no
-# obstacle; the first excuse only tells apart conversations that are alike otherwise.
-WEIGHTS: Mapping[str, float] = {
-    "failure": 2.0,
-    "bareRefusal": 2.0,
-    "profanity": 2.0,
-    "apology": 0.1,
-    "noResult": 1.0,
-    "badNews": 0.3,
-    "fallback": 0.5,
-    "asksAgain": 0.4,
-    "stillBroken": 0.6,
-    "complaint": 0.5,
-    "escalationRequest": 0.5,
-    "givesUp": 2.0,
-    "concession": 0.6,
-    "endsOnFailure": 2.0,
-    "endsOpen": 1.5,
-}
-# The friction that halves how much was fulfilled: e to the power of -0.4 for what weighs 1.
-HALF_AT = 1.7329
-_SERVICE_OBSTACLES = {
-    "failure": "failure",
-    "profanity": "profanity",
-    "no_result": "noResult",
-    "bad_news": "badNews",
-    "fallback": "fallback",
-}
-_CUSTOMER_OBSTACLES = {
-    "asks_again": "asksAgain",
-    "still_broken": "stillBroken",
-    "complaint": "complaint",
-    "escalation_request": "escalationRequest",
-    "gives_up": "givesUp",
-}
-_HALF_EASE = 3.0
-_FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
-_VOICED = ("problem", "complaint", "still_broken")
-_BLOCKING = ("failure", "no_result", "bad_news")
-_NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

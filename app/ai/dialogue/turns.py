@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
+from operator import attrgetter
 
-from app.ai.languages.detection import ENGLISH, UNKNOWN, Languages, languages_of, name_of
+from app.ai.languages.detection import ENGLISH, UNKNOWN, Languages, languages_of_segments, name_of
 from app.ai.languages.lexicon import LANGUAGES, Lexicon, lexicon_of
 from app.ai.languages.words import is_unspaced
 from app.ai.transcript import Role, Segment, Transcript
@@ -95,13 +96,8 @@ class Dialogue:
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
-        turns: list[Turn] = []
-        start = 0
-        for end in range(1, len(self.lines) + 1):
-            if end == len(self.lines) or self.lines[end].side is not self.lines[start].side:
-                turns.append(Turn(self.lines[start].side, self.lines[start:end]))
-                start = end
-        return tuple(turns)
+        by_side = groupby(self.lines, key=attrgetter("side"))
+        return tuple(Turn(side, tuple(lines)) for side, lines in by_side)
 
     @cached_property
     def service_turns(self) -> tuple[Turn, ...]:
@@ -191,12 +187,7 @@ def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -
 def _languages(
     transcript: Transcript, spoken: Sequence[Segment], language: str | None
 ) -> Languages:
-    declared = language or transcript.language
-    languages = languages_of(
-        [segment.text for segment in spoken],
-        declared=declared,
-        known=[segment.language for segment in spoken],
-    )
+    languages = languages_of_segments(spoken, language or transcript.language)
     if language is None and transcript.language_confidence is not None:
         return replace(languages, confidence=transcript.language_confidence)
     return languages
@@ -243,20 +234,18 @@ def exchanges_of(dialogue: Dialogue) -> Exchanges:
     if not dialogue.attributed:
         return Exchanges((), (), (), None)
     content = {line.position: content_of(line.text) for line in dialogue.lines}
+    turns = [turn for turn in dialogue.turns if turn.side in (Side.SERVICE, Side.CUSTOMER)]
     return Exchanges(
         repeated_requests=_repeats(dialogue.customer, content),
         repeated_answers=_repeats(dialogue.service, content),
-        open_questions=_open_questions(dialogue),
-        overlap=_overlap(dialogue, content),
+        open_questions=_open_questions(turns),
+        overlap=_overlap(turns, content),
     )
 
 
 def content_of(text: str) -> frozenset[str]:
     """Return the words of a text that carry its subject, in lower case."""
     return frozenset(_WORD.findall(text.lower())) - _STOP
-
-
-_SIDES = (Side.SERVICE, Side.CUSTOMER)
 
 
 def _repeats(
@@ -279,18 +268,16 @@ def _repeats(
     return tuple(pairs)
 
 
-def _open_questions(dialogue: Dialogue) -> tuple[Line, ...]:
+def _open_questions(turns: Sequence[Turn]) -> tuple[Line, ...]:
     # Only what is asked in the last turn of the two sides is left open.
-    turns = [turn for turn in dialogue.turns if turn.side in _SIDES]
     if not turns or turns[-1].side is not Side.CUSTOMER:
         return ()
     asking = [line for line in turns[-1].lines if line.text.rstrip().endswith("?")]
     return tuple(asking[-1:])
 
 
-def _overlap(dialogue: Dialogue, content: dict[int, frozenset[str]]) -> float | None:
+def _overlap(turns: Sequence[Turn], content: dict[int, frozenset[str]]) -> float | None:
     shares = []
-    turns = [turn for turn in dialogue.turns if turn.side in _SIDES]
     for turn, answer in pairwise(turns):
         if turn.side is not Side.CUSTOMER:
             continue

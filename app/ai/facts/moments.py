@@ -1,7 +1,7 @@
 """The moments of a conversation that a listener would jump to."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from app.ai.dialogue.cues import Cue, lines_with_instructions
@@ -20,6 +20,8 @@ _CUES = (
 )
 # A next step with its time is promised too.
 _CUE_KINDS = {"commitment": ("commitment", "next_step")}
+# Moments without a speaker.
+_SILENCES = ("dead_air", "long_hold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,6 @@ class KeyMoment:
     label: str
     start_ms: int | None
     end_ms: int | None
-    role: str | None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -40,7 +41,7 @@ class KeyMoment:
             "startMs": self.start_ms,
             "endMs": self.end_ms,
             "segmentId": self.line.segment.id,
-            "role": self.role,
+            "role": None if self.kind in _SILENCES else self.line.segment.role.value,
             "severity": self.severity,
             "label": self.label,
         }
@@ -77,17 +78,14 @@ def event_types(facts: Facts) -> frozenset[str]:
 def _from_cues(facts: Facts) -> Iterable[KeyMoment]:
     for kind, side, severity in _CUES:
         cues_of = facts.said if side is Side.SERVICE else facts.heard
-        for cue in _first_of_each_line(
-            cue for name in _CUE_KINDS.get(kind, (kind,)) for cue in cues_of(name)
-        ):
-            yield _moment(facts, kind, cue.line, severity)
-    abusive = list(_first_of_each_line(facts.cues.of("profanity")))
-    for cue in abusive:
-        severity = "critical" if cue.line.side is Side.SERVICE else "warn"
-        yield _moment(facts, "profanity", cue.line, severity)
-    abusive_positions = {cue.line.position for cue in abusive}
+        for line in _lines_of(cues_of(*_CUE_KINDS.get(kind, (kind,)))).values():
+            yield _moment(facts, kind, line, severity)
+    abusive = _lines_of(facts.cues.of("profanity"))
+    for line in abusive.values():
+        severity = "critical" if line.side is Side.SERVICE else "warn"
+        yield _moment(facts, "profanity", line, severity)
     for reply in facts.readings.agent:
-        if reply.is_rude and reply.line.position not in abusive_positions:
+        if reply.is_rude and reply.line.position not in abusive:
             yield _moment(facts, "rudeness", reply.line, "warn")
 
 
@@ -128,15 +126,13 @@ def _overlaps(facts: Facts) -> Iterable[KeyMoment]:
             yield _moment(facts, "overlap", item.line, "info", between=(item.start, item.end))
 
 
-def _first_of_each_line(cues: Iterable[Cue]) -> Iterable[Cue]:
-    return {cue.line.position: cue for cue in reversed(list(cues))}.values()
+def _lines_of(cues: Iterable[Cue]) -> dict[int, Line]:
+    return {cue.line.position: cue.line for cue in cues}
 
 
 def _silence(facts: Facts, kind: str, gap: Gap) -> KeyMoment:
     seconds = round(gap.length / 1000)
-    moment = _moment(facts, kind, gap.before, "warn", between=(gap.start, gap.end), seconds=seconds)
-    # A silence has no speaker.
-    return replace(moment, role=None)
+    return _moment(facts, kind, gap.before, "warn", between=(gap.start, gap.end), seconds=seconds)
 
 
 def _moment(
@@ -157,4 +153,4 @@ def _moment(
         other=other.get(line.side, "somebody"),
         **values,
     )
-    return KeyMoment(kind, line, severity, label, start_ms, end_ms, line.segment.role.value)
+    return KeyMoment(kind, line, severity, label, start_ms, end_ms)

@@ -87,16 +87,21 @@ def languages_of(
     return Languages(main, confidence, of_texts)
 
 
+def languages_of_segments(segments: Sequence[Segment], declared: str | None) -> Languages:
+    """Tell the language of segments; what is declared for single ones is believed too."""
+    return languages_of(
+        [segment.text for segment in segments],
+        declared=declared,
+        known=[segment.language for segment in segments],
+    )
+
+
 def with_languages(transcript: Transcript) -> Transcript:
     """Give each segment its language, and the transcript its main one where none was declared.
 
     What nothing speaks for stays None.
     """
-    languages = languages_of(
-        [segment.text for segment in transcript.segments],
-        declared=transcript.language,
-        known=[segment.language for segment in transcript.segments],
-    )
+    languages = languages_of_segments(transcript.segments, transcript.language)
     segments = tuple(
         _tagged(segment, code, transcript.language)
         for segment, code in zip(transcript.segments, languages.of_texts, strict=True)

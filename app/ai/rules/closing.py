@@ -12,18 +12,13 @@ from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
-from app.ai.wording import listed, sentence
+from app.ai.wording import listed, no, sentence
 
-# The parts of a close, as explanations name them when present and when missing.
-_GIVEN = {
+# The parts of a close, as explanations name them.
+_PARTS = {
     "recap": "a recap",
     "next_step": "a next step with a time",
     "offer_help": "an offer of more help",
-}
-_MISSING = {
-    "recap": "no recap",
-    "next_step": "no next step with a time",
-    "offer_help": "no offer of more help",
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
@@ -157,8 +152,8 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     if left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])
-    cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _GIVEN}
-    present = [kind for kind in _GIVEN if cues_of_kind[kind]]
+    cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _PARTS}
+    present = [kind for kind in _PARTS if cues_of_kind[kind]]
     if len(present) >= parameters["fullElements"]:
         level, score, key = 2, 1.0, "recap.complete"
     elif len(present) >= parameters["halfElements"]:
@@ -170,8 +165,8 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
         score,
         facts.sentence(
             key,
-            given=listed([_GIVEN[kind] for kind in present]),
-            missing=listed([_MISSING[kind] for kind in _MISSING if kind not in present]),
+            given=listed([_PARTS[kind] for kind in present]),
+            missing=listed([no(name) for kind, name in _PARTS.items() if kind not in present]),
         ),
         confidence=facts.confidence(0.75 if present else 0.65),
         evidence=quoted(cues_of_kind[kind][0] for kind in present)
@@ -181,7 +176,7 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _recap_advice(present: list[str]) -> str | None:
-    missing = [_GIVEN[kind] for kind in _GIVEN if kind not in present]
+    missing = [_PARTS[kind] for kind in _PARTS if kind not in present]
     return sentence("advice.recap", missing=listed(missing)) if present else None
 
 

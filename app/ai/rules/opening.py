@@ -11,11 +11,10 @@ from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.rules.course import asks_nothing
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
-from app.ai.wording import first, listed, sentence
+from app.ai.wording import first, listed, no, sentence
 
-# The parts of a greeting, as explanations name them when present and when missing.
-_GIVEN = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
-_MISSING = {"greeting": "no greeting", "brand": "no company name", "name": "no personal name"}
+# The parts of a greeting, as explanations name them.
+_PARTS = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
 
 
@@ -34,7 +33,7 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
     required = criterion.parameters["requires"]
     missing = [part for part in required if not cues_of_part[part]]
     cues = [cues_of_part[part][0] for part in required if cues_of_part[part]]
-    present = listed([_GIVEN[part] for part in required if cues_of_part[part]])
+    present = listed([_PARTS[part] for part in required if cues_of_part[part]])
     kind = "complete" if not missing else "partial" if cues else "missing"
     return yes_or_no(
         not missing,
@@ -42,11 +41,11 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
             f"greeting.{kind}",
             turns=_first_turns(facts, turns),
             given=present,
-            missing=listed([_MISSING[part] for part in missing]),
+            missing=listed([no(_PARTS[part]) for part in missing]),
         ),
         confidence=0.75 if missing else 0.9,
         evidence=examined(opening) if missing else quoted(cues),
-        advice=sentence("advice.greeting", missing=listed([_GIVEN[part] for part in missing])),
+        advice=sentence("advice.greeting", missing=listed([_PARTS[part] for part in missing])),
     )
 
 

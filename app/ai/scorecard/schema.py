@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 Kind: TypeAlias = type | tuple[type, ...]
 Shape: TypeAlias = dict[str, Kind]
 NUMBER = (int, float)
-HALF_FULL_SECONDS: Shape = {"fullSeconds": NUMBER, "halfSeconds": NUMBER}
+_HALF_FULL_SECONDS: Shape = {"fullSeconds": NUMBER, "halfSeconds": NUMBER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +20,11 @@ class KnownRule:
     optional: Shape
 
 
-def _binary(parameters: Shape | None = None, **optional: Kind) -> KnownRule:
-    return KnownRule("binary", parameters or {}, {**optional})
+def _rule(answers: str, parameters: Shape | None = None, **optional: Kind) -> KnownRule:
+    return KnownRule(answers, parameters or {}, optional)
 
 
-def _scale(parameters: Shape | None = None, **optional: Kind) -> KnownRule:
-    return KnownRule("scale", parameters or {}, {**optional})
-
-
-def _metric(parameters: Shape, **optional: Kind) -> KnownRule:
-    return KnownRule("metric", parameters, {**optional})
-
+_binary, _scale, _metric = (partial(_rule, answers) for answers in ("binary", "scale", "metric"))
 
 # The rules of the embedded engine. Those of the last group are for criteria of an author's own.
 KNOWN_RULES: dict[str, KnownRule] = {
@@ -40,12 +35,12 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "completeness": _scale(halfAt=NUMBER, weights=dict),
     "courtesy": _scale(),
     "data_handling": _binary({"minWords": int}),
-    "third_party": _binary({}),
+    "third_party": _binary(),
     "dead_air": _metric({"maxDeadAirCount": int}),
     "disclosure": _binary({"requiredStatements": list}),
     "empathy": _scale(),
-    "first_response": _metric(HALF_FULL_SECONDS),
-    "gaps": _metric(HALF_FULL_SECONDS),
+    "first_response": _metric(_HALF_FULL_SECONDS),
+    "gaps": _metric(_HALF_FULL_SECONDS),
     "greeting": _binary({"agentTurns": int, "requires": list}),
     "handoff": _binary(),
     "hold_silence": _metric({"maxDeadAirCount": int}),

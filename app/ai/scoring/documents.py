@@ -1,6 +1,6 @@
 """Criteria, sections and coaching as results show them, and results that people rescored."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +90,7 @@ def criterion_document(judged: Judged) -> dict[str, Any]:
     }
 
 
-def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """List strengths and improvements, those of the most weight first.
 
     Args:
@@ -159,7 +159,9 @@ def _loss(item: Judged) -> tuple[float, ...]:
     return urgency, item.criterion.weight * (1 - (item.answer.score or 0))
 
 
-def _most_important(items: Iterable[Judged], rank: Any) -> list[Judged]:
+def _most_important(
+    items: Iterable[Judged], rank: Callable[[Judged], tuple[float, ...]]
+) -> list[Judged]:
     # The sort is stable, so that equal weights keep the order of the scorecard.
     return sorted(items, key=lambda item: [-value for value in rank(item)])[:_MOST_COACHED]
 
