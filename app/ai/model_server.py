@@ -22,8 +22,7 @@ import orjson
 
 from app.core.clock import utc_now
 from app.core.outgoing_http.addresses import ANYWHERE
-from app.core.outgoing_http.reply import AttemptOutcome, BodyLimit, HttpClient, Reply
-from app.core.outgoing_http.retry_after import retry_after_s
+from app.core.outgoing_http.reply import AttemptOutcome, BodyLimit, HttpClient, Reply, retry_after_s
 
 logger = logging.getLogger(__name__)
 FAILURES_TO_OPEN = 5

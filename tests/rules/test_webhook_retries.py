@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.outgoing_http.retry_after import retry_after_s
+from app.core.outgoing_http.reply import retry_after_s
 from app.webhooks.models import Subscription
 from app.webhooks.sender.results import next_attempt_at
 

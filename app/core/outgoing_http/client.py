@@ -1,31 +1,64 @@
 """Client for outgoing requests, on `requests`: every request ends with a reply, never an error."""
 
+import errno
+import http.client
 import logging
 import ssl
 import time
 from collections.abc import Mapping
 from functools import lru_cache
-from http.cookiejar import DefaultCookiePolicy
-from typing import Any
+from typing import Any, cast
 
 import requests
 from requests.adapters import BaseAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from app.core.outgoing_http.addresses import AddressPolicy
-from app.core.outgoing_http.connections import MAX_READ_BYTES, ConnectionPool
-from app.core.outgoing_http.exchange import (
-    FAILURES,
-    Exchanger,
-    HttpAnswer,
-    NotConnected,
-    classify,
-    is_internal,
-    is_success,
+from app.core.outgoing_http.addresses import AddressPolicy, NameNotResolved, Target, UrlRefused
+from app.core.outgoing_http.connections import (
+    MAX_READ_BYTES,
+    AnswerTooLarge,
+    ConnectionPool,
+    Deadline,
+    OutgoingConnection,
 )
 from app.core.outgoing_http.reply import EXCERPT, AttemptOutcome, BodyLimit, Reply
 
 logger = logging.getLogger(__name__)
+
+_OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
+_FAILURES = (
+    OSError,
+    http.client.HTTPException,
+    AnswerTooLarge,
+    NameNotResolved,
+    UrlRefused,
+    ValueError,
+)
+# The sentences for the history say nothing about our network. The first kind that fits counts: a
+# timeout and a TLS failure are kinds of OSError.
+_OUTCOMES: tuple[tuple[tuple[type[Exception], ...], AttemptOutcome, str], ...] = (
+    ((UrlRefused,), AttemptOutcome.BLOCKED_URL, "Requests to this URL are not allowed."),
+    ((NameNotResolved,), AttemptOutcome.CONNECTION_ERROR, "The host name could not be resolved."),
+    ((TimeoutError,), AttemptOutcome.TIMEOUT, "The receiver did not answer in time."),
+    (
+        (ssl.SSLEOFError, ssl.SSLZeroReturnError),
+        AttemptOutcome.CONNECTION_ERROR,
+        "The connection was closed.",
+    ),
+    (
+        (ssl.SSLError,),
+        AttemptOutcome.TLS_ERROR,
+        "The TLS handshake failed; TLS 1.2 or later is required.",
+    ),
+    ((ConnectionRefusedError,), AttemptOutcome.CONNECTION_ERROR, "The connection was refused."),
+    ((OSError,), AttemptOutcome.CONNECTION_ERROR, "The connection was closed."),
+    (
+        (AnswerTooLarge,),
+        AttemptOutcome.CONNECTION_ERROR,
+        "The headers of the answer are too large.",
+    ),
+    ((Exception,), AttemptOutcome.CONNECTION_ERROR, "The answer was not HTTP."),
+)
 
 
 class RequestsClient:
@@ -41,10 +74,7 @@ class RequestsClient:
         )
         self._session = requests.Session()
         self._session.trust_env = False
-        self._session.headers.clear()
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        self._session.adapters.clear()
-        adapter = _VettedAdapter(Exchanger(policy, self._pool, body), self._pool)
+        adapter = _VettedAdapter(policy, self._pool, body)
         self._session.mount("https://", adapter)
         self._session.mount("http://", adapter)
 
@@ -52,19 +82,9 @@ class RequestsClient:
         """Send one POST."""
         started = time.monotonic()
         try:
+            request = _prepared(url, headers, body)
             response = self._session.send(
-                _prepared(url, headers, body),
-                timeout=timeout_s,
-                allow_redirects=False,
-                proxies={},
-            )
-        except _Undelivered as failure:
-            return Reply(
-                failure.outcome,
-                _ms_since(started),
-                error=str(failure),
-                is_internal=is_internal(failure.__cause__),
-                connected=failure.connected,
+                request, timeout=timeout_s, allow_redirects=False, proxies={}
             )
         except requests.RequestException:
             return Reply(
@@ -81,7 +101,7 @@ class RequestsClient:
                 error="The request was not sent.",
                 is_internal=True,
             )
-        return _reply(response.raw, started)  # type: ignore[arg-type]  # what the adapter put there
+        return cast(Reply, response.raw)
 
     def close_idle(self) -> None:
         """Close connections that were not used for five seconds."""
@@ -89,56 +109,89 @@ class RequestsClient:
 
     def close(self) -> None:
         """Close every connection, also under running requests."""
-        self._session.close()
-
-
-class _Undelivered(requests.RequestException):
-    def __init__(self, outcome: AttemptOutcome, text: str, *, connected: bool) -> None:
-        super().__init__(text)
-        self.outcome = outcome
-        self.connected = connected
+        self._pool.close()
 
 
 class _VettedAdapter(BaseAdapter):
-    """Sends requests over connections whose address the policy allows.
+    """Sends requests over connections whose address the policy allows; `raw` is the `Reply`.
 
-    No redirect is followed, no proxy asked and no encoding undone. The body of the answer is
-    bounded here already: a session reads it whole before it looks at a redirect.
+    Each request has one deadline. No redirect is followed, no proxy asked and no encoding undone.
+    The body of the answer is bounded here already: a session reads it whole before it looks at a
+    redirect.
     """
 
-    def __init__(self, exchanger: Exchanger, pool: ConnectionPool) -> None:
+    def __init__(self, policy: AddressPolicy, pool: ConnectionPool, body: BodyLimit) -> None:
         super().__init__()
-        self._exchanger = exchanger
+        self._policy = policy
         self._pool = pool
+        self._body = body
 
     def send(  # type: ignore[override]  # of the arguments only these mean anything here
         self, request: requests.PreparedRequest, *, timeout: float, **_: Any
     ) -> requests.Response:
-        try:
-            answer = self._exchanger.exchange(
-                request.method or "",
-                request.url or "",
-                path=request.path_url,
-                headers=dict(request.headers),
-                body=request.body if isinstance(request.body, bytes) else b"",
-                timeout_s=timeout,
-            )
-        except NotConnected as error:
-            cause = error.__cause__
-            raise _Undelivered(*classify(cause), connected=False) from cause
-        except FAILURES as error:
-            raise _Undelivered(*classify(error), connected=True) from error
+        reply = self._reply(request, time.monotonic(), Deadline(timeout))
         response = requests.Response()
-        response.status_code = answer.status_code
-        response.url = request.url or ""
-        response.request = request
-        response.raw = answer
-        response._content = answer.body
-        response._content_consumed = True  # type: ignore[attr-defined]  # missing in the stubs
+        response.raw = reply
+        response._content = reply.body
         return response
 
-    def close(self) -> None:
-        self._pool.close()
+    def _reply(
+        self, request: requests.PreparedRequest, started: float, deadline: Deadline
+    ) -> Reply:
+        """Exchange a request for its answer, over a kept connection if it is still open."""
+        url = str(request.url)
+        connection = None
+        try:
+            target = self._policy.parse(url)
+            connection = self._pool.reuse(target, deadline)
+            if connection is not None:
+                try:
+                    return self._exchange(request, connection, target, started)
+                except (ConnectionError, ssl.SSLError):
+                    if connection.timed.received:
+                        raise
+                    connection = None
+            connection = self._pool.open(url, deadline)
+            return self._exchange(request, connection, target, started)
+        except _FAILURES as error:
+            outcome, text = _classified(error)
+            return Reply(
+                outcome,
+                _ms_since(started),
+                error=text,
+                is_internal=isinstance(error, OSError) and error.errno in _OUT_OF_RESOURCES,
+                connected=connection is not None,
+            )
+
+    def _exchange(
+        self,
+        request: requests.PreparedRequest,
+        connection: OutgoingConnection,
+        target: Target,
+        started: float,
+    ) -> Reply:
+        usable = False
+        try:
+            headers = {"Host": target.netloc, **request.headers}
+            connection.request("POST", request.path_url, body=request.body, headers=headers)
+            response = connection.getresponse()
+            complete_at = time.monotonic()
+            excerpt, truncated, is_complete = _read_body(connection, response, self._body)
+            is_success = 200 <= response.status <= 299
+            # A receiver that refuses may leave the request unread, and would then take its rest for
+            # the start of the next request.
+            usable = is_complete and not response.will_close and is_success
+            return Reply(
+                AttemptOutcome.SUCCESS if is_success else AttemptOutcome.HTTP_ERROR,
+                round((complete_at - started) * 1000),
+                status_code=response.status,
+                ip=connection.ip,
+                headers={name.lower(): value for name, value in response.getheaders()},
+                body=excerpt,
+                truncated=truncated,
+            )
+        finally:
+            self._pool.give_back(target, connection, usable=usable)
 
 
 def _prepared(url: str, headers: Mapping[str, str], body: bytes) -> requests.PreparedRequest:
@@ -158,18 +211,32 @@ def _prepared_url(url: str) -> str | None:
     return request.url
 
 
-def _reply(answer: HttpAnswer, started: float) -> Reply:
-    return Reply(
-        outcome=AttemptOutcome.SUCCESS
-        if is_success(answer.status_code)
-        else AttemptOutcome.HTTP_ERROR,
-        duration_ms=round((answer.complete_at - started) * 1000),
-        status_code=answer.status_code,
-        ip=answer.ip,
-        headers=answer.headers,
-        body=answer.body,
-        truncated=answer.truncated,
-    )
+def _read_body(
+    connection: OutgoingConnection, response: http.client.HTTPResponse, limit: BodyLimit
+) -> tuple[bytes, bool, bool]:
+    """Return the start of the body, whether it is longer, and whether it was read to its end."""
+    timed = connection.timed
+    excerpt = bytearray()
+    length = 0
+    is_complete = False
+    try:
+        if limit.within_s is not None:
+            timed.deadline = Deadline(min(timed.deadline.remaining(), limit.within_s))
+        while chunk := response.read1(16384):
+            length += len(chunk)
+            excerpt += chunk[: limit.max_bytes - len(excerpt)]
+        is_complete = response.length == 0 or (response.length is None and response.isclosed())
+    except _FAILURES:
+        pass
+    finally:
+        response.close()
+    return bytes(excerpt), length > len(excerpt) or not is_complete, is_complete
+
+
+def _classified(error: Exception) -> tuple[AttemptOutcome, str]:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return AttemptOutcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
+    return next((outcome, text) for kinds, outcome, text in _OUTCOMES if isinstance(error, kinds))
 
 
 def _ms_since(started: float) -> int:

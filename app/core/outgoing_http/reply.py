@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -78,3 +80,17 @@ class HttpClient(Protocol):
 
     def close(self) -> None:
         """Close every connection, also under running requests."""
+
+
+def retry_after_s(value: str, now: datetime) -> float:
+    """Read a Retry-After header, seconds or a date; 0 when it says nothing that is understood."""
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):  # a year or a zone of more digits than a C int holds
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())

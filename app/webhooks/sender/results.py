@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from app.core.database.session import Database, translated_errors
 from app.core.errors import ServiceUnavailable
-from app.core.outgoing_http.retry_after import retry_after_s
+from app.core.outgoing_http.reply import retry_after_s
 from app.core.settings import Settings
 from app.webhooks import service
 from app.webhooks.enums import DeliveryState, Trigger
