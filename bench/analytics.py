@@ -22,7 +22,6 @@ from sqlalchemy import select
 from app.analytics.engine import part_writer
 from app.analytics.engine.database import fact_database
 from app.analytics.models import EvaluationFact
-from app.api_keys import service as api_keys
 from app.core.clock import utc_now
 from app.core.database.session import Table
 from app.core.runtime import Runtime
@@ -32,6 +31,7 @@ from app.core.settings import Settings
 from app.factory import create_app
 from app.web.current import runtime_of
 from bench.analytics_stage import Stage
+from bench.service import memory_mib, new_key
 from tests.caller import signature
 from tests.conversations import completed
 
@@ -41,10 +41,7 @@ class Client:
 
     def __init__(self, app: Any) -> None:
         self.app = app.test_client()
-        runtime = runtime_of(app)
-        with runtime.db.writing() as session:
-            issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
-        self.pair = issued.pair
+        self.pair = new_key(runtime_of(app))
 
     def call(self, method: str, target: str, body: Any = None) -> Any:
         data = json.dumps(body).encode() if body else b""
@@ -148,12 +145,6 @@ def sizes(folder: Path) -> None:
     files = [*(folder / "analytics").glob("*.parquet")]
     size = sum(file.stat().st_size for file in files)
     print(f"{'parts':24} {len(files):10,} files {size / 1e6:7.1f} MB")
-
-
-def memory_mib() -> float:
-    """Return the memory of this process."""
-    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if "VmRSS" in x)
-    return int(line.split()[1]) / 1024
 
 
 def ids_of(runtime: Runtime) -> dict[str, list[str]]:

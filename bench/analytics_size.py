@@ -29,8 +29,9 @@ from app.engagements.models import Engagement
 from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.factory import create_app
 from app.web.current import runtime_of
-from bench.analytics import Client, memory_mib, timed
+from bench.analytics import Client, timed
 from bench.analytics_stage import CRITERIA, DAYS, SECTIONS
+from bench.service import memory_mib
 
 ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS, EXECUTIVES, TOPICS = 20, 100, 20, 2_000, 40
 STEP = 500_000

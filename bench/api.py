@@ -7,38 +7,27 @@ import argparse
 import contextlib
 import json
 import os
-import signal
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.api_keys import service as api_keys
-from app.core.database.session import Table
-from app.core.secrets import request_signing
-from app.core.secrets.encryption import create_key_file
-from app.core.settings import Settings
+from app.api_keys.credentials import KeyPair
 from app.engagements import service as engagements
-from app.system.queue_choice import bundled_program
-from app.wiring import build_runtime
 from bench.load import Load, run
-
-GUNICORN = (
-    "-w",
-    "2",
-    "--threads",
-    "8",
-    "--keep-alive",
-    "5",
-    "--no-control-socket",
+from bench.service import (
+    SERVICE_OPTIONS,
+    Signer,
+    environment_of,
+    new_key,
+    new_runtime,
+    queue_server,
+    serving,
 )
-# As in an installation, except that no process is replaced after so many requests.
-SERVICE_OPTIONS = ("-c", "python:app.operations.gunicorn_config", "--max-requests", "0")
+
+BODY = json.dumps({"name": "Bench", "type": "bench"}).encode()
+HELLO = b"GET / HTTP/1.1\r\nHost: bench\r\n\r\n"
 
 
 @dataclass(frozen=True)
@@ -57,17 +46,15 @@ def main() -> None:
     options.add_argument("--no-redis", action="store_true", help="use the state file instead")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        environment = prepare(Path(folder), chosen.rows)
+        key, target = prepare(Path(folder), chosen.rows)
         redis_url = "" if chosen.no_redis else stack.enter_context(queue_server(Path(folder)))
-        environment["CQE_REDIS_URL"] = redis_url or "none"
+        environment = environment_of(Path(folder), CQE_REDIS_URL=redis_url or "none")
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
         hello = stack.enter_context(
             serving("bench.load:reference", os.environ.copy(), "-k", "gthread")
         )
         service = stack.enter_context(serving("wsgi:app", environment, *SERVICE_OPTIONS))
-        target = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
-        key, secret = environment["BENCH_KEY"], environment["BENCH_SECRET"]
-        signed = Signer(key, secret)
+        signed = Signer(key)
         cases = [
             Case("GET list of 25", lambda: signed("GET", "/api/v1/engagements")),
             Case("GET one", lambda: signed("GET", target)),
@@ -75,30 +62,6 @@ def main() -> None:
         ]
         for connections in (1, 16):
             table(hello, service, cases, connections, chosen.seconds, chosen.rounds)
-
-
-BODY = json.dumps({"name": "Bench", "type": "bench"}).encode()
-HELLO = b"GET / HTTP/1.1\r\nHost: bench\r\n\r\n"
-
-
-class Signer:
-    """Builds the bytes of a signed request."""
-
-    def __init__(self, api_key: str, secret: str) -> None:
-        self._api_key, self._secret = api_key, secret
-
-    def __call__(self, method: str, target: str, body: bytes = b"") -> bytes:
-        stamp = str(int(time.time()))
-        message = request_signing.string_to_sign(
-            timestamp=stamp, nonce="", method=method, target=target, body=body
-        )
-        head = (
-            f"{method} {target} HTTP/1.1\r\nHost: bench\r\nX-Api-Key: {self._api_key}\r\n"
-            f"X-Timestamp: {stamp}\r\nX-Signature: {request_signing.sign(self._secret, message)}\r\n"
-        )
-        if body:
-            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        return head.encode() + b"\r\n" + body
 
 
 def table(
@@ -148,76 +111,15 @@ def line(name: str, loads: list[Load], references: list[Load]) -> None:
     )
 
 
-def prepare(folder: Path, rows: int) -> dict[str, str]:
-    """Make a data folder with a key and so many engagements."""
-    create_key_file(folder)
-    runtime = build_runtime(Settings(data_dir=folder, redis_url="none"))
-    Table.metadata.create_all(runtime.db.engine)
+def prepare(folder: Path, rows: int) -> tuple[KeyPair, str]:
+    """Make a data folder with a key and so many engagements; return the key and the path of one."""
+    runtime = new_runtime(folder, redis_url="none")
+    key = new_key(runtime)
     with runtime.db.writing() as session:
-        issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
         for number in range(rows):
             made = engagements.create(session, name=f"Engagement {number}", type="bench")
     runtime.db.engine.dispose()
-    return {
-        **os.environ,
-        "CQE_DATA_DIR": str(folder),
-        "CQE_RATE_LIMIT_DEFAULT": "100000000/60",
-        "CQE_LOG_LEVEL": "WARNING",
-        "BENCH_KEY": issued.pair.api_key,
-        "BENCH_SECRET": issued.pair.secret,
-        "BENCH_ENGAGEMENT": made["id"],
-    }
-
-
-@contextlib.contextmanager
-def serving(
-    application: str, environment: dict[str, str], *options: str
-) -> Iterator[tuple[int, int]]:
-    """Run gunicorn on a free port; yields the port and the process group."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", *GUNICORN, *options]
-    command += ["-b", f"127.0.0.1:{port}", application]
-    log = subprocess.DEVNULL
-    process = subprocess.Popen(
-        command, env=environment, start_new_session=True, stderr=log, stdout=log
-    )
-    try:
-        wait_for(port)
-        yield port, process.pid
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(20)
-
-
-def wait_for(port: int) -> None:
-    for _ in range(200):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.05)
-    raise SystemExit("the server did not start")
-
-
-@contextlib.contextmanager
-def queue_server(folder: Path) -> Iterator[str]:
-    """Run the embedded queue server where its wheel is installed; yields its address."""
-    binary = bundled_program()
-    if not binary:
-        yield ""
-        return
-    path = folder / "queue.sock"
-    process = subprocess.Popen(
-        [binary, "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(folder)],
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        while not path.exists():
-            time.sleep(0.02)
-        yield f"unix://{path}?db=0"
-    finally:
-        process.terminate()
-        process.wait(10)
+    return key, f"/api/v1/engagements/{made['id']}"
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.api_keys import service as api_keys
 from app.core.settings import Settings
 from app.wiring import build_runtime
 from bench.intake import write
-from bench.start import command, free_port, is_healthy, memory_below
+from bench.service import environment_of, free_port, new_key
+from bench.start import command, is_healthy, memory_below
 from cqe_client import Client
 
 PACE_S = 0.1
@@ -33,12 +33,9 @@ def main() -> None:
         source = Path(folder) / "conversations.jsonl"
         write(source, number)
         port = free_port()
-        environment = {
-            **os.environ,
-            "CQE_DATA_DIR": f"{folder}/instance",
-            "CQE_PORT": str(port),
-            "CQE_RATE_LIMIT_DEFAULT": "100000000/60",
-        }
+        environment = environment_of(
+            Path(folder) / "instance", CQE_PORT=str(port), CQE_LOG_LEVEL="INFO"
+        )
         with (Path(folder) / "output.txt").open("wb") as output:
             service = subprocess.Popen(command("up"), env=environment, stdout=output, stderr=output)
         try:
@@ -57,8 +54,7 @@ def main() -> None:
 def client_of(data_folder: Path, port: int) -> Client:
     """Return a client with a key of its own."""
     runtime = build_runtime(Settings(data_dir=data_folder, redis_url="none"))
-    with runtime.db.writing() as session:
-        pair = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"]).pair
+    pair = new_key(runtime)
     runtime.db.engine.dispose()
     return Client(f"http://127.0.0.1:{port}", pair.api_key, pair.secret)
 

@@ -24,12 +24,18 @@ from app.analytics.exports import service as export_service
 from app.analytics.exports import work as export_work
 from app.analytics.exports.request import ExportRequest
 from app.analytics.models import ExportJob
-from app.api_keys import service as api_keys
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.wiring import build_runtime
-from bench.api import SERVICE_OPTIONS, Signer, serving
 from bench.load import Load, run
+from bench.service import (
+    SERVICE_OPTIONS,
+    Signer,
+    environment_of,
+    memory_mib,
+    new_key,
+    serving,
+)
 
 LIST = "/api/v1/evaluations"
 
@@ -57,9 +63,9 @@ def apart(work: Callable[[], None]) -> Effort:
     started = time.perf_counter()
     child = os.fork()
     if not child:
-        before = _memory_mib("VmRSS")
+        before = memory_mib("VmRSS")
         work()
-        os.write(writing, str(_memory_mib("VmHWM") - before).encode())
+        os.write(writing, str(memory_mib("VmHWM") - before).encode())
         os._exit(0)
     _, status, used = os.wait4(child, 0)
     os.close(writing)
@@ -108,16 +114,8 @@ def rates(runtime: Runtime, file: Path, formats: list[Format]) -> None:
 
 def latency(runtime: Runtime, folder: Path, seconds: float) -> None:
     """Print how long a list takes with nothing else to do, and while an export runs."""
-    with runtime.db.writing() as session:
-        issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
-    signed = Signer(issued.pair.api_key, issued.pair.secret)
-    environment = {
-        **os.environ,
-        "CQE_DATA_DIR": str(folder),
-        "CQE_REDIS_URL": "none",
-        "CQE_RATE_LIMIT_DEFAULT": "100000000/60",
-        "CQE_LOG_LEVEL": "WARNING",
-    }
+    signed = Signer(new_key(runtime))
+    environment = environment_of(folder, CQE_REDIS_URL="none")
     with serving("wsgi:app", environment, *SERVICE_OPTIONS) as (port, group):
 
         def measure() -> Load:
@@ -151,11 +149,6 @@ def _tell(name: str, load: Load) -> None:
         raise SystemExit(f"unexpected answers: {load.statuses}")
     p50, p99 = load.percentile_ms(0.5), load.percentile_ms(0.99)
     print(f"{name:20}p50 {p50:6.1f} ms  p99 {p99:6.1f} ms  {load.per_second:6.0f} a second")
-
-
-def _memory_mib(name: str) -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
 
 
 def _cpu_s(used: resource.struct_rusage) -> float:

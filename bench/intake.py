@@ -25,11 +25,8 @@ from app.ai.judge import Judge, Judgement
 from app.ai.judges import build_judge
 from app.ai.scorecard.values import Scorecard
 from app.ai.transcript import Transcript
-from app.core.database.session import Table
 from app.core.process import background
 from app.core.runtime import Runtime, open_runtime
-from app.core.secrets.encryption import create_key_file
-from app.core.settings import Settings
 from app.evaluations.jobs import judge_batch
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.models import Evaluation
@@ -41,7 +38,7 @@ from app.imports.loading.normalise import DiskSet, batches_of, normalised
 from app.imports.recordings import RecordingMetadata
 from app.webhooks import service as webhooks
 from app.webhooks.models import Delivery
-from app.wiring import build_runtime
+from bench.service import new_runtime
 
 OPTIONS = ImportOptions(defaults={"engagement": "Bench"}, create_missing=True)
 TALK = (
@@ -125,12 +122,10 @@ def main(number: int) -> None:
 
 def stage(folder: Path, shares: CpuShares) -> Runtime:
     """Return the runtime of a new data folder with one webhook."""
-    create_key_file(folder)
-    runtime = build_runtime(Settings(data_dir=folder, redis_url="none"))
+    runtime = new_runtime(folder, redis_url="none")
     on_publish = tuple(shares.timed("announce", hook) for hook in runtime.hooks.on_publish)
     hooks = replace(runtime.hooks, on_publish=on_publish)
     runtime = open_runtime(runtime.settings, runtime.keyring, hooks, runtime.counts)
-    Table.metadata.create_all(runtime.db.engine)
     with runtime.db.writing() as session:
         events = [EventType.EVALUATION_COMPLETED]
         webhooks.create(

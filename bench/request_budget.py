@@ -6,7 +6,6 @@ python -m bench.request_budget [--requests 400] [--rows 10000]
 import argparse
 import cProfile
 import io
-import os
 import pstats
 import tempfile
 import time
@@ -16,8 +15,9 @@ from typing import Any
 
 from app.core.settings import Settings
 from app.factory import create_app
-from bench.api import BODY, HELLO, Signer, prepare
+from bench.api import BODY, HELLO, prepare
 from bench.load import reference
+from bench.service import Signer, environment_of
 
 ROUNDS = 9
 # The parts of a request, by the file and the function that do them; an earlier part contains no later one.
@@ -39,11 +39,10 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=10_000)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        environment = prepare(Path(folder), chosen.rows)
-        os.environ.update(environment)
-        service = create_app(Settings.from_env({**environment, "CQE_REDIS_URL": "none"}))
-        signed = Signer(environment["BENCH_KEY"], environment["BENCH_SECRET"])
-        one = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
+        key, one = prepare(Path(folder), chosen.rows)
+        environment = environment_of(Path(folder), CQE_REDIS_URL="none")
+        service = create_app(Settings.from_env(environment))
+        signed = Signer(key)
         bare = measure(reference, lambda: HELLO, chosen.requests)
         print(f"{'bare Flask route':28}{bare:8.0f} µs")
         for name, build in (

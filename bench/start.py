@@ -8,7 +8,6 @@ import http.client
 import os
 import re
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -16,6 +15,8 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from bench.service import free_port
 
 HELP = ([], ["keys"], ["up"])
 # A web process takes more memory once it has answered: enough requests for each to do so.
@@ -75,11 +76,6 @@ def start(folder: Path, *, idle_s: float) -> tuple[float, dict[str, float]]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def is_healthy(port: int) -> bool:

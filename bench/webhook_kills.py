@@ -14,11 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from app.core.database.schema_revision import needed_revision
-from app.core.database.session import Table
-from app.core.secrets.encryption import create_key_file
 from app.core.setting_parsers import RateLimit
-from app.core.settings import Settings
-from app.wiring import build_runtime
+from bench.service import new_runtime
 from tests import kill_scenarios
 from tests.delivery_audit import DeliveryAudit
 from tests.receiver import Receiver, write_ca_bundle
@@ -26,20 +23,14 @@ from tests.webhook_harness import LOOPBACK, WebhookHarness
 
 
 def harness_in(folder: Path) -> WebhookHarness:
-    data_dir = folder / "instance"
-    data_dir.mkdir()
-    create_key_file(data_dir)
-    runtime = build_runtime(
-        Settings(
-            data_dir=data_dir,
-            redis_url="none",
-            sqlite_synchronous="NORMAL",
-            rate_limit_keys=RateLimit(1_000_000, 60),
-            webhook_allowed_cidrs=LOOPBACK,
-            webhook_ca_bundle=write_ca_bundle(folder),
-        )
+    runtime = new_runtime(
+        folder / "instance",
+        redis_url="none",
+        sqlite_synchronous="NORMAL",
+        rate_limit_keys=RateLimit(1_000_000, 60),
+        webhook_allowed_cidrs=LOOPBACK,
+        webhook_ca_bundle=write_ca_bundle(folder),
     )
-    Table.metadata.create_all(runtime.db.engine)
     with runtime.db.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32))")
         connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{needed_revision()}')")

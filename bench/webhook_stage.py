@@ -15,16 +15,13 @@ import orjson
 from sqlalchemy import insert
 
 from app.core.clock import utc_now
-from app.core.database.session import Database, Table
-from app.core.runtime import Runtime
-from app.core.secrets.encryption import create_key_file
-from app.core.settings import Settings
+from app.core.database.session import Database
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType, example_of
 from app.events.models import Event
 from app.webhooks import service
 from app.webhooks.models import Attempt, Delivery
-from app.wiring import build_runtime
+from bench.service import new_runtime
 from tests.receiver import Receiver, hang, status, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
 
@@ -99,20 +96,15 @@ class Stage:
     """A database with subscriptions, and a sender when it is started."""
 
     def __init__(self, folder: Path, receivers: Receivers, redis_url: str) -> None:
-        data_dir = folder / "instance"
-        data_dir.mkdir()
-        create_key_file(data_dir)
         self.receivers = receivers
         self._log = folder / "sender.log"
-        settings = Settings(
-            data_dir=data_dir,
+        self.runtime = new_runtime(
+            folder / "instance",
             redis_url=redis_url,
             sqlite_synchronous="NORMAL",
             webhook_allowed_cidrs=(ip_network("127.0.0.0/8"), ip_network("::1/128")),
             webhook_ca_bundle=str(folder / "webhook-ca.pem"),
         )
-        self.runtime: Runtime = build_runtime(settings)
-        Table.metadata.create_all(self.runtime.db.engine)
 
     def subscribe(self, paths: Sequence[str]) -> list[str]:
         """Create a subscription for each path; return their ids."""
