@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from flask import Flask
 from sqlalchemy import select
 
-from app.analytics.engine import part_writer
+from app.analytics.engine import parts
 from app.analytics.engine.database import fact_database
 from app.analytics.models import EvaluationFact
 from app.core.clock import utc_now
@@ -125,8 +125,8 @@ def write_parts(runtime: Runtime) -> None:
     """Write the parts, as the service does in time, and print what that took."""
     database = fact_database(runtime.settings)
     started, count = time.process_time(), 0
-    limit = part_writer.REBUILD_BATCH
-    while written := part_writer.write_pending(runtime.db, database, limit=limit):
+    limit = parts.REBUILD_BATCH
+    while written := parts.write_pending(runtime.db, database, limit=limit):
         count += written
     print(f"{count:,} facts written into parts in {time.process_time() - started:.1f} s of CPU")
 

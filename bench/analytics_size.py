@@ -15,7 +15,8 @@ from urllib.parse import urlencode
 
 from sqlalchemy import func, select, text, update
 
-from app.analytics.engine import layouts, loading, part_writer, parts
+from app.analytics.engine import database as tables
+from app.analytics.engine import facts, parts
 from app.analytics.engine.database import FactDatabase, fact_database
 from app.analytics.models import EvaluationFact, ScoreLayout
 from app.core.clock import utc_now
@@ -123,20 +124,20 @@ def write_parts(runtime: Runtime) -> None:
     database = FactDatabase(replace(runtime.settings, analytics_memory_mb=2048))
     pending = select(MONTH.distinct()).where(EvaluationFact.is_pending)
     with runtime.db.reading() as session:
-        score_count = layouts.widest(session)
+        score_count = facts.widest(session)
         months = sorted(session.scalars(pending))
     for month in months:
         file = database.folder / "month.csv"
         copy_month(runtime, month, file)
         with closing(database.cursor()) as cursor:
-            loading.create_table(cursor, "changed", score_count=score_count)
+            tables.create_table(cursor, "changed", score_count=score_count)
             cursor.execute(
                 "INSERT INTO changed "
                 "SELECT * EXCLUDE (topics, scores), CAST(topics::JSON AS VARCHAR[]), "
                 f"{', '.join(f'(scores::JSON)[{place}]' for place in range(score_count))} "
-                f"FROM read_csv('{file}', names = {[*loading.FACT_COLUMNS]}, all_varchar = true)"
+                f"FROM read_csv('{file}', names = {[*tables.FACT_COLUMNS]}, all_varchar = true)"
             )
-            part = part_writer.write_part(cursor, database.folder, month, None)
+            part = parts.write_part(cursor, database.folder, month, None)
         file.unlink()
         with runtime.db.writing() as session:
             parts.register(session, month, part)
@@ -155,7 +156,7 @@ def copy_month(runtime: Runtime, month: str, file: Path) -> None:
     """Write the facts of a month into a file, with the columns of parts."""
     columns = [
         func.timezone("UTC", column) if isinstance(column.type, UtcDateTime) else column
-        for column in loading.selected()
+        for column in tables.fact_columns()
     ]
     query = select(*columns).where(month == MONTH)
     rows = query.compile(runtime.db.engine, compile_kwargs={"literal_binds": True})

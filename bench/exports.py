@@ -19,9 +19,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.analytics import jobs as export_work
 from app.analytics.enums import Dataset, Format
 from app.analytics.exports import service as export_service
-from app.analytics.exports import work as export_work
 from app.analytics.exports.request import ExportRequest
 from app.analytics.models import ExportJob
 from app.core.runtime import Runtime
@@ -91,7 +91,7 @@ def export(runtime: Runtime, format_: Format) -> None:
     with runtime.db.writing() as session:
         request = ExportRequest(Dataset.EVALUATIONS, format_)
         job_id = export_service.create(session, request, file_name=None, created_by="bench").id
-    export_work.run_exports(runtime, job_id)
+    export_work.run_export(runtime, job_id)
     with runtime.db.reading() as session:
         job = session.get_one(ExportJob, job_id)
     if job.state != "succeeded":

@@ -32,7 +32,7 @@ QUESTION = re.compile(r"(What|Who|How|Which|Where|Whether|When)\s")
 # Modules besides routes, jobs and commands that open write transactions: docs/decisions/0018.
 TRANSACTIONS = frozenset(
     {
-        "app/analytics/engine/part_writer.py",
+        "app/analytics/engine/parts.py",
         "app/audio_files/uploads.py",
         "app/core/hosts.py",
         "app/core/jobs/runner.py",

@@ -1,6 +1,7 @@
 """Command groups `analytics`, `exports` and `executives`, and the command `agreement`."""
 
 import sys
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -9,22 +10,21 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from app.analytics.agreement import report, table
-from app.analytics.engine import part_files, part_writer, rebuilding
+from app.analytics import agreement as agreement_
+from app.analytics import jobs
+from app.analytics.engine import parts, rebuilding
 from app.analytics.engine.database import FactDatabase, fact_database
-from app.analytics.engine.parts import discard, registered
-from app.analytics.engine.periods import Period
 from app.analytics.engine.reader import open_facts
-from app.analytics.engine.selection import Selection
+from app.analytics.engine.selection import Period, Selection
 from app.analytics.enums import Dataset
-from app.analytics.exports import service, work
-from app.analytics.exports.formats.writers import TooManyRows
+from app.analytics.exports import service
 from app.analytics.exports.request import request_from_body
-from app.analytics.exports.work import TOO_MANY_ROWS
+from app.analytics.exports.writers import TooManyRows
+from app.analytics.jobs import TOO_MANY_ROWS
 from app.analytics.reports import leaderboards
 from app.analytics.schemas.agreement import AnalyticsAgreementSchema
 from app.analytics.schemas.exports import ExportCreate, ExportFilters
-from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema
+from app.analytics.schemas.reports import AnalyticsExecutiveSchema
 from app.core import commands
 from app.core.clock import utc_now
 from app.core.commands import COMMAND, errors_as_messages
@@ -64,11 +64,11 @@ def rebuild(after: str) -> None:
             click.echo(f"facts: {number * rebuilding.BATCH:,} evaluations, to {reached}")
     with db.writing() as session:
         deleted = rebuilding.delete_stale(session)
-        months = [part.month for part in registered(session, database.folder)]
+        months = [part.month for part in parts.registered(session, database.folder)]
     click.echo(f"facts: rebuilt; {deleted} stale ones deleted")
     for month in reversed(months):
         with db.writing() as session:
-            discard(session, month)
+            parts.discard(session, month)
         _write_parts(db, database)
         click.echo(f"parts: {month}")
     _write_parts(db, database)
@@ -79,23 +79,23 @@ def rebuild(after: str) -> None:
 def check() -> None:
     """Compare facts with evaluations, and parts with facts; exit code 1 when anything differs."""
     db, database = current_runtime().db, fact_database(current_runtime().settings)
-    part_files.fetch_missing(db, database)
+    parts.fetch_missing(db, database)
     with db.reading() as session:
-        facts = list(rebuilding.fact_differences(session))
-        parts = list(rebuilding.part_differences(session, database))
-    differences = facts + parts
+        wrong_facts = list(rebuilding.fact_differences(session))
+        wrong_parts = list(rebuilding.part_differences(session, database))
+    differences = wrong_facts + wrong_parts
     for difference in differences[:_MAX_SHOWN]:
         click.echo(difference)
     if len(differences) > _MAX_SHOWN:
         click.echo(f"and {len(differences) - _MAX_SHOWN} more")
     if differences:
-        counted = f"{len(facts)} facts and {len(parts)} parts differ"
+        counted = f"{len(wrong_facts)} facts and {len(wrong_parts)} parts differ"
         raise click.ClickException(f"{counted}: run `{COMMAND} analytics rebuild`")
     click.echo("every fact agrees with its evaluation, and every part with its facts")
 
 
 def _write_parts(db: Database, database: FactDatabase) -> None:
-    while part_writer.write_pending(db, database, limit=part_writer.REBUILD_BATCH):
+    while parts.write_pending(db, database, limit=parts.REBUILD_BATCH):
         pass
 
 
@@ -129,11 +129,11 @@ def agreement(
             scorecard_id=scorecard_id,
             channel=(channel,) if channel else (),
         )
-        agreement_data = report.show(session, selection)
+        agreement_data = agreement_.show(session, selection)
     if as_json:
         click.echo(AnalyticsAgreementSchema().dumps(agreement_data))
         return
-    for line in table.lines(agreement_data):
+    for line in _agreement_lines(agreement_data):
         click.echo(line)
 
 
@@ -179,7 +179,7 @@ def create(dataset: str, file: Path, *, filters: dict[str, Any], **options: Any)
     request = service.complete(request_from_body(loaded))
     try:
         with click.progressbar(length=100, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
-            rows = work.write_file(
+            rows = jobs.write_file(
                 current_runtime(), request, file, lambda percent: bar.update(percent - bar.pos)
             )
     except TooManyRows as error:
@@ -193,7 +193,7 @@ def create(dataset: str, file: Path, *, filters: dict[str, Any], **options: Any)
 def run() -> None:
     """Run the exports that are due in this process, until none is left."""
     with stopping.on_interrupt():
-        work.run_exports(current_runtime())
+        jobs.run_export(current_runtime())
     click.echo("No export is due.")
 
 
@@ -241,3 +241,107 @@ def _shown(value: float | None) -> str:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
+
+
+_BAR_WIDTH = 20
+# A kappa of 0.6 or more is marked as good (docs/reviews.md).
+_GOOD_KAPPA = 0.6
+_NUMBER_STATISTICS = (
+    ("mean distance", "mae"),
+    ("bias (AI - human)", "bias"),
+    ("within 5 points", "share_within5"),
+    ("Pearson", "pearson"),
+    ("Spearman", "spearman"),
+)
+
+
+def _agreement_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the _agreement_lines of a report of `agreement.report.show`."""
+    yield f"{report['evaluations']} reviewed evaluations, {report['reviewers']} reviewers"
+    yield f"statistics of fewer than {report['least_pairs']} pairs are not shown; [..] is 95 %"
+    yield ""
+    yield f"{'criterion':34} {'pairs':>5}  {'agree':>6}  kappa  {'0':<{_BAR_WIDTH - 1}}1"
+    for criterion in report["criteria"]:
+        yield _category_line(criterion["key"], criterion)
+    yield _category_line("resolution", report["resolution"])
+    yield ""
+    yield from _number_lines("score", report["score"])
+    yield from _number_lines("satisfaction", report["satisfaction"])
+    with_confusion = [
+        criterion for criterion in report["criteria"] if criterion["confusion"] is not None
+    ]
+    if with_confusion:
+        yield ""
+        yield "confusion: one row for each human answer, one column for each answer of the judge"
+    for criterion in with_confusion:
+        yield from _confusion_lines(criterion)
+
+
+def _category_line(name: str, statistics: Mapping[str, Any]) -> str:
+    line = f"{name[:34]:34} {statistics['pairs']:>5}"
+    kappa = statistics["kappa"] or statistics["weighted_kappa"]
+    agreement = statistics["percent_agreement"]
+    if agreement is None:
+        return f"{line}  {_reason(statistics)}"
+    line = f"{line}  {agreement['value']:5.1f}%"
+    if kappa is None:
+        return f"{line}  {_reason(statistics)}"
+    mark = "good" if kappa["value"] >= _GOOD_KAPPA else ""
+    people = statistics["human_human"]
+    human_kappa = people["kappa"] or people["weighted_kappa"]
+    humans = f"  humans {human_kappa['value']:.2f}" if human_kappa else ""
+    return f"{line}  {kappa['value']:5.2f}  {_bar(kappa)} {mark}{humans}".rstrip()
+
+
+def _bar(estimate: Mapping[str, float | None]) -> str:
+    """Draw a value from 0 to 1 as a bar, and its interval as a line across the end of the bar."""
+    value, low, high = (_place(estimate[name]) for name in ("value", "low", "high"))
+    cells = ["█" if place < value else " " for place in range(_BAR_WIDTH)]
+    if estimate["low"] is not None and estimate["high"] is not None:
+        for place in range(low, min(high + 1, _BAR_WIDTH)):
+            cells[place] = "▓" if place < value else "─"
+    return f"|{''.join(cells)}|"
+
+
+def _place(value: float | None) -> int:
+    return round(_BAR_WIDTH * min(1.0, max(0.0, value or 0.0)))
+
+
+def _number_lines(name: str, statistics: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{name}: {statistics['pairs']} pairs"
+    shown = [(title, key) for title, key in _NUMBER_STATISTICS if statistics.get(key) is not None]
+    for title, key in shown:
+        human = statistics["human_human"].get(key)
+        humans = f"   humans {_interval(human)}" if human else ""
+        yield f"  {title:20} {_interval(statistics[key])}{humans}"
+    alpha = statistics["human_human"]["alpha"]
+    if alpha is not None:
+        yield f"  {'Krippendorff alpha':20} humans {_interval(alpha)}"
+    if not shown:
+        yield f"  {_reason(statistics)}"
+
+
+def _interval(estimate: Mapping[str, Any]) -> str:
+    value = f"{estimate['value']:7.3f}"
+    if estimate["low"] is None:
+        return value
+    return f"{value} [{estimate['low']:.3f}, {estimate['high']:.3f}]"
+
+
+def _reason(statistics: Mapping[str, Any]) -> str:
+    return str(statistics["missing"][0]["reason"])
+
+
+def _confusion_lines(criterion: Mapping[str, Any]) -> Iterator[str]:
+    confusion = criterion["confusion"]
+    yield f"  {criterion['key']}"
+    yield f"    {'':>8}" + "".join(f"{category:>7g}" for category in confusion["categories"])
+    for category, counts in zip(confusion["categories"], confusion["counts"], strict=True):
+        yield f"    {category:>8g}" + "".join(f"{count:>7}" for count in counts)
+    for title, key in (
+        ("yes agreed", "true_positive_rate"),
+        ("no agreed", "true_negative_rate"),
+    ):
+        rate = criterion[key]
+        if rate is not None:
+            yield f"    {title:16} {_interval(rate)} of {rate['count']}"

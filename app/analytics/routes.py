@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from app.analytics.agreement import report as agreement
-from app.analytics.agreement import rounds
+from app.analytics import agreement, calibration_rounds
 from app.analytics.engine.reader import open_facts
 from app.analytics.engine.selection import Selection, selection_of
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
@@ -12,26 +11,29 @@ from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
 from app.analytics.exports.request import ExportRequest, request_from_body, required_scopes
 from app.analytics.reports import leaderboards, summary, trends
-from app.analytics.schemas.agreement import AgreementQuery, AnalyticsAgreementSchema
+from app.analytics.schemas.agreement import (
+    AgreementQuery,
+    AnalyticsAgreementSchema,
+    CalibrationRoundCreate,
+    CalibrationRoundDetailSchema,
+    CalibrationRoundQuery,
+    CalibrationRoundSchema,
+    CalibrationRoundView,
+)
 from app.analytics.schemas.exports import (
     ExportAcceptedSchema,
     ExportCreate,
     ExportQuery,
     ExportSchema,
 )
-from app.analytics.schemas.leaderboards import (
+from app.analytics.schemas.reports import (
     AnalyticsExecutiveSchema,
     AnalyticsMemberSchema,
+    AnalyticsQuery,
+    AnalyticsSummarySchema,
+    AnalyticsTrendSchema,
     LeaderboardQuery,
-)
-from app.analytics.schemas.query import AnalyticsQuery
-from app.analytics.schemas.reports import AnalyticsSummarySchema, AnalyticsTrendSchema, TrendQuery
-from app.analytics.schemas.rounds import (
-    CalibrationRoundCreate,
-    CalibrationRoundDetailSchema,
-    CalibrationRoundQuery,
-    CalibrationRoundSchema,
-    CalibrationRoundView,
+    TrendQuery,
 )
 from app.core.clock import utc_now
 from app.core.database.paging import Page
@@ -120,7 +122,7 @@ def create_calibration_round(body: dict[str, Any]) -> Any:
     """Ask several people to rate the same conversations, each without seeing the others' answers."""
     created_by = current_principal().key_id
     with current_runtime().db.writing() as session:
-        return rounds.create(session, **body, created_by=created_by)
+        return calibration_rounds.create(session, **body, created_by=created_by)
 
 
 @blp.get("/calibration-rounds", tags=["analytics", "extension"])
@@ -130,7 +132,7 @@ def create_calibration_round(body: dict[str, Any]) -> Any:
 def list_calibration_rounds(query: dict[str, Any]) -> Any:
     """List the calibration rounds."""
     with current_runtime().db.reading() as session:
-        return rounds.list_page(session, query["page_request"])
+        return calibration_rounds.list_page(session, query["page_request"])
 
 
 @blp.get("/calibration-rounds/<id:round_id>", tags=["analytics", "extension"])
@@ -140,8 +142,8 @@ def list_calibration_rounds(query: dict[str, Any]) -> Any:
 def get_calibration_round(query: dict[str, Any], round_id: str) -> Any:
     """Show who has rated what in a round and, once everybody has, answers and agreement."""
     with current_runtime().db.reading() as session:
-        shown = rounds.show(session, round_id)
-    return rounds.sealed(shown, query.get("reviewer"))
+        shown = calibration_rounds.show(session, round_id)
+    return calibration_rounds.sealed(shown, query.get("reviewer"))
 
 
 @blp.post("/export")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.campaigns import queries, schemas
+from app.campaigns import schemas, service
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -20,7 +20,7 @@ def list_campaigns(query: dict[str, Any]) -> Any:
     """List the campaigns."""
     request = query.pop("page_request")
     with current_runtime().db.reading() as session:
-        return queries.list_page(session, request, **query)
+        return service.list_page(session, request, **query)
 
 
 @blp.get("/<id:campaign_id>")
@@ -29,4 +29,4 @@ def list_campaigns(query: dict[str, Any]) -> Any:
 def get_campaign(campaign_id: str) -> Any:
     """Show one campaign."""
     with current_runtime().db.reading_once() as session:
-        return queries.get(session, campaign_id)
+        return service.get(session, campaign_id)

@@ -1,20 +1,54 @@
-"""Campaigns: upserts, lookups, counts and mean scores."""
+"""Campaigns: upserts, lists, lookups, counts and mean scores."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import RowMapping, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.campaigns import queries
 from app.campaigns.enums import CampaignCount
 from app.campaigns.models import Campaign
 from app.core.database import upserts
 from app.core.database.counters import add_at_commit
-from app.core.database.rows import NamedTable
+from app.core.database.filters import (
+    Filters,
+    at_least,
+    before,
+    conditions,
+    contains,
+    equal,
+    one_of,
+)
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import NamedTable, columns_without, find_mapping
+from app.core.database.session import Reader
 from app.core.database.upserts import Upserted
 
 CAMPAIGNS = NamedTable(Campaign, "campaign", "campaignId")
+_COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
+    CampaignCount.CONVERSATIONS: Campaign.conversation_count,
+    CampaignCount.VOICE_CALLS: Campaign.voice_call_count,
+    CampaignCount.AUDIO_FILES: Campaign.audio_file_count,
+    CampaignCount.EVALUATIONS: Campaign.evaluation_count,
+}
+_HIDDEN = ("search_text", "score_sum", "score_count")
+_COLUMNS = select(*columns_without(Campaign, _HIDDEN))
+_SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
+    "name": Campaign.name,
+    "created_at": Campaign.created_at,
+    "starts_at": Campaign.starts_at,
+    "mean_score": Campaign.mean_score,
+}
+_FILTERS: Filters = {
+    "status": one_of(Campaign.status),
+    "type": one_of(Campaign.type),
+    "engagement_id": equal(Campaign.engagement_id),
+    "q": contains(Campaign.search_text),
+    "start": at_least(Campaign.created_at),
+    "end": before(Campaign.created_at),
+}
 
 
 def upsert(
@@ -28,11 +62,28 @@ def upsert(
     Args:
         values: `name` and other columns; their references must exist.
     """
-    search_text = queries.search_text(values["name"], external_id)
-    stored = upserts.upsert(
-        session, Campaign, "camp", external_id, {**values, "search_text": search_text}
-    )
-    return Upserted(queries.get(session, stored.record.id), stored.created, stored.changed)
+    columns = {**values, "search_text": _search_text(values["name"], external_id)}
+    stored = upserts.upsert(session, Campaign, "camp", external_id, columns)
+    return Upserted(get(session, stored.record.id), stored.created, stored.changed)
+
+
+def get(session: Reader, campaign_id: str) -> dict[str, Any]:
+    """Return a campaign for the API; raises `NotFound`."""
+    row = find_mapping(session, _COLUMNS.where(Campaign.id == campaign_id), "campaign")
+    return _record(row)
+
+
+def list_page(
+    session: Session, request: PageRequest, **filters: str | datetime | Sequence[str]
+) -> Page[Any]:
+    """Return a page of campaigns, newest first by default.
+
+    Args:
+        filters: values for `_FILTERS`; `start` and `end` bound `created_at`.
+    """
+    statement = _COLUMNS.where(*conditions(_FILTERS, filters))
+    page = select_page(session, statement, request, sortable=_SORTABLE, tail=Campaign.id)
+    return replace(page, items=[_record(row) for row in page.items])
 
 
 def name_of(session: Session, campaign_id: str | None) -> str | None:
@@ -60,7 +111,7 @@ def names_with_scorecard(session: Session, scorecard_id: str, *, limit: int) -> 
 
 def count(session: Session, campaign_id: str, kind: CampaignCount, *, by: int = 1) -> None:
     """Add to a count when the transaction commits."""
-    add_at_commit(session, Campaign, campaign_id, **{queries.COUNTERS[kind].key: by})
+    add_at_commit(session, Campaign, campaign_id, **{_COUNTERS[kind].key: by})
 
 
 def count_move(
@@ -83,3 +134,17 @@ def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: 
         delta_count: change of the number of scores.
     """
     add_at_commit(session, Campaign, campaign_id, score_sum=delta_sum, score_count=delta_count)
+
+
+def _search_text(name: str, external_id: str | None) -> str:
+    """Return the text that `q` searches; each part is on its own line, so that no match spans two."""
+    return f"{name}\n{external_id or ''}".casefold()
+
+
+def _record(row: RowMapping) -> dict[str, Any]:
+    mean = row["mean_score"]
+    return {
+        **row,
+        "counts": {str(name): row[column.key] for name, column in _COUNTERS.items()},
+        "mean_score": None if mean is None else round(mean, 2),
+    }

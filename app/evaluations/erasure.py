@@ -47,14 +47,14 @@ def erase(session: Session, source_ids: Sequence[str]) -> int:
         .options(undefer(EvaluationResult.as_judged))
     )
     for result in results:
-        result.document = without_words(result.document)
+        result.document = _without_words(result.document)
         if result.as_judged is not None:
-            result.as_judged = without_words(result.as_judged)
+            result.as_judged = _without_words(result.as_judged)
     session.flush()
     return len(ids)
 
 
-def without_words(document: Mapping[str, Any]) -> dict[str, Any]:
+def _without_words(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return results without any sentence of or about the conversation; numbers and codes stay."""
     return {name: _without(name, value) for name, value in document.items()}
 
@@ -67,9 +67,9 @@ def _without(name: str, value: Any) -> Any:
     if name == "moments":
         return [{**item, "label": ""} for item in value]
     if isinstance(value, Mapping):
-        return without_words(value)
+        return _without_words(value)
     if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
-        cleared = [without_words(item) for item in value]
+        cleared = [_without_words(item) for item in value]
         # The reasons of reviews are sentences; those of missing metrics are not about the words.
         if name in ("reviews", "criteria"):
             return [{**item, "reason": None} if "reason" in item else item for item in cleared]
@@ -81,7 +81,7 @@ def _erase_columns(session: Session, evaluation: Evaluation) -> None:
     if evaluation.status not in ENDED:
         service.cancel(session, evaluation.id)
     if evaluation.summary is not None:
-        evaluation.summary = without_words(evaluation.summary)
+        evaluation.summary = _without_words(evaluation.summary)
     evaluation.labels = {}
     search = session.get(SearchText, evaluation.id)
     if search is not None:

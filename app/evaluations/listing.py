@@ -44,7 +44,7 @@ HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(No
 )
 COLUMNS = [*(column for column in _EVALUATION if column.key not in _HIDDEN), HAS_VERDICT]
 _ROWS = select(*COLUMNS)
-FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
+_FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
 _SORTABLE: dict[str, ColumnElement[Any]] = {
     name: _EVALUATION[name]
     for name in (
@@ -148,7 +148,7 @@ def list_page(
     request: PageRequest,
     *,
     current: bool = True,
-    **filters: FilterValue,
+    **filters: _FilterValue,
 ) -> Page[Any]:
     """List evaluations as mappings, newest first by default.
 
@@ -167,7 +167,7 @@ def list_page(
     return Page(rows, request.page, request.page_size, total_count)
 
 
-def count_by_scorecard(session: Session, **filters: FilterValue) -> dict[str, dict[int, int]]:
+def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, dict[int, int]]:
     """Count the current evaluations that match the filters of `list_page`, by scorecard version."""
     version = (_EVALUATION.scorecard_id, _EVALUATION.scorecard_version)
     counted = select(*version, func.count()).where(*conditions(current=True, **filters))
@@ -177,7 +177,7 @@ def count_by_scorecard(session: Session, **filters: FilterValue) -> dict[str, di
     return counts
 
 
-def conditions(*, current: bool = True, **filters: FilterValue) -> list[ColumnElement[bool]]:
+def conditions(*, current: bool = True, **filters: _FilterValue) -> list[ColumnElement[bool]]:
     """Return the conditions of a list; the arguments are those of `list_page`."""
     where = [_FILTERS[name](value) for name, value in filters.items()]
     if current:

@@ -28,7 +28,7 @@ _BETWEEN_BATCHES_S = 0.05
 due_ids = partial(list_due, Import)
 
 
-class FileMissing(Exception):
+class _FileMissing(Exception):
     """The stored file of an import is gone."""
 
     code, message = "BYTES_MISSING", "The uploaded file is gone: send it again."
@@ -43,7 +43,7 @@ def run_import(runtime: Runtime, import_id: str) -> None:
         claim=service.claim,
         handle=_load_import,
         fail=_fail,
-        is_final=lambda error: isinstance(error, UnknownFormat | FileMissing),
+        is_final=lambda error: isinstance(error, UnknownFormat | _FileMissing),
     )
     answer_bell(runtime, job_type, service.bell(import_id))
 
@@ -111,7 +111,7 @@ def _write_batch(
 
 
 def _fail(session: Session, lease: Lease[Import], error: Exception) -> None:
-    if isinstance(error, UnknownFormat | FileMissing):
+    if isinstance(error, UnknownFormat | _FileMissing):
         service.fail(session, lease, error.code, error.message)
         return
     if isinstance(error, Interrupted):
@@ -130,7 +130,7 @@ def _documents(runtime: Runtime, task: ImportTask) -> Iterator[Iterator[Document
         return
     with runtime.storage.local_copy(task.file_id) as copy:
         if copy is None:
-            raise FileMissing
+            raise _FileMissing
         with copy.path.open("rb") as stream:
             key = files.key_of(task.file_name)
             yield iter([files.document_of(stream, task.file_name, task.format, key)])

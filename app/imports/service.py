@@ -37,7 +37,7 @@ bell = partial(Bell, QUEUE)
 # How long the input of a dry run waits to be confirmed, and that of a failed import to be tried again.
 INPUT_KEPT_FOR = timedelta(hours=1)
 # Codes of failures that the input has not caused.
-RETRYABLE = ("INTERRUPTED", "INTERNAL")
+_RETRYABLE = ("INTERRUPTED", "INTERNAL")
 # Disk space for the documents of one import in the database.
 _DOCUMENTS_BYTES = 1024 * 1024
 
@@ -216,7 +216,7 @@ def _forget_input(row: Import) -> None:
 def fail(session: Session, lease: Lease[Import], code: str, message: str) -> None:
     """End the import as failed; loaded records stay, its documents only if it can be tried again."""
     row = leases.held(session, lease)
-    if code not in RETRYABLE:
+    if code not in _RETRYABLE:
         _forget_input(row)
     row.error = {"code": code, "message": message}
     leases.end(row, JobState.FAILED, utc_now())
@@ -287,7 +287,7 @@ def _may_retry(row: Import) -> bool:
     """Whether a failed import keeps its input, without reading that."""
     if row.error is None or row.completed_at is None:
         return False
-    return row.error["code"] in RETRYABLE and row.completed_at > utc_now() - INPUT_KEPT_FOR
+    return row.error["code"] in _RETRYABLE and row.completed_at > utc_now() - INPUT_KEPT_FOR
 
 
 def _status(row: Import) -> str:

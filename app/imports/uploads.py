@@ -21,8 +21,8 @@ from app.imports import service
 from app.imports.loading.input import ImportOptions
 from app.imports.models import Import
 
-AWAITED = "awaiting_upload"
-CONTENT_TYPE = "application/octet-stream"
+_AWAITED = "awaiting_upload"
+_CONTENT_TYPE = "application/octet-stream"
 
 
 def reserve(
@@ -52,7 +52,7 @@ def reserve(
     session.add(
         Import(
             id=import_id,
-            state=AWAITED,
+            state=_AWAITED,
             format=format,
             file_id=import_id,
             file_name=file_name,
@@ -64,7 +64,7 @@ def reserve(
         permission="c",
         object_id=import_id,
         expires_at=expires_at,
-        content_type=CONTENT_TYPE,
+        content_type=_CONTENT_TYPE,
         size_bytes=size_bytes,
         sha256=sha256 or "",
     )
@@ -72,7 +72,7 @@ def reserve(
         "import_id": import_id,
         "upload_url": base + runtime.urls.path_for(grant),
         "method": "PUT",
-        "headers": {"Content-Type": CONTENT_TYPE},
+        "headers": {"Content-Type": _CONTENT_TYPE},
         "expires_at": expires_at,
         "max_size_bytes": size_bytes,
     }
@@ -85,7 +85,7 @@ def needed_among(session: Session, file_ids: Sequence[str]) -> set[str]:
 
 def expire(session: Session, *, before: datetime) -> None:
     """Delete the imports whose file did not arrive in time."""
-    session.execute(delete(Import).where(Import.state == AWAITED, Import.due_at < before))
+    session.execute(delete(Import).where(Import.state == _AWAITED, Import.due_at < before))
 
 
 class ImportFiles:
@@ -98,7 +98,7 @@ class ImportFiles:
         """Return whether an import waits for the file, or has not read it to its end."""
         with self._runtime.db.reading() as session:
             row = session.get(Import, object_id)
-            return row is not None and row.state in (AWAITED, *OPEN_STATES)
+            return row is not None and row.state in (_AWAITED, *OPEN_STATES)
 
     def mark_stored(self, object_id: str, stored: StoredObject) -> None:
         """Queue the import; raises `NotFound` if it was deleted."""
@@ -112,6 +112,6 @@ class ImportFiles:
     def _queue(self, import_id: str) -> None:
         with self._runtime.db.writing() as session:
             row = find_row(session, Import, import_id, "import", for_update=True)
-            if row.state == AWAITED:
+            if row.state == _AWAITED:
                 row.state, row.due_at = JobState.QUEUED, utc_now()
                 ring_after_commit(session, service.bell(row.id))

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from app.analytics import jobs as exports
 from app.analytics.exports import service as export_service
-from app.analytics.exports import work as export_work
 from app.audio_files import jobs as audio_files
 from app.audio_files import playback
 from app.audio_files.processing import requests as processing
@@ -125,7 +124,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     ),
     PeriodicTask("checkpoint", 60, lambda runtime: databases.checkpoint(runtime.settings)),
     PeriodicTask("exports", 60, exports.purge_exports),
-    PeriodicTask("files of killed exports", 60, export_work.clear_spool, on_each_host=True),
+    PeriodicTask("files of killed exports", 60, exports.clear_spool, on_each_host=True),
     PeriodicTask("hosts", 3600, _purge_hosts),
     PeriodicTask("export rows", 3600, exports.purge_export_rows),
     PeriodicTask("analytics parts", 5, exports.write_parts),

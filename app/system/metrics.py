@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from sqlalchemy.orm import Session
 
-from app.analytics.engine.part_writer import pending_count
+from app.analytics.engine.parts import pending_count
 from app.core import clock
 from app.core.clock import utc_now
 from app.core.errors import AppError, ServiceUnavailable

@@ -8,8 +8,12 @@ import pytest
 
 from app.analytics.cli import analytics
 from app.analytics.engine import rebuilding
-from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema, AnalyticsMemberSchema
-from app.analytics.schemas.reports import AnalyticsSummarySchema, AnalyticsTrendSchema
+from app.analytics.schemas.reports import (
+    AnalyticsExecutiveSchema,
+    AnalyticsMemberSchema,
+    AnalyticsSummarySchema,
+    AnalyticsTrendSchema,
+)
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime

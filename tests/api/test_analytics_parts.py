@@ -15,7 +15,7 @@ from sqlalchemy import delete, select, update
 
 from app.analytics import jobs
 from app.analytics.cli import analytics
-from app.analytics.engine import part_files, part_writer, rebuilding
+from app.analytics.engine import parts, rebuilding
 from app.analytics.engine.database import fact_database, parts_folder
 from app.analytics.models import EvaluationFact, FactPart
 from app.core.clock import iso_utc
@@ -187,7 +187,7 @@ def test_hosts_that_share_a_storage_share_the_parts(
     assert len([*other.storage.object_ids()]) == 2
     jobs.tidy_parts(worker)
     with worker.db.reading() as session:
-        assert part_writer.pending_count(session) == 0
+        assert parts.pending_count(session) == 0
     assert all(file.exists() for file in part_files_of(worker))
     assert analytics_command("check").exit_code == 0
 
@@ -210,12 +210,12 @@ def test_files_are_deleted_some_time_after_they_are_replaced(runtime: Runtime) -
     former = part_files_of(runtime)[0]
     override(runtime, ids[0], 100)
     write_parts(runtime)
-    part_files.delete_unused(runtime.db, parts_folder(runtime.settings))
+    parts.delete_unused(runtime.db, parts_folder(runtime.settings))
     assert former.exists()
     long_ago = time.time() - 3600
     for file in [former, *part_files_of(runtime)]:
         os.utime(file, (long_ago, long_ago))
-    assert part_files.delete_unused(runtime.db, parts_folder(runtime.settings)) == 1
+    assert parts.delete_unused(runtime.db, parts_folder(runtime.settings)) == 1
     assert not former.exists()
     assert all(file.exists() for file in part_files_of(runtime))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy
 
-from app.campaigns import queries, service
+from app.campaigns import service
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
@@ -71,7 +71,7 @@ def plans_of(
         filters = {"engagement_id": engagement_id}
     with runtime.db.reading() as session:
         statements.clear()
-        queries.list_page(session, PageRequest(sort=sort), **filters)
+        service.list_page(session, PageRequest(sort=sort), **filters)
         connection = session.connection()
         return [
             "\n".join(

@@ -21,11 +21,10 @@ from sqlalchemy import select, update
 from app.analytics import jobs
 from app.analytics.enums import Dataset, Format
 from app.analytics.exports import service as export_service
-from app.analytics.exports import work
-from app.analytics.exports.datasets import catalogue, criteria
-from app.analytics.exports.formats import csv_cells, writers
-from app.analytics.exports.formats.formulas import defuse
+from app.analytics.exports import writers
+from app.analytics.exports.datasets import catalogue, details
 from app.analytics.exports.request import ExportRequest
+from app.analytics.exports.writers import defuse
 from app.analytics.models import ExportJob
 from app.analytics.schemas.exports import ExportAcceptedSchema, ExportSchema
 from app.core.clock import iso_utc, utc_now
@@ -403,7 +402,7 @@ def test_a_sheet_that_is_full_fails_the_export(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job_id = asked(client, "evaluations", "xlsx")
-    monkeypatch.setattr("app.analytics.exports.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
+    monkeypatch.setattr("app.analytics.exports.writers.MOST_ROWS_OF_A_SHEET", 2)
     jobs.run_export(running_runtime(), job_id)
     assert shown(client, job_id)["error"]["code"] == "TOO_MANY_ROWS"
 
@@ -492,7 +491,7 @@ def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
     runtime: Runtime, tmp_path: Path
 ) -> None:
     with runtime.db.writing() as session:
-        evaluations = [completed(session, campaign="=1+1") for _ in range(criteria.BATCH_SIZE + 1)]
+        evaluations = [completed(session, campaign="=1+1") for _ in range(details.BATCH_SIZE + 1)]
     file = tmp_path / "criteria.csv"
     reached: list[int] = []
 
@@ -502,14 +501,14 @@ def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
         reached.append(percent)
 
     request = ExportRequest(Dataset.CRITERIA, Format.CSV, include_text=True)
-    work.write_file(running_runtime(), request, file, disturb)
+    jobs.write_file(running_runtime(), request, file, disturb)
     assert len(reached) == 2
     rows = read(file.read_bytes())
     assert {row["evaluation_id"] for row in rows} == {evaluation.id for evaluation in evaluations}
     assert {row["campaign"] for row in rows} == {"'=1+1"}
     assert "gone" not in {row["explanation"] for row in rows}
     everything = replace(request, filters={"current": False})
-    work.write_file(running_runtime(), everything, file, lambda _: None)
+    jobs.write_file(running_runtime(), everything, file, lambda _: None)
     again = read(file.read_bytes())
     assert {row["evaluation_id"] for row in again} > {evaluation.id for evaluation in evaluations}
     assert {row["campaign"] for row in again} == {"gone", ""}
@@ -553,8 +552,8 @@ def test_cell_formatter_csv_are_those_that_the_standard_library_writes() -> None
         out = io.StringIO()
         writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
         writer.writerows([["x", "" if text is None else defuse(text)] for text in texts])
-        cells = csv_cells.cell_formatter("text", delimiter)(texts)
+        cells = writers.cell_formatter("text", delimiter)(texts)
         assert "".join(f"x{delimiter}{cell}\n" for cell in cells) == out.getvalue()
-    assert csv_cells.cell_formatter("number", ",")([1, -0.5, None, 0.1, True]) == [
+    assert writers.cell_formatter("number", ",")([1, -0.5, None, 0.1, True]) == [
         *("1", "-0.5", "", "0.1", "true")
     ]

@@ -18,7 +18,7 @@ _BUILT_LATER = {
     "app.ai.languages.lexicon._compiled",
     "app.ai.languages.lexicon.phrase_from",
     "app.ai.rules.opening._brand",
-    "app.analytics.exports.formats.csv_cells._texts",
+    "app.analytics.exports.writers._texts",
     "app.imports.recordings.__init__",
     "app.web.schemas.fields.__init__",
 }

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from app.analytics.exports import work
+from app.analytics import jobs
 from app.analytics.models import ExportJob
 from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
@@ -73,6 +73,6 @@ def test_a_killed_export_is_made_anew_and_no_half_file_is_offered(
         with zipfile.ZipFile(io.BytesIO(content)) as book:
             sheet = book.read("xl/worksheets/sheet1.xml").decode()
         assert sheet.count("<row ") == done["rowCount"] + 1 == ROWS + 1
-        work.clear_spool(runtime)
+        jobs.clear_spool(runtime)
         assert len([*runtime.storage.object_ids()]) == 1
         assert [*(data_dir / "spool").iterdir()] == []

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.analytics import jobs
 from app.analytics.cli import analytics
-from app.analytics.engine import part_files, rebuilding
+from app.analytics.engine import parts, rebuilding
 from app.analytics.engine.database import parts_folder
 from app.core.clock import iso_utc
 from tests.caller import Caller
@@ -75,7 +75,7 @@ def test_every_fact_counts_once_whenever_the_writer_is_killed(
     jobs.tidy_parts(runtime)
     folder = parts_folder(runtime.settings)
     assert len([*folder.glob("*.parquet")]) > 1
-    part_files.delete_unused(runtime.db, folder, kept_s=0)
+    parts.delete_unused(runtime.db, folder, kept_s=0)
     assert len([*folder.glob("*.parquet")]) == 1
     client.base = base
     assert totals(client)["completed"] == NUMBER

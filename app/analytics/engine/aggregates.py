@@ -7,18 +7,77 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from app.analytics.engine import score_means
-from app.analytics.engine.database import Row
-from app.analytics.engine.reader import FactReader
-from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.database import Row, score_column
+from app.analytics.engine.facts import CRITERION, Columns
+from app.analytics.engine.reader import Aggregation, FactReader
 from app.analytics.engine.selection import Selection
-from app.analytics.engine.statements import Aggregation
+
+
+@dataclass(slots=True)
+class ScoreMean:
+    """The mean score, 0 to 100, of one criterion or section over `count` evaluations."""
+
+    key: str
+    title: str
+    section: str
+    total: Decimal = Decimal()
+    count: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return float(self.total / self.count)
+
+
+@dataclass(slots=True)
+class ScoreMeans:
+    """Mean scores by key; the same key in two layouts is the same criterion or section."""
+
+    _criteria: dict[str, ScoreMean] = field(default_factory=dict)
+    _sections: dict[str, ScoreMean] = field(default_factory=dict)
+
+    def add(self, columns: Columns, numbers: Sequence[Decimal | int]) -> None:
+        """Add the sum and the count of each column of a layout, in the order of `score_numbers`."""
+        pairs = zip(numbers[::2], numbers[1::2], strict=True)
+        for column, (total, count) in zip(columns, pairs, strict=False):
+            known = self._criteria if column["kind"] == CRITERION else self._sections
+            mean = known.setdefault(
+                column["key"], ScoreMean(column["key"], column["title"], column["section"])
+            )
+            mean.total += total
+            mean.count += int(count)
+
+    @property
+    def sections(self) -> list[ScoreMean]:
+        """The sections with a score, in the order of the scorecards."""
+        return [mean for mean in self._sections.values() if mean.count]
+
+    def weakest(self, *, at_least: int, limit: int) -> list[ScoreMean]:
+        """Return the criteria with the lowest means among those with enough evaluations."""
+        frequent = [mean for mean in self._criteria.values() if mean.count >= at_least]
+        return sorted(frequent, key=lambda item: (item.mean, item.key))[:limit]
+
+    def strongest(self, *, at_least: int) -> ScoreMean | None:
+        """Return the criterion with the highest mean among those with enough evaluations."""
+        frequent = [mean for mean in self._criteria.values() if mean.count >= at_least]
+        return min(frequent, key=lambda item: (-item.mean, item.key), default=None)
+
+
+def score_numbers(score_count: int) -> tuple[str, ...]:
+    """Return the SQL for the sum and the count of every score."""
+    columns = [score_column(place) for place in range(score_count)]
+    return tuple(
+        number
+        for column in columns
+        for number in (f"coalesce(sum({column}), 0)", f"count({column})")
+    )
+
 
 # An evaluation without a verdict has a score, but counts in no mean score and no rank.
-RANKED_SCORE = "CASE WHEN passed IS NOT NULL THEN score END"
+_RANKED_SCORE = "CASE WHEN passed IS NOT NULL THEN score END"
 # SQL over the columns of a part.
-MEASURES: Mapping[str, str] = {
-    "score": RANKED_SCORE,
+_MEASURES: Mapping[str, str] = {
+    "score": _RANKED_SCORE,
     "passed": "passed::INTEGER",
     "auto_failed": "auto_failed::INTEGER",
     "compliance_score": "compliance_score",
@@ -37,14 +96,14 @@ _NEUTRAL = 0.1
 
 def sum_and_count(name: str) -> tuple[str, str]:
     """Return the SQL for the sum of a measure, and for the number of facts that have it."""
-    return f"coalesce(sum({MEASURES[name]}), 0)", f"count({MEASURES[name]})"
+    return f"coalesce(sum({_MEASURES[name]}), 0)", f"count({_MEASURES[name]})"
 
 
 _NUMBERS = (
     "count(*)",
     f"count(*) FILTER (customer_sentiment >= {_NEUTRAL})",
     f"count(*) FILTER (customer_sentiment <= -{_NEUTRAL})",
-    *(number for name in MEASURES for number in sum_and_count(name)),
+    *(number for name in _MEASURES for number in sum_and_count(name)),
 )
 # Null where the judge cannot tell.
 _SENTIMENT_TREND = "coalesce(sentiment_trend, 'not_calculated')"
@@ -65,7 +124,7 @@ class Aggregate:
     positive: int = 0
     negative: int = 0
     totals: dict[str, tuple[Decimal | int, int]] = field(
-        default_factory=lambda: dict.fromkeys(MEASURES, (0, 0))
+        default_factory=lambda: dict.fromkeys(_MEASURES, (0, 0))
     )
     scores: Counter[int] = field(default_factory=Counter)
     first_response_median: float | None = None
@@ -116,7 +175,7 @@ class Groups:
 
     def add_details(self, aggregates: Mapping[Any, Aggregate]) -> None:
         """Set the details of these aggregates, which must include every group."""
-        for key, (score,), (count,) in self._rows(RANKED_SCORE):
+        for key, (score,), (count,) in self._rows(_RANKED_SCORE):
             if score is not None:
                 aggregates[key].scores[score] = count
         for key, _, (percentiles,) in self._rows(numbers=_FIRST_RESPONSES, combine=None):
@@ -125,7 +184,7 @@ class Groups:
         for key, (trend, resolution), (count,) in self._rows(_SENTIMENT_TREND, _RESOLUTION):
             aggregates[key].sentiment_trends[trend] += count
             aggregates[key].resolutions[resolution] += count
-        scores = self._rows("score_layout_id", numbers=score_means.numbers(self._facts.score_count))
+        scores = self._rows("score_layout_id", numbers=score_numbers(self._facts.score_count))
         for key, (layout_id,), numbers in sorted(scores, key=lambda row: row[1][0] or 0):
             aggregates[key].score_means.add(self._facts.layouts.get(layout_id, []), numbers)
 
@@ -146,5 +205,5 @@ class Groups:
 
 def _aggregate(evaluations: int, positive: int, negative: int, *totals: Decimal | int) -> Aggregate:
     counts = (int(count) for count in totals[1::2])
-    named = zip(MEASURES, zip(totals[::2], counts, strict=True), strict=True)
+    named = zip(_MEASURES, zip(totals[::2], counts, strict=True), strict=True)
     return Aggregate(evaluations, positive, negative, dict(named))

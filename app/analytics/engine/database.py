@@ -1,15 +1,22 @@
-"""DuckDB database that reads parts and aggregates facts: one per process, in memory."""
+"""DuckDB database that reads parts and aggregates facts: one per process, in memory.
+
+Facts that no part has are loaded from the SQL table into temporary tables with the columns of a part.
+"""
 
 import os
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cachetools import LRUCache
+from sqlalchemy import ColumnElement, Text, cast, select
+from sqlalchemy.orm import Session
 
+from app.analytics.models import EvaluationFact
 from app.core.settings import Settings
 from app.core.storage.opening import open_storage
 
@@ -104,3 +111,101 @@ def spill_folder(folder: Path, pid: int) -> Path:
 @lru_cache(maxsize=4)
 def _open(pid: int, settings: Settings) -> FactDatabase:
     return FactDatabase(settings)
+
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Decimals are exact, so that sums do not depend on the order.
+_COLUMNS: Mapping[str, str] = {
+    "id": "BIGINT",
+    "created_at": "TIMESTAMP",
+    "completed_at": "TIMESTAMP",
+    "status": "VARCHAR",
+    "source_type": "VARCHAR",
+    "channel": "VARCHAR",
+    "engagement_id": "VARCHAR",
+    "campaign_id": "VARCHAR",
+    "call_center_id": "VARCHAR",
+    "executive_id": "VARCHAR",
+    "scorecard_id": "VARCHAR",
+    "score": "SMALLINT",
+    "passed": "BOOLEAN",
+    "auto_failed": "BOOLEAN",
+    "compliance_score": "DECIMAL(9, 4)",
+    "customer_sentiment": "DECIMAL(9, 4)",
+    "sentiment_trend": "VARCHAR",
+    "resolution": "VARCHAR",
+    "duration_seconds": "BIGINT",
+    "talk_ratio": "DECIMAL(9, 4)",
+    "silence_percent": "DECIMAL(9, 4)",
+    "dead_air_count": "BIGINT",
+    "interruptions": "BIGINT",
+    "agent_wpm": "DECIMAL(18, 4)",
+    "first_response_seconds": "DECIMAL(18, 2)",
+    "score_layout_id": "BIGINT",
+}
+_MOMENTS = ("created_at", "completed_at")
+# Selected as JSON texts.
+_LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
+FACT_COLUMNS = (*_COLUMNS, *_LISTS)
+# The number of rows to read from the facts table at a time.
+_STREAMED = {"yield_per": 2_000}
+
+
+def fact_columns() -> list[ColumnElement[Any]]:
+    """Return the columns of the facts table that `insert_facts` takes, in its order."""
+    table = EvaluationFact.__table__.c
+    return [cast(table[name], Text) if name in _LISTS else table[name] for name in FACT_COLUMNS]
+
+
+def score_column(place: int) -> str:
+    """Return the column of a part for one place in the scores."""
+    return f"score_{place}"
+
+
+def create_table(cursor: "duckdb.DuckDBPyConnection", name: str, *, score_count: int) -> None:
+    """Create an empty temporary table with the columns of a part."""
+    columns = [
+        *(f"{column} {kind}" for column, kind in _COLUMNS.items()),
+        "topics VARCHAR[]",
+        *(f"{score_column(place)} DECIMAL(7, 4)" for place in range(score_count)),
+    ]
+    cursor.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
+
+
+def insert_facts(
+    cursor: "duckdb.DuckDBPyConnection", name: str, rows: Sequence[Row], *, score_count: int
+) -> None:
+    """Insert rows of the `fact_columns` into a table of `create_table`."""
+    values = dict(zip(FACT_COLUMNS, zip(*rows, strict=True), strict=False))
+    for column in _MOMENTS:
+        values[column] = tuple(moment and naive(moment) for moment in values[column])
+    facts = [f"unnest(${column}::{kind}[]) AS {column}" for column, kind in _COLUMNS.items()]
+    facts += [
+        f"CAST(unnest(${column}::JSON[]) AS {kind}) AS {column}" for column, kind in _LISTS.items()
+    ]
+    columns = [*_COLUMNS, "topics"]
+    columns += [f"scores[{place + 1}]" for place in range(score_count)]
+    cursor.execute(
+        f"INSERT INTO {name} SELECT {', '.join(columns)} FROM (SELECT {', '.join(facts)})", values
+    )
+
+
+def load_facts(
+    session: Session,
+    cursor: "duckdb.DuckDBPyConnection",
+    name: str,
+    *conditions: ColumnElement[bool],
+    score_count: int,
+) -> None:
+    """Create a table with the facts that meet all conditions."""
+    create_table(cursor, name, score_count=score_count)
+    rows = session.execute(select(*fact_columns()).where(*conditions), execution_options=_STREAMED)
+    for batch in rows.partitions():
+        insert_facts(cursor, name, batch, score_count=score_count)
+
+
+def naive(moment: datetime) -> datetime:
+    """Return a time in UTC without its zone, as DuckDB takes it."""
+    return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,25 +1,99 @@
-"""Reader of facts as of one moment: of the parts, and of table rows that the parts lack."""
+"""Reader of facts as of one moment: aggregates parts, and the table rows that the parts lack."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from app.analytics.engine import layouts, loading, part_files, parts
-from app.analytics.engine.database import FactDatabase, Row, fact_database
+from app.analytics.engine import parts
+from app.analytics.engine.database import FactDatabase, Row, fact_database, load_facts, naive
+from app.analytics.engine.facts import all_layouts
 from app.analytics.engine.parts import Part
-from app.analytics.engine.periods import Period
-from app.analytics.engine.selection import Selection
-from app.analytics.engine.statements import Aggregation, Statement, naive
+from app.analytics.engine.selection import Period, Selection, bucket_starts
+from app.analytics.enums import Granularity
 from app.analytics.models import EvaluationFact
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
 
+_HOUR = "epoch_us({moment}) // 3600000000"
+# Joins each hour of UTC to the one or two buckets that it overlaps: a join on hours is fast.
+_BUCKETS = f"""
+    JOIN (
+        SELECT bucket_start, bucket_end, unnest(range(
+            {_HOUR.format(moment="bucket_start")},
+            ({_HOUR.format(moment="bucket_end - INTERVAL 1 MICROSECOND")}) + 1
+        )) AS hour
+        FROM (
+            SELECT unnest($bucket_starts::TIMESTAMP[]) AS bucket_start,
+                unnest($bucket_ends::TIMESTAMP[]) AS bucket_end
+        )
+    ) ON hour = {_HOUR.format(moment="created_at")}
+        AND created_at >= bucket_start AND created_at < bucket_end
+"""
 _FACT = EvaluationFact.__table__.c
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """SQL of the keys to group by, and of the numbers to compute for each group.
+
+    Both use the columns of a part. With `by_topic`, each fact counts once per topic and has the column
+    `topic`; with `buckets`, the hours, days, … of a time zone, it has `bucket_start`. `combine` merges
+    the numbers of two sets of facts; None if they cannot be merged.
+    """
+
+    keys: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ("count(*)",)
+    condition: str = "status = 'completed'"
+    by_topic: bool = False
+    buckets: tuple[ZoneInfo, Granularity] | None = None
+    combine: Callable[[Any, Any], Any] | None = operator.add
+
+
+class _Statement:
+    """The SQL of an aggregation over any source, and its parameters.
+
+    Statements with equal `identity` compute the same numbers.
+    """
+
+    def __init__(self, aggregation: Aggregation, filters: Mapping[str, Sequence[str]]) -> None:
+        self._aggregation = aggregation
+        self._conditions = [aggregation.condition]
+        self.values: dict[str, str] = {}
+        for column, allowed in filters.items():
+            names = [f"{column}_{place}" for place in range(len(allowed))]
+            self.values |= dict(zip(names, allowed, strict=True))
+            self._conditions.append(f"{column} IN ({', '.join(f'${name}' for name in names)})")
+        self.identity = aggregation, tuple(self.values.items())
+        self.is_combined = aggregation.combine is not None
+
+    def sql(self, source: str) -> str:
+        """Return the SQL; the first column is the `file` of the source."""
+        aggregation = self._aggregation
+        columns = ", ".join(("file", *aggregation.keys, *aggregation.numbers))
+        repeated = ", unnest(topics) AS topic" if aggregation.by_topic else ""
+        return (
+            f"SELECT {columns} FROM (SELECT *{repeated} FROM ({source})) "
+            f"{_BUCKETS if aggregation.buckets else ''} "
+            f"WHERE {' AND '.join(self._conditions)} GROUP BY ALL"
+        )
+
+    def buckets(self, begin: datetime, end: datetime) -> dict[str, list[datetime]]:
+        """Return the parameters for the buckets of facts from `begin` to `end`."""
+        if self._aggregation.buckets is None:
+            return {}
+        starts = bucket_starts(begin, end, *self._aggregation.buckets)
+        return {
+            "bucket_starts": [*map(naive, starts)],
+            "bucket_ends": [*map(naive, (*starts[1:], end))],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +120,7 @@ class FactReader:
         self.session = session
         self._database = database
         self._cursor = database.cursor()
-        self.layouts = layouts.all_layouts(session)
+        self.layouts = all_layouts(session)
         self.score_count = max(map(len, self.layouts.values()), default=0)
         self._sources: dict[Period, _Sources] = {}
 
@@ -69,7 +143,7 @@ class FactReader:
         if period not in self._sources:
             self._sources[period] = self._open(period)
         sources = self._sources[period]
-        statement = Statement(aggregation, {**selection.filters(), **(among or {})})
+        statement = _Statement(aggregation, {**selection.filters(), **(among or {})})
         key_count, groups = len(aggregation.keys), dict[Row, Row]()
         for row in self._rows(sources, statement, period):
             key, numbers = row[:key_count], row[key_count:]
@@ -84,8 +158,18 @@ class FactReader:
         readable = [part for part in registered if part.is_readable]
         lost_months = [part.month for part in registered if not part.is_readable]
         changed = self._changed()
-        loading.create_table(self._cursor, table, score_count=self.score_count)
-        self._load(table, period, lost_months)
+        missing = (
+            or_(_FACT.is_pending, _FACT.part.in_(lost_months)) if lost_months else _FACT.is_pending
+        )
+        load_facts(
+            self.session,
+            self._cursor,
+            table,
+            missing,
+            _FACT.created_at >= period.start,
+            _FACT.created_at < period.end,
+            score_count=self.score_count,
+        )
         touched = [
             part for part in readable if part.first_at < period.end and part.last_at >= period.start
         ]
@@ -107,21 +191,7 @@ class FactReader:
         rows = self.session.execute(select(_FACT.id, _FACT.part).where(_FACT.is_pending, has_part))
         return {row.id: row.part for row in rows}
 
-    def _load(self, table: str, period: Period, lost_months: Sequence[str]) -> None:
-        rows = self.session.execute(
-            select(*loading.selected()).where(
-                or_(_FACT.is_pending, _FACT.part.in_(lost_months))
-                if lost_months
-                else _FACT.is_pending,
-                _FACT.created_at >= period.start,
-                _FACT.created_at < period.end,
-            ),
-            execution_options=loading.STREAMED,
-        )
-        for batch in rows.partitions():
-            loading.insert(self._cursor, table, batch, score_count=self.score_count)
-
-    def _rows(self, sources: _Sources, statement: Statement, period: Period) -> Iterator[Row]:
+    def _rows(self, sources: _Sources, statement: _Statement, period: Period) -> Iterator[Row]:
         """Yield the rows of all facts; those of whole parts may be remembered."""
         computed: dict[str, list[Row]] = {}
         for part in sources.whole:
@@ -173,6 +243,6 @@ def open_facts(runtime: Runtime) -> Iterator[FactReader]:
     database = fact_database(runtime.settings)
     # Without its file, a part is read from the table.
     with suppress(ServiceUnavailable):
-        part_files.fetch_missing(runtime.db, database)
+        parts.fetch_missing(runtime.db, database)
     with runtime.db.reading() as session, closing(FactReader(session, database)) as facts:
         yield facts

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from app.analytics.engine import facts, layouts, loading, parts
-from app.analytics.engine.database import FactDatabase
-from app.analytics.engine.layouts import LayoutIds
+from app.analytics.engine import facts, parts
+from app.analytics.engine.database import FactDatabase, load_facts
+from app.analytics.engine.facts import LayoutIds
 from app.analytics.engine.parts import Part
 from app.analytics.models import EvaluationFact
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -45,7 +45,7 @@ _DIFFERENT = """
 
 
 @dataclass(frozen=True, slots=True)
-class FactDifference:
+class _FactDifference:
     """An expected fact, and the columns that differ: all of them where the fact is missing."""
 
     expected: Mapping[str, Any]
@@ -57,9 +57,9 @@ class FactDifference:
         return f"{self.expected['evaluation_id']}: {problem}"
 
 
-def differences_after(
+def _differences_after(
     session: Session, reached: str
-) -> tuple[str | None, Sequence[FactDifference]]:
+) -> tuple[str | None, Sequence[_FactDifference]]:
     """Compare the facts of the next 500 current evaluations with the expected ones.
 
     Returns:
@@ -79,7 +79,7 @@ def differences_after(
         fact = by_source.get(row.source_id, {})
         wrong = [name for name, value in expected.items() if fact.get(name, ...) != value]
         if wrong:
-            differences.append(FactDifference(expected, wrong, is_missing=not fact))
+            differences.append(_FactDifference(expected, wrong, is_missing=not fact))
     return rows[-1].id, differences
 
 
@@ -92,7 +92,7 @@ def rebuild_after(session: Session, reached: str) -> str | None:
     Returns:
         The last compared evaluation, None at the end.
     """
-    last_id, differences = differences_after(session, reached)
+    last_id, differences = _differences_after(session, reached)
     if differences:
         facts.write(session, [difference.expected for difference in differences])
     return last_id
@@ -113,7 +113,7 @@ def fact_differences(session: Session) -> Iterator[str]:
     """Yield a line for each missing, wrong or stale fact."""
     reached: str | None = ""
     while reached is not None:
-        reached, differences = differences_after(session, reached)
+        reached, differences = _differences_after(session, reached)
         yield from map(str, differences)
     stale = select(_FACT.evaluation_id).where(_FACT.evaluation_id.not_in(_CURRENT))
     for evaluation_id in session.scalars(stale):
@@ -133,15 +133,11 @@ def _problem(session: Session, database: FactDatabase, part: Part) -> str | None
 
     if not part.is_readable:
         return "the file is missing or truncated"
-    score_count = layouts.widest(session)
-    of_part = select(*loading.selected()).where(_FACT.part == part.month)
     pending = session.scalars(select(_FACT.id).where(_FACT.part == part.month, _FACT.is_pending))
     parameters = {"files": [str(part.path)], "pending_ids": pending.all()}
     with closing(database.cursor()) as cursor:
-        loading.create_table(cursor, "expected", score_count=score_count)
-        rows = session.execute(of_part.where(~_FACT.is_pending), execution_options=loading.STREAMED)
-        for batch in rows.partitions():
-            loading.insert(cursor, "expected", batch, score_count=score_count)
+        of_part = (_FACT.part == part.month, ~_FACT.is_pending)
+        load_facts(session, cursor, "expected", *of_part, score_count=facts.widest(session))
         try:
             (count,) = cursor.execute(_DIFFERENT, parameters).fetchall()[0]
         except duckdb.Error as error:

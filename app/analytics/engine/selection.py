@@ -1,17 +1,40 @@
-"""Selections: the period and the filters that choose the facts of a report."""
+"""Selections: the period, in a time zone, and the filters that choose the facts of a report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement
 
-from app.analytics.engine.periods import Period, period_of
+from app.analytics.enums import Granularity
+from app.core.errors import InvalidInput
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
 
+_LONGEST = timedelta(days=400)
+_USUAL = timedelta(days=30)
+# Far enough from both ends of the calendar for the period before, and for whole weeks and months.
+_FIRST_YEAR, _LAST_YEAR = 1900, 2999
 _IDS = ("engagement_id", "campaign_id", "call_center_id", "executive_id", "scorecard_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` (inclusive) to `end` (exclusive), with the time zone of its days."""
+
+    start: datetime
+    end: datetime
+    zone: ZoneInfo
+
+    def before(self) -> "Period":
+        """Return the period of the same length that ends where this one begins."""
+        return Period(self.start - (self.end - self.start), self.start, self.zone)
+
+    def shown(self) -> dict[str, object]:
+        """Return the period as answers show it."""
+        return {"start": self.start, "end": self.end, "timezone": self.zone.key}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +66,53 @@ class Selection:
         return allowed
 
 
+def selection_of(query: Mapping[str, Any], *, now: datetime) -> Selection:
+    """Return the selection of a loaded query of analytics."""
+    period = period_of(query.get("start"), query.get("end"), query["timezone"], now=now)
+    ids = {name: query.get(name) for name in _IDS}
+    return Selection(period, **ids, channel=tuple(query.get("channel", ())))
+
+
+def period_of(
+    start: date | None, end: date | None, zone: ZoneInfo, *, now: datetime, location: str = "query"
+) -> Period:
+    """Return the requested period; without `start`, `end` or both it has 30 days.
+
+    Args:
+        start: a time, or a date that begins in the zone; likewise `end`.
+
+    Raises:
+        InvalidInput: the period is empty, longer than 400 days, or outside the supported years.
+    """
+    for name, value in (("from", start), ("to", end)):
+        if value is not None and not _FIRST_YEAR <= value.year <= _LAST_YEAR:
+            message = f"{name} must be in the years {_FIRST_YEAR} to {_LAST_YEAR}."
+            raise InvalidInput.field(name, message, code="RANGE", location=location)
+    last = moment_of(end, zone) if end else None
+    first = moment_of(start, zone) if start else (last or now) - _USUAL
+    if last is None:
+        last = now
+    if first >= last:
+        raise InvalidInput.field(
+            "to", "to must be later than from.", code="RANGE", location=location
+        )
+    if last - first > _LONGEST + timedelta(hours=2):
+        message = f"to must be at most {_LONGEST.days} days after from."
+        raise InvalidInput.field("to", message, code="RANGE", location=location)
+    return Period(first, last, zone)
+
+
+def moment_of(value: date, zone: ZoneInfo) -> datetime:
+    """Return the time of a value: a date begins in the zone."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    try:
+        return datetime.combine(value, time(), zone).astimezone(UTC)
+    except OverflowError:
+        # East of Greenwich the first day of the calendar begins before the first time of UTC.
+        return datetime.min.replace(tzinfo=UTC)
+
+
 def completed_evaluations(selection: Selection) -> list[ColumnElement[bool]]:
     """Return the conditions for the completed, current evaluations of a selection."""
     return [
@@ -54,8 +124,39 @@ def completed_evaluations(selection: Selection) -> list[ColumnElement[bool]]:
     ]
 
 
-def selection_of(query: Mapping[str, Any], *, now: datetime) -> Selection:
-    """Return the selection of a loaded query of analytics."""
-    period = period_of(query.get("start"), query.get("end"), query["timezone"], now=now)
-    ids = {name: query.get(name) for name in _IDS}
-    return Selection(period, **ids, channel=tuple(query.get("channel", ())))
+def bucket_starts(
+    begin: datetime, end: datetime, zone: ZoneInfo, granularity: Granularity
+) -> list[datetime]:
+    """List the starts of the hours, days, … of a zone that overlap the time from `begin` to `end`.
+
+    Days have 23 to 25 hours where the clocks change; weeks begin on Monday.
+    """
+    local = _floor(begin.astimezone(zone), granularity)
+    starts = [local.astimezone(UTC)]
+    while (start := (local := _next(local, granularity)).astimezone(UTC)) < end:
+        if start > starts[-1]:
+            starts.append(start)
+    return starts
+
+
+def _floor(local: datetime, granularity: Granularity) -> datetime:
+    if granularity is Granularity.HOUR:
+        return local.replace(minute=0, second=0, microsecond=0)
+    day = local.date()
+    if granularity is Granularity.WEEK:
+        day -= timedelta(days=day.weekday())
+    if granularity is Granularity.MONTH:
+        day = day.replace(day=1)
+    return datetime.combine(day, time(), local.tzinfo)
+
+
+def _next(begin: datetime, granularity: Granularity) -> datetime:
+    if granularity is Granularity.HOUR:
+        # Add an hour in UTC, because local clocks may change.
+        later = (begin.astimezone(UTC) + timedelta(hours=1)).astimezone(begin.tzinfo)
+        return later.replace(minute=0) if later.minute else later
+    if granularity is Granularity.MONTH:
+        following = (begin.date().replace(day=28) + timedelta(days=4)).replace(day=1)
+    else:
+        following = begin.date() + timedelta(days=7 if granularity is Granularity.WEEK else 1)
+    return datetime.combine(following, time(), begin.tzinfo)

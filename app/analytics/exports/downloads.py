@@ -6,7 +6,7 @@ from typing import Any
 
 from app.analytics.enums import ExportStatus, Format
 from app.analytics.exports import service
-from app.analytics.exports.formats.writers import CONTENT_TYPES
+from app.analytics.exports.writers import CONTENT_TYPES
 from app.analytics.models import ExportJob
 from app.core.clock import utc_now
 from app.core.jobs.leases import JobState

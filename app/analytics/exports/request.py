@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.analytics.engine.periods import moment_of
+from app.analytics.engine.selection import moment_of
 from app.analytics.enums import Dataset, Format
 from app.core.clock import iso_utc
 from app.core.errors import InvalidInput

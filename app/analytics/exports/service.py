@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.analytics.enums import Dataset, ExportStatus, Format
+from app.analytics.exports import writers
 from app.analytics.exports.datasets import catalogue
-from app.analytics.exports.datasets.reports import report_selection
-from app.analytics.exports.formats import writers
+from app.analytics.exports.datasets.small import report_selection
 from app.analytics.exports.request import (
     REPORT_DATASETS,
     ExportRequest,
@@ -35,9 +35,9 @@ from app.events.outbox import publish
 
 QUEUE = "exports"
 bell = partial(Bell, QUEUE)
-FILE_LIFETIME = timedelta(hours=24)
-MAX_RUNNING = 2
-MAX_OPEN = 100
+_FILE_LIFETIME = timedelta(hours=24)
+_MAX_RUNNING = 2
+_MAX_OPEN = 100
 _FILES_AT_ONCE = 100
 _SORTABLE = {"created_at": ExportJob.queued_at}
 _REPORT_FILTERS = frozenset(
@@ -84,8 +84,8 @@ def create(
     """
     request = complete(request)
     open_jobs = select(func.count()).where(ExportJob.state.in_(leases.OPEN_STATES))
-    if (session.scalar(open_jobs) or 0) >= MAX_OPEN:
-        raise Conflict(f"{MAX_OPEN} exports are queued or running: wait until some are ready.")
+    if (session.scalar(open_jobs) or 0) >= _MAX_OPEN:
+        raise Conflict(f"{_MAX_OPEN} exports are queued or running: wait until some are ready.")
     job = ExportJob(
         id=new_id("exp"),
         dataset=request.dataset,
@@ -173,7 +173,7 @@ def claim(session: Session, job_id: str) -> Lease[ExportJob] | None:
     running = session.scalars(select(ExportJob).where(ExportJob.state == JobState.RUNNING))
     now = utc_now()
     alive = [job for job in running if job.lease_until is not None and job.lease_until > now]
-    if len(alive) >= MAX_RUNNING:
+    if len(alive) >= _MAX_RUNNING:
         return None
     return leases.claim(session, ExportJob, job_id)
 
@@ -193,7 +193,7 @@ def finish(
     """Offer the file and publish `export.ready`; raise `LeaseLost` without the lease."""
     job = leases.held(session, lease)
     now = utc_now()
-    job.expires_at = (now + FILE_LIFETIME).replace(microsecond=0)
+    job.expires_at = (now + _FILE_LIFETIME).replace(microsecond=0)
     job.file_size_bytes, job.sha256 = stored.size_bytes, stored.sha256
     job.row_count, job.progress, job.error = row_count, 100, None
     leases.end(job, JobState.SUCCEEDED, now)

@@ -5,12 +5,11 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from app.analytics.engine.aggregates import Aggregate, Groups
+from app.analytics.engine.aggregates import Aggregate, Groups, ScoreMean
 from app.analytics.engine.reader import FactReader
-from app.analytics.engine.score_means import ScoreMean
 from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
-from app.analytics.reports.statistics import rounded
+from app.analytics.reports.measures import rounded
 from app.core.database.paging import Page, PageRequest, cut_page
 
 # The adjusted score adds this many evaluations of average score, so that a few good ones do not

@@ -7,13 +7,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from app.analytics.engine.aggregates import Aggregate, Groups
-from app.analytics.engine.reader import FactReader
-from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.aggregates import Aggregate, Groups, ScoreMeans
+from app.analytics.engine.reader import Aggregation, FactReader
 from app.analytics.engine.selection import Selection
-from app.analytics.engine.statements import Aggregation
 from app.analytics.reports import measures
-from app.analytics.reports.statistics import rounded, share
+from app.analytics.reports.measures import rounded, share
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation

@@ -7,16 +7,17 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from app.analytics.engine import score_means
-from app.analytics.engine.aggregates import completed, sum_and_count
-from app.analytics.engine.periods import bucket_starts
-from app.analytics.engine.reader import FactReader
-from app.analytics.engine.score_means import ScoreMeans
-from app.analytics.engine.selection import Selection
-from app.analytics.engine.statements import Aggregation
+from app.analytics.engine.aggregates import (
+    ScoreMeans,
+    completed,
+    score_numbers,
+    sum_and_count,
+)
+from app.analytics.engine.reader import Aggregation, FactReader
+from app.analytics.engine.selection import Selection, bucket_starts
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.reports import names
-from app.analytics.reports.statistics import rounded, slope
+from app.analytics.reports.measures import rounded, slope
 
 # SQL for the sum of a metric, and for the number of evaluations that have it.
 _NUMBERS = {
@@ -52,16 +53,16 @@ _COLUMNS = {
 }
 
 # A value, None where a mean has no evaluations, and the number of evaluations.
-Point: TypeAlias = tuple[float | None, int]
+_Point: TypeAlias = tuple[float | None, int]
 
 
 @dataclass(slots=True)
-class Series:
+class _Series:
     """The points of one group by the start of their bucket, with its key and its displayed name."""
 
     key: str
     name: str
-    points: dict[datetime, Point] = field(default_factory=dict)
+    points: dict[datetime, _Point] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -101,12 +102,12 @@ def show(
 
 def _overall(
     facts: FactReader, selection: Selection, metric: TrendMetric, granularity: Granularity
-) -> Series:
+) -> _Series:
     buckets = selection.period.zone, granularity
     aggregation = Aggregation(("bucket_start",), _NUMBERS[metric], buckets=buckets)
     groups = facts.aggregate(selection, aggregation)
     points = {_utc(start): _point(metric, *numbers) for (start,), numbers in groups.items()}
-    return Series("all", "All", points)
+    return _Series("all", "All", points)
 
 
 def _by_group(
@@ -116,7 +117,7 @@ def _by_group(
     granularity: Granularity,
     group_by: GroupBy,
     limit: int,
-) -> list[Series]:
+) -> list[_Series]:
     column, by_topic = _COLUMNS[group_by], group_by is GroupBy.TOPIC
     _, count_sql = _NUMBERS[metric]
     groups = facts.aggregate(
@@ -133,26 +134,26 @@ def _by_group(
         buckets=(selection.period.zone, granularity),
     )
     names_by_key = _names(facts, group_by, largest)
-    series = {key: Series(key, names_by_key[key]) for key in largest}
+    series = {key: _Series(key, names_by_key[key]) for key in largest}
     for (key, start), numbers in facts.aggregate(selection, aggregation, {column: largest}).items():
         series[key].points[_utc(start)] = _point(metric, *numbers)
     return list(series.values())
 
 
-def _by_section(facts: FactReader, selection: Selection, granularity: Granularity) -> list[Series]:
+def _by_section(facts: FactReader, selection: Selection, granularity: Granularity) -> list[_Series]:
     aggregation = Aggregation(
         ("bucket_start", "score_layout_id"),
-        score_means.numbers(facts.score_count),
+        score_numbers(facts.score_count),
         "status = 'completed' AND score_layout_id IS NOT NULL",
         buckets=(selection.period.zone, granularity),
     )
     means_by_start: dict[datetime, ScoreMeans] = defaultdict(ScoreMeans)
     for (start, layout_id), numbers in sorted(facts.aggregate(selection, aggregation).items()):
         means_by_start[start].add(facts.layouts[layout_id], numbers)
-    by_key: dict[str, Series] = {}
+    by_key: dict[str, _Series] = {}
     for start, means in means_by_start.items():
         for section in means.sections:
-            series = by_key.setdefault(section.key, Series(section.key, section.title))
+            series = by_key.setdefault(section.key, _Series(section.key, section.title))
             series.points[_utc(start)] = rounded(section.mean, 2), section.count
     return list(by_key.values())
 
@@ -167,7 +168,7 @@ def _names(facts: FactReader, group_by: GroupBy, keys: Sequence[str]) -> Mapping
     }
 
 
-def _point(metric: TrendMetric, total: Any, count: int) -> Point:
+def _point(metric: TrendMetric, total: Any, count: int) -> _Point:
     if metric is TrendMetric.EVALUATIONS:
         return count, count
     return rounded(float(total / count), _PLACES.get(metric, 4)) if count else None, count
@@ -178,9 +179,9 @@ def _utc(moment: datetime) -> datetime:
 
 
 def _series_json(
-    series: Series, metric: TrendMetric, selection: Selection, starts: Sequence[datetime]
+    series: _Series, metric: TrendMetric, selection: Selection, starts: Sequence[datetime]
 ) -> dict[str, Any]:
-    empty: Point = (0 if metric is TrendMetric.EVALUATIONS else None), 0
+    empty: _Point = (0 if metric is TrendMetric.EVALUATIONS else None), 0
     points = [series.points.get(start, empty) for start in starts]
     bounds = [selection.period.start, *starts[1:], selection.period.end]
     return {

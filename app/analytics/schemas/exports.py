@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 from marshmallow import fields
 
 from app.analytics.enums import Dataset, ExportStatus, Format
-from app.analytics.schemas.fields import Day
+from app.analytics.schemas.reports import Day
 from app.evaluations.schemas.evaluations import EvaluationFilters
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Zone

@@ -1,16 +1,150 @@
-"""Schemas of the summary and of trends."""
+"""Schemas of reports: their query, the summary, leaderboards and trends."""
 
+import re
+from datetime import date
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from marshmallow import fields, validates_schema
 
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
-from app.analytics.schemas.fields import optional_number
-from app.analytics.schemas.query import AnalyticsQuery
 from app.evaluations.enums import Channel
 from app.web.schemas.base import ENUM, CamelSchema, reject
-from app.web.schemas.fields import Choice, Nested, Timestamp
-from app.web.schemas.query_fields import QueryWhole
+from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Zone
+from app.web.schemas.query_fields import Choices, PageQuery, QueryWhole, sort_field
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+class Day(Timestamp):
+    """A time, or a date that begins in the requested time zone."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if isinstance(value, str) and _DATE.fullmatch(value):
+            try:
+                return date.fromisoformat(value)
+            except ValueError as error:
+                raise self.make_error("invalid", input=value, obj_type="moment") from error
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
+def _optional_number(description: str = "") -> fields.Float:
+    """Return the field of a number that may be null."""
+    metadata = {"description": description} if description else {}
+    return fields.Float(required=True, allow_none=True, metadata=metadata)
+
+
+class AnalyticsQuery(CamelSchema):
+    """The common parameters; `from` and `to` bound the createdAt of current evaluations."""
+
+    start = Day(
+        data_key="from",
+        metadata={"description": "Inclusive; by default 30 days before `to`."},
+    )
+    end = Day(
+        data_key="to",
+        metadata={"description": "Exclusive; by default now. At most 400 days after `from`."},
+    )
+    timezone = Zone(
+        load_default=lambda: ZoneInfo("UTC"), metadata={"description": "IANA name; by default UTC."}
+    )
+    engagement_id = Reference("eng")
+    campaign_id = Reference("camp")
+    call_center_id = Reference("cc")
+    executive_id = Reference("exec")
+    channel = Choices(list(Channel))
+    scorecard_id = Reference("sc")
+    min_evaluations = QueryWhole(
+        low=1,
+        high=1_000_000,
+        load_default=5,
+        metadata={"description": "With fewer evaluations with a verdict: shown, not ranked."},
+    )
+    compare = Choice(("none", "previous_period"), load_default="none")
+
+
+class LeaderboardQuery(AnalyticsQuery, PageQuery):
+    """The query of a leaderboard: the common parameters, its page and its order."""
+
+    sort = sort_field(
+        *("rank", "meanScore", "evaluations", "passRate", "autoFailRate", "name"), default="rank"
+    )
+
+
+class AnalyticsSectionMeanSchema(CamelSchema):
+    """The mean score of one section."""
+
+    key = fields.String(required=True)
+    mean_score = _optional_number()
+
+
+class AnalyticsLeaderboardChangeSchema(CamelSchema):
+    """Changes of a member since the period before."""
+
+    mean_score = _optional_number()
+    pass_rate = _optional_number()
+
+
+class AnalyticsStandoutSchema(CamelSchema):
+    """The criterion with the highest or the lowest mean score."""
+
+    key = fields.String(required=True)
+    title = fields.String(required=True)
+    mean_score = _optional_number()
+
+
+class AnalyticsMemberSchema(CamelSchema):
+    """The numbers of one campaign or call centre."""
+
+    id = fields.String(required=True)
+    name = fields.String(required=True)
+    evaluations = fields.Integer(required=True)
+    without_verdict = fields.Integer(
+        required=True,
+        metadata={"description": "Of the evaluations; they count in no score, pass rate or rank."},
+    )
+    mean_score = _optional_number()
+    median_score = _optional_number()
+    p10 = _optional_number()
+    p90 = _optional_number()
+    stdev = _optional_number("Population standard deviation of the scores.")
+    pass_rate = _optional_number()
+    auto_fail_rate = _optional_number()
+    compliance_mean = _optional_number()
+    mean_customer_sentiment = _optional_number()
+    declining_rate = _optional_number("Among those with a trend.")
+    resolution_rate = _optional_number("Among those with a known resolution.")
+    mean_duration_seconds = _optional_number()
+    talk_ratio = _optional_number()
+    silence_percent = _optional_number()
+    interruptions_per_call = _optional_number()
+    first_response_seconds_median = _optional_number()
+    sections = fields.List(Nested(AnalyticsSectionMeanSchema), required=True)
+    change = Nested(AnalyticsLeaderboardChangeSchema, required=True, allow_none=True)
+    rank = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "By adjustedScore; null below minEvaluations, evaluations without a "
+            "verdict left out."
+        },
+    )
+    rank_eligible = fields.Boolean(required=True)
+    adjusted_score = _optional_number(
+        "(n * mean + 5 * mean of all) / (n + 5) over the n evaluations with a verdict."
+    )
+    last_evaluation_at = Timestamp(required=True, allow_none=True)
+
+
+class AnalyticsExecutiveSchema(AnalyticsMemberSchema):
+    """The numbers of one executive; people and bots are ranked separately."""
+
+    call_center_id = fields.String(required=True, allow_none=True)
+    call_center = fields.String(required=True, allow_none=True)
+    kind = Choice(("human", "bot"), required=True)
+    top_strength = Nested(AnalyticsStandoutSchema, required=True, allow_none=True)
+    top_weakness = Nested(AnalyticsStandoutSchema, required=True, allow_none=True)
+    reviewed_count = fields.Integer(required=True)
 
 
 class TrendQuery(AnalyticsQuery):
@@ -69,14 +203,14 @@ class AnalyticsScoreClassSchema(CamelSchema):
 class AnalyticsScoreSchema(CamelSchema):
     """The scores of evaluations with a verdict; percentiles are exact and interpolated."""
 
-    mean = optional_number()
-    median = optional_number()
-    p10 = optional_number()
-    p90 = optional_number()
-    stdev = optional_number("Population standard deviation.")
-    pass_rate = optional_number()
-    auto_fail_rate = optional_number()
-    compliance_mean = optional_number()
+    mean = _optional_number()
+    median = _optional_number()
+    p10 = _optional_number()
+    p90 = _optional_number()
+    stdev = _optional_number("Population standard deviation.")
+    pass_rate = _optional_number()
+    auto_fail_rate = _optional_number()
+    compliance_mean = _optional_number()
     distribution = fields.List(Nested(AnalyticsScoreClassSchema), required=True)
 
 
@@ -86,9 +220,9 @@ class AnalyticsSentimentSchema(CamelSchema):
     positive = fields.Integer(required=True)
     neutral = fields.Integer(required=True)
     negative = fields.Integer(required=True)
-    mean_customer = optional_number()
-    improving_rate = optional_number("Among those with a trend.")
-    declining_rate = optional_number("Among those with a trend.")
+    mean_customer = _optional_number()
+    improving_rate = _optional_number("Among those with a trend.")
+    declining_rate = _optional_number("Among those with a trend.")
 
 
 class AnalyticsResolutionSchema(CamelSchema):
@@ -104,29 +238,29 @@ class AnalyticsResolutionSchema(CamelSchema):
 class AnalyticsSpeechSchema(CamelSchema):
     """Means over the evaluations that have the metric."""
 
-    talk_ratio = optional_number()
-    silence_percent = optional_number()
-    dead_air_per_call = optional_number()
-    interruptions_per_call = optional_number("Interruptions by the agent.")
-    agent_wpm = optional_number()
+    talk_ratio = _optional_number()
+    silence_percent = _optional_number()
+    dead_air_per_call = _optional_number()
+    interruptions_per_call = _optional_number("Interruptions by the agent.")
+    agent_wpm = _optional_number()
 
 
 class AnalyticsResponseSchema(CamelSchema):
     """The time until the first reply by a person."""
 
-    first_response_seconds_median = optional_number()
-    first_response_seconds_p90 = optional_number()
+    first_response_seconds_median = _optional_number()
+    first_response_seconds_p90 = _optional_number()
 
 
 class AnalyticsHeadlineSchema(CamelSchema):
     """The main numbers of a group of evaluations."""
 
     evaluations = fields.Integer(required=True)
-    mean_score = optional_number()
-    pass_rate = optional_number()
-    auto_fail_rate = optional_number()
-    compliance_mean = optional_number()
-    mean_customer_sentiment = optional_number()
+    mean_score = _optional_number()
+    pass_rate = _optional_number()
+    auto_fail_rate = _optional_number()
+    compliance_mean = _optional_number()
+    mean_customer_sentiment = _optional_number()
 
 
 class AnalyticsChannelSchema(AnalyticsHeadlineSchema):
@@ -146,7 +280,7 @@ class AnalyticsTopicSchema(CamelSchema):
 
     topic = fields.String(required=True)
     count = fields.Integer(required=True)
-    share = optional_number()
+    share = _optional_number()
 
 
 class AnalyticsCriterionMeanSchema(CamelSchema):
@@ -155,7 +289,7 @@ class AnalyticsCriterionMeanSchema(CamelSchema):
     key = fields.String(required=True)
     title = fields.String(required=True)
     section = fields.String(required=True)
-    mean_score = optional_number()
+    mean_score = _optional_number()
     evaluations = fields.Integer(required=True)
 
 
@@ -164,7 +298,7 @@ class AnalyticsSummarySchema(CamelSchema):
 
     period = Nested(AnalyticsPeriodSchema, required=True)
     totals = Nested(AnalyticsTotalsSchema, required=True)
-    coverage = optional_number("Share of the contacts that have a completed evaluation.")
+    coverage = _optional_number("Share of the contacts that have a completed evaluation.")
     score = Nested(AnalyticsScoreSchema, required=True)
     sentiment = Nested(AnalyticsSentimentSchema, required=True)
     resolution = Nested(AnalyticsResolutionSchema, required=True)
@@ -181,7 +315,7 @@ class AnalyticsPointSchema(CamelSchema):
 
     period_start = Timestamp(required=True)
     period_end = Timestamp(required=True)
-    value = optional_number("Null where a mean has no evaluations.")
+    value = _optional_number("Null where a mean has no evaluations.")
     count = fields.Integer(required=True)
 
 
@@ -191,7 +325,7 @@ class AnalyticsSeriesSchema(CamelSchema):
     key = fields.String(required=True)
     name = fields.String(required=True)
     points = fields.List(Nested(AnalyticsPointSchema), required=True)
-    slope_per_period = optional_number()
+    slope_per_period = _optional_number()
 
 
 class AnalyticsTrendSchema(CamelSchema):

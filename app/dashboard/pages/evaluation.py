@@ -10,7 +10,7 @@ from flask import render_template, request
 
 from app.ai.scorecard.values import Scorecard
 from app.analytics.engine.reader import open_facts
-from app.analytics.schemas.query import AnalyticsQuery
+from app.analytics.schemas.reports import AnalyticsQuery
 from app.audio_files import queries as audio_files
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest

@@ -18,7 +18,7 @@ from app.evaluations.models import Evaluation
 
 logger = logging.getLogger(__name__)
 
-MOST_ROWS = 100_000
+_MOST_ROWS = 100_000
 _MOST_BYTES = 64 * 1024
 _A_BATCH = 1000
 
@@ -82,7 +82,7 @@ def _is_open(session: Session, evaluation_id: str) -> bool:
     return session.scalar(status.with_for_update(read=True)) not in (None, *ENDED)
 
 
-def purge(session: Session, *, before: datetime, most: int = MOST_ROWS) -> int:
+def purge(session: Session, *, before: datetime, most: int = _MOST_ROWS) -> int:
     """Delete a batch of the oldest answers: those before a moment, and those beyond `most`."""
     newest_first = select(ModelAnswer.created_at).order_by(ModelAnswer.created_at.desc())
     surplus = session.scalar(newest_first.offset(most).limit(1))

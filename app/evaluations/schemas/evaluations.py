@@ -41,8 +41,8 @@ from app.web.schemas.query_fields import (
 )
 
 MOST_IDS = 100
-MAX_CONFIDENCE = "Only evaluations with at most this confidence."
-HAS_VERDICT = "false: scored, but too little was judged for a band, pass or fail."
+_MAX_CONFIDENCE = "Only evaluations with at most this confidence."
+_HAS_VERDICT = "false: scored, but too little was judged for a band, pass or fail."
 
 
 class Words(fields.Field[list[str]]):
@@ -101,9 +101,9 @@ class EvaluationFilters(CamelSchema):
     scorecard_version = Whole(low=1, high=1_000_000)
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)
-    max_confidence = Number(low=0, high=1, metadata={"description": MAX_CONFIDENCE})
+    max_confidence = Number(low=0, high=1, metadata={"description": _MAX_CONFIDENCE})
     passed = Flag()
-    has_verdict = Flag(metadata={"description": HAS_VERDICT})
+    has_verdict = Flag(metadata={"description": _HAS_VERDICT})
     auto_failed = Flag()
     sentiment_trend: fields.Field[Any] = Words(list(TRENDS))
     resolution: fields.Field[Any] = Words(list(RESOLUTIONS))
@@ -146,9 +146,9 @@ class EvaluationQuery(EvaluationFilters, PeriodQuery):
     scorecard_version = QueryWhole(low=1, high=1_000_000)
     min_score = QueryWhole(low=0, high=100)
     max_score = QueryWhole(low=0, high=100)
-    max_confidence = QueryNumber(low=0, high=1, metadata={"description": MAX_CONFIDENCE})
+    max_confidence = QueryNumber(low=0, high=1, metadata={"description": _MAX_CONFIDENCE})
     passed = QueryFlag()
-    has_verdict = QueryFlag(metadata={"description": HAS_VERDICT})
+    has_verdict = QueryFlag(metadata={"description": _HAS_VERDICT})
     auto_failed = QueryFlag()
     sentiment_trend = Choices(TRENDS)
     resolution = Choices(RESOLUTIONS)

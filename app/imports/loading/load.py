@@ -26,7 +26,7 @@ from app.imports.loading.normalise import (
 from app.imports.loading.record_writers import EVALUATION_REQUESTS, WRITERS
 from app.imports.loading.references import NameResolver
 
-MAX_ERRORS = 100
+_MAX_ERRORS = 100
 logger = logging.getLogger(__name__)
 
 
@@ -89,7 +89,7 @@ def first_errors(
     errors: list[dict[str, Any]], later: Iterable[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the first hundred errors."""
-    return [*errors, *later][:MAX_ERRORS]
+    return [*errors, *later][:_MAX_ERRORS]
 
 
 def _error_of(bad_line: BadLine) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from app.voice_calls import queries as voice_call_queries
 from app.voice_calls import service as voice_calls
 
 # Both raise `InvalidInput` for references to rows that do not exist.
-Writer: TypeAlias = Callable[[Session, str, dict[str, Any]], Upserted[Any]]
-EvaluationRequest: TypeAlias = Callable[..., Evaluation | None]
+_Writer: TypeAlias = Callable[[Session, str, dict[str, Any]], Upserted[Any]]
+_EvaluationRequest: TypeAlias = Callable[..., Evaluation | None]
 
 
 def put_conversation(
@@ -99,7 +99,7 @@ def _require_call_centers(session: Session, call_center_ids: Sequence[str]) -> N
             raise InvalidInput.field(f"callCenterIds[{index}]", "There is no such call centre.")
 
 
-WRITERS: Mapping[str, Writer] = {
+WRITERS: Mapping[str, _Writer] = {
     Kind.VOICE_CALL: voice_calls.upsert,
     Kind.CONVERSATION: conversations.upsert,
     Kind.CAMPAIGN: put_campaign,
@@ -107,7 +107,7 @@ WRITERS: Mapping[str, Writer] = {
     Kind.EXECUTIVE: directory.upsert_executive,
 }
 # Each returns None where there is nothing to judge.
-EVALUATION_REQUESTS: Mapping[str, EvaluationRequest] = {
+EVALUATION_REQUESTS: Mapping[str, _EvaluationRequest] = {
     Kind.CONVERSATION: conversations.request_evaluation,
     Kind.VOICE_CALL: evaluation.request_evaluation,
 }

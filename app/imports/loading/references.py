@@ -50,7 +50,7 @@ def normalised_external_id(in_path: str, in_body: str | None = None) -> str:
     return external_id
 
 
-class NamedReference(NamedTuple):
+class _NamedReference(NamedTuple):
     """A reference that a record gives by id or by name.
 
     `attribute` is the Python name of the field with the name.
@@ -72,11 +72,11 @@ class NamedReference(NamedTuple):
 
 
 # By the API's field of the name.
-NAMED_REFERENCES: Mapping[str, NamedReference] = {
-    "engagement": NamedReference("engagement", "eng", ENGAGEMENTS),
-    "campaign": NamedReference("campaign", "camp", CAMPAIGNS),
-    "callCenter": NamedReference("call_center", "cc", CALL_CENTERS),
-    "executive": NamedReference("executive", "exec", EXECUTIVES),
+NAMED_REFERENCES: Mapping[str, _NamedReference] = {
+    "engagement": _NamedReference("engagement", "eng", ENGAGEMENTS),
+    "campaign": _NamedReference("campaign", "camp", CAMPAIGNS),
+    "callCenter": _NamedReference("call_center", "cc", CALL_CENTERS),
+    "executive": _NamedReference("executive", "exec", EXECUTIVES),
 }
 
 

@@ -35,7 +35,7 @@ STATUSES = (
     "failed",
 )
 # Formats of one JSON object a line.
-LINE_FORMATS = ("native", "openai", "contact_lens", "vcon")
+_LINE_FORMATS = ("native", "openai", "contact_lens", "vcon")
 _MAX_ITEMS = 10_000
 _MAX_ROLES = 100
 
@@ -121,7 +121,7 @@ class ImportLinesQuery(CamelSchema):
     """Options of an import whose body is JSON lines; any other body has its options in itself."""
 
     format = Choice(
-        LINE_FORMATS,
+        _LINE_FORMATS,
         metadata={"description": "Format of a body of JSON lines; `native` if omitted."},
     )
     evaluate = QueryFlag(metadata={"description": "`false`: only store the records."})

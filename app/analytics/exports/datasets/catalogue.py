@@ -1,46 +1,53 @@
-"""Catalogue of the datasets: their columns, and their rows in batches."""
+"""Catalogue of the datasets: their columns, and their rows as of one moment, in batches.
 
+While a SQLite transaction reads, its write-ahead log cannot be emptied and grows with every write.
+So one statement copies the rows to a file first, which takes seconds where the work on the rows takes
+minutes. PostgreSQL keeps old row versions; there a server-side cursor reads them.
+"""
+
+import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select
+from sqlalchemy import CreateTableAs, Select, StaticPool, create_engine, func, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import Dataset
-from app.analytics.exports import snapshots
-from app.analytics.exports.datasets import (
-    coaching,
-    criteria,
-    evaluations,
-    moments,
-    reports,
-    segments,
-    usage,
+from app.analytics.exports.datasets import details, evaluations, small
+from app.analytics.exports.datasets.columns import (
+    Column,
+    LargeDataset,
+    Row,
+    Rows,
+    Values,
+    by_column,
 )
-from app.analytics.exports.datasets.columns import Column, Row, Values, by_column
-from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
+from app.core.database.session import Database
+from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime
 from app.evaluations import listing
 from app.evaluations.models import Evaluation
 
 _LARGE: Mapping[Dataset, LargeDataset] = {
     Dataset.EVALUATIONS: evaluations.DATASET,
-    Dataset.CRITERIA: criteria.DATASET,
-    Dataset.SEGMENTS: segments.DATASET,
-    Dataset.COACHING: coaching.DATASET,
-    Dataset.MOMENTS: moments.DATASET,
+    Dataset.CRITERIA: details.CRITERIA,
+    Dataset.SEGMENTS: details.SEGMENTS,
+    Dataset.COACHING: details.COACHING,
+    Dataset.MOMENTS: details.MOMENTS,
 }
 COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     **{name: dataset.columns for name, dataset in _LARGE.items()},
-    Dataset.EXECUTIVES: reports.EXECUTIVE_COLUMNS,
-    Dataset.CAMPAIGNS: reports.LEADERBOARD_COLUMNS,
-    Dataset.CALL_CENTERS: reports.LEADERBOARD_COLUMNS,
-    Dataset.TRENDS: reports.TREND_COLUMNS,
-    Dataset.USAGE: usage.COLUMNS,
+    Dataset.EXECUTIVES: small.EXECUTIVE_COLUMNS,
+    Dataset.CAMPAIGNS: small.LEADERBOARD_COLUMNS,
+    Dataset.CALL_CENTERS: small.LEADERBOARD_COLUMNS,
+    Dataset.TRENDS: small.TREND_COLUMNS,
+    Dataset.USAGE: small.USAGE_COLUMNS,
 }
 _EVALUATION = Evaluation.__table__.c
 
@@ -96,7 +103,7 @@ def _batches(
         yield by_column(_small_dataset(runtime, request)), 1.0
         return
     statement = _matching(dataset.statement, request)
-    for rows, progress in snapshots.batches(
+    for rows, progress in _snapshot(
         runtime.db, statement, snapshot, size=dataset.batch_size, must_end=must_end
     ):
         yield dataset.values(rows, request), progress
@@ -105,9 +112,9 @@ def _batches(
 def _small_dataset(runtime: Runtime, request: ExportRequest) -> list[Row]:
     if request.dataset is Dataset.USAGE:
         with runtime.db.reading() as session:
-            return usage.rows(session, request)
+            return small.usage_rows(session, request)
     with open_facts(runtime) as facts:
-        return reports.rows(facts, request)
+        return small.report_rows(facts, request)
 
 
 def _matching(statement: Select[Any], request: ExportRequest) -> Select[Any]:
@@ -122,3 +129,76 @@ def _matching(statement: Select[Any], request: ExportRequest) -> Select[Any]:
         statement = statement.where(_EVALUATION.is_current.is_not(False))
     conditions = listing.conditions(current=False, **filters)
     return statement.where(*conditions).order_by(_EVALUATION.id)
+
+
+_CHECK_EVERY_STEPS = 1_000_000
+
+
+def _snapshot(
+    db: Database,
+    statement: Select[Any],
+    copy: Path,
+    *,
+    size: int,
+    must_end: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[Rows, float]]:
+    """Yield the rows that a statement selects now, and the share of them that is read, 0 to 1.
+
+    Args:
+        statement: its columns have distinct names. The values are those of the driver: on SQLite,
+            times are texts and booleans are 0 and 1.
+        copy: the file for the copy; the caller deletes it.
+        must_end: called while the rows are copied.
+
+    Raises:
+        Stopped: `must_end` returned true.
+    """
+    if db.engine.dialect.name == "sqlite":
+        return _copied(db, statement, copy, size, must_end)
+    return _streamed(db, statement, size)
+
+
+def _copied(
+    db: Database, statement: Select[Any], copy: Path, size: int, must_end: Callable[[], bool]
+) -> Iterator[tuple[Rows, float]]:
+    copy.unlink(missing_ok=True)
+    with closing(sqlite3.connect(copy, timeout=10, isolation_level=None)) as connection:
+        for pragma in ("journal_mode=OFF", "synchronous=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("ATTACH ? AS live", (db.engine.url.database,))
+        connection.set_progress_handler(must_end, _CHECK_EVERY_STEPS)
+        _copy(connection, statement, must_end)
+        connection.set_progress_handler(None, 0)
+        connection.execute("DETACH live")
+        (total,) = connection.execute("SELECT max(rowid) FROM copied").fetchone()
+        cursor, read_count = connection.execute("SELECT * FROM copied"), 0
+        while rows := cursor.fetchmany(size):
+            read_count += len(rows)
+            yield rows, read_count / total
+
+
+def _copy(
+    connection: sqlite3.Connection, statement: Select[Any], must_end: Callable[[], bool]
+) -> None:
+    engine = create_engine(
+        "sqlite://", creator=lambda: connection, poolclass=StaticPool, hide_parameters=True
+    )
+    try:
+        with engine.connect() as live:
+            live.execute(CreateTableAs(statement, "copied"))
+    except OperationalError as error:
+        if must_end():
+            raise Stopped from error
+        raise
+
+
+def _streamed(db: Database, statement: Select[Any], size: int) -> Iterator[tuple[Rows, float]]:
+    with db.reading() as session:
+        connection = session.connection()
+        counted = select(func.count()).select_from(statement.order_by(None).subquery())
+        total = connection.execute(counted).scalar_one()
+        read_count = 0
+        with connection.execute(statement, execution_options={"yield_per": size}) as result:
+            for rows in result.partitions():
+                read_count += len(rows)
+                yield rows, read_count / total

@@ -1,4 +1,4 @@
-"""Columns of datasets, and the conversion of stored values to exported ones.
+"""Columns of datasets, large datasets, and the conversion of stored values to exported ones.
 
 Values are converted column by column, which is several times faster than row by row.
 """
@@ -11,14 +11,16 @@ from typing import Any, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 from orjson import loads
-from sqlalchemy import ColumnElement, Text, cast
+from sqlalchemy import ColumnElement, Select, Text, cast
 
+from app.analytics.exports.request import ExportRequest
 from app.core.clock import iso_utc
 
 Kind = Literal["text", "key", "time", "integer", "number", "boolean", "list"]
 # The values of one column in a batch of rows.
 Values: TypeAlias = Sequence[Any]
 Row: TypeAlias = Sequence[Any]
+Rows: TypeAlias = Sequence[Row]
 
 _BOOLEANS = {0: False, 1: True, None: None}
 
@@ -99,3 +101,18 @@ def _format_in(zone: ZoneInfo, value: Any) -> str | None:
         return None
     moment = datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
     return str(moment.astimezone(zone).isoformat(timespec="milliseconds"))
+
+
+@dataclass(frozen=True, slots=True)
+class LargeDataset:
+    """A dataset with rows of every evaluation.
+
+    `values` turns up to `batch_size` rows of the statement into the values of the columns.
+    `least_rows` counts rows that the dataset has at least; None if it may have none.
+    """
+
+    columns: tuple[Column, ...]
+    statement: Select[Any]
+    batch_size: int
+    values: Callable[[Rows, ExportRequest], list[Values]]
+    least_rows: Select[Any] | None = None

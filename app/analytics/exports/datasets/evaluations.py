@@ -8,6 +8,8 @@ from sqlalchemy import and_, case, func, select
 
 from app.analytics.engine.facts import METRICS
 from app.analytics.exports.datasets.columns import (
+    LargeDataset,
+    Rows,
     Values,
     as_text,
     booleans,
@@ -16,9 +18,7 @@ from app.analytics.exports.datasets.columns import (
     documents,
     times,
 )
-from app.analytics.exports.datasets.large import LargeDataset
 from app.analytics.exports.request import ExportRequest
-from app.analytics.exports.snapshots import Rows
 from app.analytics.models import EvaluationFact
 from app.evaluations.listing import HAS_VERDICT
 from app.evaluations.models import Evaluation, EvaluationResult

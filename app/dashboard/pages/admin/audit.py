@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Response, render_template, request
 
-from app.analytics.exports.formats.formulas import defuse
+from app.analytics.exports.writers import defuse
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput

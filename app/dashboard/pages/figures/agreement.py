@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import render_template
 
-from app.analytics.agreement import report as agreement
+from app.analytics import agreement
 from app.analytics.schemas.agreement import AgreementQuery
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.tables import ConfusionTable, confusion_table

@@ -7,7 +7,7 @@ from flask import render_template, request
 
 from app.analytics.engine.reader import FactReader, open_facts
 from app.analytics.reports import leaderboards, summary
-from app.analytics.schemas.leaderboards import LeaderboardQuery
+from app.analytics.schemas.reports import LeaderboardQuery
 from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scales import Frame

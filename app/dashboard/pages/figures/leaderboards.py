@@ -10,7 +10,7 @@ from flask import render_template
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import GroupBy
 from app.analytics.reports import leaderboards
-from app.analytics.schemas.leaderboards import LeaderboardQuery
+from app.analytics.schemas.reports import LeaderboardQuery
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import InvalidInput
 from app.dashboard.blueprint import PageBlueprint

@@ -9,7 +9,7 @@ from flask import render_template
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.reports import leaderboards, summary
-from app.analytics.schemas.query import AnalyticsQuery
+from app.analytics.schemas.reports import AnalyticsQuery
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.dashboard.blueprint import PageBlueprint

@@ -1,16 +1,21 @@
-"""Datasets made of reports: the leaderboards, and a daily trend."""
+"""Small datasets, read at once: the leaderboards, a daily trend, and usage."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from app.analytics.engine.periods import period_of
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
 from app.analytics.engine.reader import FactReader
-from app.analytics.engine.selection import Selection
+from app.analytics.engine.selection import Selection, period_of
 from app.analytics.enums import Dataset, Granularity, GroupBy, TrendMetric
 from app.analytics.exports.datasets.columns import Row, columns, time_formatter
 from app.analytics.exports.request import ExportRequest
 from app.analytics.reports import leaderboards, trends
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
+from app.usage.models import MeteredKey, UsageRecord
+from app.usage.plan import UNITS, UsageMetric, in_unit
 
 _MEMBER = (
     "id name evaluations:integer without_verdict:integer rank:integer rank_eligible:boolean adjusted_score:number "
@@ -41,7 +46,7 @@ _TREND_METRICS = (
 )
 
 
-def rows(facts: FactReader, request: ExportRequest) -> list[Row]:
+def report_rows(facts: FactReader, request: ExportRequest) -> list[Row]:
     """Return all rows at once: there are hundreds, not millions."""
     if request.dataset is Dataset.TRENDS:
         return _trend(facts, request)
@@ -90,3 +95,35 @@ def _trend(facts: FactReader, request: ExportRequest) -> list[Row]:
         ]
         for points in zip(*series, strict=True)
     ]
+
+
+USAGE_COLUMNS = columns("id date type key_id key_name operation quantity:number unit")
+
+
+def usage_rows(session: Session, request: ExportRequest) -> list[Row]:
+    """Return the records of the days, in UTC, of the period, the oldest first."""
+    statement = (
+        select(UsageRecord, MeteredKey.name)
+        .outerjoin(MeteredKey, MeteredKey.key_id == UsageRecord.key_id)
+        .where(UsageRecord.quantity > 0)
+        .order_by(UsageRecord.date, UsageRecord.id)
+    )
+    if request.start is not None:
+        statement = statement.where(UsageRecord.date >= request.start.date().isoformat())
+    if request.end is not None:
+        statement = statement.where(UsageRecord.date < request.end.isoformat())
+    return [_usage_row(record, name) for record, name in session.execute(statement)]
+
+
+def _usage_row(record: UsageRecord, name: str | None) -> Sequence[str | float | None]:
+    metric = UsageMetric(record.type)
+    return (
+        record.id,
+        record.date,
+        metric.value,
+        record.key_id or None,
+        name,
+        record.operation,
+        in_unit(metric, record.quantity),
+        UNITS[metric],
+    )

@@ -1,18 +1,18 @@
 """Writers of export files; each writes batches of rows and keeps none in memory."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import orjson
+from orjson import dumps
 
 from app.analytics.enums import Format
 from app.analytics.exports.datasets.columns import Column, Kind, Row, Values
-from app.analytics.exports.formats.csv_cells import cell_formatter
-from app.analytics.exports.formats.formulas import defuse, joined
 
 CONTENT_TYPES = {
     Format.CSV: "text/csv",
@@ -35,6 +35,13 @@ _SHEET_WIDTHS: Mapping[Kind, int] = {
     "boolean": 10,
     "list": 30,
 }
+# Full-width signs count as well. A spreadsheet that expects another delimiter than the file's begins a
+# cell in the middle of a text; there only a sign before an operand counts, so that emoticons stay.
+_FORMULA = re.compile(
+    "(?:^(?=[\"']*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])"
+    "|(?<=[,;|\t])(?=[\"']*[=+@\uff1d\uff0b\uff0d\uff20-][\\w(@\"']))"
+)
+_CellFormatter: TypeAlias = Callable[[Values], Sequence[str]]
 
 
 class TooManyRows(Exception):
@@ -64,11 +71,11 @@ def open_writer(
 ) -> Writer:
     """Open a file for writing rows of these columns."""
     if format_ is Format.CSV:
-        return CsvWriter(path, columns, _DELIMITERS[delimiter])
+        return _CsvWriter(path, columns, _DELIMITERS[delimiter])
     return _WRITERS[format_](path, columns)
 
 
-class CsvWriter:
+class _CsvWriter:
     """Writes RFC 4180 in UTF-8 with a header; texts that look like formulas are defused."""
 
     def __init__(self, path: Path, columns: Sequence[Column], delimiter: str) -> None:
@@ -93,7 +100,7 @@ class CsvWriter:
         self._file.close()
 
 
-class JsonWriter:
+class _JsonWriter:
     """Writes one array of objects, or one object a line."""
 
     def __init__(self, path: Path, columns: Sequence[Column], *, lines: bool) -> None:
@@ -116,7 +123,7 @@ class JsonWriter:
         self._file.close()
 
 
-class XlsxWriter:
+class _XlsxWriter:
     """Writes one sheet, each row to the disk at once; texts are never formulas.
 
     Times are dates of the sheet, on the clock of the requested zone: a sheet knows no zones.
@@ -165,10 +172,10 @@ class XlsxWriter:
             self._sheet.write_datetime(self._row, place, moment, self._time_format)
         else:
             # A cell has at most 32,767 characters.
-            self._sheet.write_string(self._row, place, str(defuse(joined(value)))[:32_767])
+            self._sheet.write_string(self._row, place, str(defuse(_joined(value)))[:32_767])
 
 
-class ParquetWriter:
+class _ParquetWriter:
     """Writes typed columns in row groups of at least 20,000 rows."""
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
@@ -215,8 +222,55 @@ class ParquetWriter:
 
 
 _WRITERS: Mapping[Format, Callable[[Path, Sequence[Column]], Writer]] = {
-    Format.JSON: lambda path, columns: JsonWriter(path, columns, lines=False),
-    Format.JSONL: lambda path, columns: JsonWriter(path, columns, lines=True),
-    Format.XLSX: XlsxWriter,
-    Format.PARQUET: ParquetWriter,
+    Format.JSON: lambda path, columns: _JsonWriter(path, columns, lines=False),
+    Format.JSONL: lambda path, columns: _JsonWriter(path, columns, lines=True),
+    Format.XLSX: _XlsxWriter,
+    Format.PARQUET: _ParquetWriter,
 }
+
+
+def defuse(value: Any) -> Any:
+    """Put an apostrophe before each place of a text where a formula could begin."""
+    return _FORMULA.sub("'", value) if type(value) is str else value
+
+
+def _joined(value: Any) -> Any:
+    """Join a list to one text; return any other value as it is."""
+    return "; ".join(map(str, value)) if type(value) is list else value
+
+
+def cell_formatter(kind: Kind, delimiter: str) -> _CellFormatter:
+    """Return the function that formats a column of this kind; None gives an empty cell."""
+    if kind in ("key", "time"):
+        return _keys
+    if kind == "text":
+        return _texts(delimiter)
+    if kind == "list":
+        texts = _texts(delimiter)
+        return lambda values: texts([_joined(value) for value in values])
+    return _literals
+
+
+def _literals(values: Values) -> Sequence[str]:
+    """Format numbers and booleans as JSON does, all of them in one call."""
+    return dumps(values)[1:-1].decode().replace("null", "").split(",")
+
+
+def _keys(values: Values) -> Sequence[str]:
+    return [value or "" for value in values] if None in values else values
+
+
+def _texts(delimiter: str) -> _CellFormatter:
+    to_quote = re.compile(f'[{delimiter}"\r\n]')
+    # One search over the whole column, as most columns need no change; no text contains a NUL.
+    to_check = re.compile("[,;|\t\"\r\n]|(?:^|\0)[=+@'\uff1d\uff0b\uff0d\uff20-]")
+
+    def cell(value: str) -> str:
+        text = str(defuse(value))
+        return '"' + text.replace('"', '""') + '"' if to_quote.search(text) else text
+
+    def texts(values: Values) -> Sequence[str]:
+        filled = _keys(values)
+        return [*map(cell, filled)] if to_check.search("\0".join(filled)) else filled
+
+    return texts

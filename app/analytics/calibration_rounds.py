@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.analytics.agreement import report
+from app.analytics import agreement
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
@@ -104,7 +104,7 @@ def show(session: Session, round_id: str) -> dict[str, Any]:
             for rating in ratings
         ],
         "differences": list(_differences(ratings, name_of)),
-        "agreement": report.compare(ratings),
+        "agreement": agreement.compare(ratings),
     }
 
 

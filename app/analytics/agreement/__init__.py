@@ -1,1 +1,0 @@
-"""Agreement of the judge with people's reviews, and of people with each other."""

@@ -1,1 +1,0 @@
-"""Formats of export files, written in batches of rows."""
