@@ -17,15 +17,15 @@ from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
 from app.evaluations import service as evaluations
 
-# Label that identifies the customer of a recording.
-LABEL = "customerRef"
+# Label that identifies the customer of a recording or a call.
+CUSTOMER_LABEL = "customerRef"
 _WAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.UPLOADED)
 _ERROR = {"code": "ERASED", "message": "The recording was erased."}
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
     """Whether a recording is of this customer."""
-    is_theirs: ColumnElement[bool] = AudioFile.labels[LABEL].as_string() == customer_ref
+    is_theirs: ColumnElement[bool] = AudioFile.labels[CUSTOMER_LABEL].as_string() == customer_ref
     return is_theirs
 
 

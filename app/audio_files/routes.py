@@ -5,7 +5,6 @@ from typing import Any
 from app.audio_files import playback, queries, schemas, uploads
 from app.audio_files.links import RecordingLinks
 from app.audio_files.processing import requests, stages
-from app.audio_files.totals import upload_limits
 from app.audio_files.uploads import AudioObjects
 from app.evaluations import shown_transcripts
 from app.evaluations.enums import SourceType
@@ -42,7 +41,7 @@ def create_upload_url(body: dict[str, Any]) -> Any:
     """Reserve an upload and return its link, which can be used once."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
-        return uploads.reserve(session, links=_links(), limits=upload_limits(runtime), **body)
+        return uploads.reserve(session, runtime, links=_links(), **body)
 
 
 @blp.get("/<id:audio_file_id>")

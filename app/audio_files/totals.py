@@ -3,9 +3,6 @@
 Counting and adding up all rows takes too long.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
@@ -69,48 +66,26 @@ def recount(session: Session) -> None:
         )
 
 
+def check_upload(session: Session, runtime: Runtime, size_bytes: int) -> None:
+    """Refuse an upload that does not fit with the stored and reserved recordings.
+
+    Raises:
+        InvalidInput: the recording is too large.
+        Conflict: the plan's storage is used up.
+        DiskFull: too little disk space is free.
+    """
+    settings = runtime.settings
+    if size_bytes > settings.upload_max_bytes:
+        message = f"sizeBytes must be at most {settings.upload_max_bytes}."
+        raise InvalidInput.field("sizeBytes", message, code="RANGE")
+    needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
+    plan_bytes = plan_of(settings).included[UsageMetric.STORAGE_GB]
+    is_limited = settings.plan_storage_enforced and plan_bytes is not None
+    if is_limited and stored_bytes(session) + needed_bytes > plan_bytes:
+        raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
+    runtime.storage.require_space(needed_bytes)
+
+
 def _total(session: Session, kind: str) -> int:
     quantity = select(AudioFileTotal.quantity).where(AudioFileTotal.kind == kind)
     return session.scalar(quantity) or 0
-
-
-@dataclass(frozen=True, slots=True)
-class UploadLimits:
-    """Limits of uploads.
-
-    Attributes:
-        file_bytes: largest size of one recording.
-        plan_bytes: largest size of all recordings; None for no limit.
-        require_space: raises `DiskFull` if this many bytes do not fit on the disk.
-    """
-
-    file_bytes: int
-    plan_bytes: int | None
-    require_space: Callable[[int], None]
-
-    def check(self, session: Session, size_bytes: int) -> None:
-        """Refuse an upload that does not fit with the stored and reserved recordings.
-
-        Raises:
-            InvalidInput: the recording is too large.
-            Conflict: the plan's storage is used up.
-            DiskFull: too little disk space is free.
-        """
-        if size_bytes > self.file_bytes:
-            message = f"sizeBytes must be at most {self.file_bytes}."
-            raise InvalidInput.field("sizeBytes", message, code="RANGE")
-        needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
-        if self.plan_bytes is not None and stored_bytes(session) + needed_bytes > self.plan_bytes:
-            raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
-        self.require_space(needed_bytes)
-
-
-def upload_limits(runtime: Runtime) -> UploadLimits:
-    """Return the limits of the settings."""
-    settings = runtime.settings
-    plan_bytes = plan_of(settings).included[UsageMetric.STORAGE_GB]
-    return UploadLimits(
-        file_bytes=settings.upload_max_bytes,
-        plan_bytes=plan_bytes if settings.plan_storage_enforced else None,
-        require_space=runtime.storage.require_space,
-    )

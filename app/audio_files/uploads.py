@@ -15,7 +15,6 @@ from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
 from app.audio_files.processing.steps import UPLOAD_MISMATCH
-from app.audio_files.totals import UploadLimits
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
@@ -32,11 +31,11 @@ _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
 
 
 def reserve(
-    session: Session, *, links: RecordingLinks, limits: UploadLimits, **fields: Any
+    session: Session, runtime: Runtime, *, links: RecordingLinks, **fields: Any
 ) -> dict[str, Any]:
     """Create a recording and return the link for its upload; arguments as for `create`."""
     expires_at = links.expiry()
-    audio = create(session, limits=limits, expires_at=expires_at, **fields)
+    audio = create(session, runtime, expires_at=expires_at, **fields)
     link = links.upload(audio, expires_at)
     return {
         "audio_file_id": audio.id,
@@ -49,9 +48,7 @@ def reserve(
     }
 
 
-def create(
-    session: Session, *, limits: UploadLimits, expires_at: datetime, **fields: Any
-) -> AudioFile:
+def create(session: Session, runtime: Runtime, *, expires_at: datetime, **fields: Any) -> AudioFile:
     """Create a recording that waits for its file until `expires_at`.
 
     Args:
@@ -62,7 +59,7 @@ def create(
         Conflict: there is a recording with this external id, or the plan's storage is used up.
         DiskFull: too little disk space is free.
     """
-    limits.check(session, fields["size_bytes"])
+    totals.check_upload(session, runtime, fields["size_bytes"])
     sources.require(session, fields)
     now = utc_now()
     audio = AudioFile(

@@ -13,7 +13,6 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile
 from app.audio_files.schemas import UploadCreate
-from app.audio_files.totals import upload_limits
 from app.audio_files.uploads import AudioObjects
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation
@@ -234,9 +233,7 @@ def _pending_id(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) ->
         if row is not None and row.status != AudioStatus.EXPIRED:
             return str(row.id) if row.status == AudioStatus.PENDING_UPLOAD else None
         try:
-            reserved = uploads.reserve(
-                session, links=links, limits=upload_limits(runtime), **fields
-            )
+            reserved = uploads.reserve(session, runtime, links=links, **fields)
         except Conflict:
             return None
         return str(reserved["audio_file_id"])

@@ -11,12 +11,11 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.audio_files import uploads
+from app.audio_files import totals, uploads
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
 from app.audio_files.processing.requests import ProcessingRequest
-from app.audio_files.totals import upload_limits
 from app.audio_files.uploads import AudioObjects
 from app.core.clock import utc_now
 from app.core.database.locks import one_at_a_time
@@ -257,7 +256,7 @@ class RecordingLoader:
         with self._runtime.db.reading() as session:
             if not self._options.create_missing:
                 NameResolver(session).ids_of(names)
-            upload_limits(self._runtime).check(session, values["size_bytes"])
+            totals.check_upload(session, self._runtime, values["size_bytes"])
             known = uploads.of_external_id(session, values["external_id"])
         return RecordOutcome.CREATED if known is None else RecordOutcome.SKIPPED
 
@@ -273,8 +272,7 @@ class RecordingLoader:
             return known
         fields = {**values, **resolver.ids_of(names)}
         expires_at = utc_now() + _TIME_TO_STORE
-        limits = upload_limits(self._runtime)
-        return uploads.create(session, limits=limits, expires_at=expires_at, **fields)
+        return uploads.create(session, self._runtime, expires_at=expires_at, **fields)
 
     def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
         objects = AudioObjects(self._runtime)

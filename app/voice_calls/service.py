@@ -12,6 +12,7 @@ from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.metrics import Measures, measure_speech
 from app.ai.facts.timing import percentile, timing_of
 from app.audio_files import queries as audio_files
+from app.audio_files.erasure import CUSTOMER_LABEL
 from app.audio_files.links import RecordingLinks
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
@@ -45,8 +46,6 @@ _MEASURED = {
 }
 # Values of `prepare_voice_call` that are not columns.
 _NOT_COLUMNS = frozenset({"turns", "raw", "turns_digest"})
-# Label that identifies the customer of records without a field `customerRef`.
-_LABEL = "customerRef"
 
 
 def prepare_voice_call(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
@@ -163,7 +162,7 @@ def is_of(customer_ref: str) -> ColumnElement[bool]:
     """
     is_outbound = VoiceCall.direction == "outbound"
     return or_(
-        VoiceCall.labels[_LABEL].as_string() == customer_ref,
+        VoiceCall.labels[CUSTOMER_LABEL].as_string() == customer_ref,
         and_(~is_outbound, VoiceCall.from_number == customer_ref),
         and_(is_outbound, VoiceCall.to_number == customer_ref),
     )

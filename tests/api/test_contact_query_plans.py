@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert
 
+from app.conversations import messages
 from app.conversations import queries as conversations
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
@@ -146,9 +147,7 @@ def test_the_last_page_of_messages_costs_as_much_as_the_first(
         [first, *_] = conversations.list_page(session, PageRequest()).items
 
     def run(session: Any) -> None:
-        conversations.list_page(
-            session, running_runtime().keyring, PageRequest(100, 100), first["id"]
-        )
+        messages.list_page(session, running_runtime().keyring, PageRequest(100, 100), first["id"])
 
     [plan] = plans_of(runtime, run, "FROM messages")
     assert plan == [

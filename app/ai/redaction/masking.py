@@ -1,15 +1,17 @@
-"""Masking of texts: replaces each entity by its placeholder.
+"""Masking of texts: finds the personal data in them and replaces each entity by its placeholder.
 
-`mask` masks one text and `mask_turns` a conversation, whose turns explain each other ("Your date of
+`mask` masks one text, `mask_turns` a conversation, whose turns explain each other ("Your date of
 birth?", "The fourth of July"). Masking a masked text again changes nothing.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from app.ai.redaction.conversation_text import ConversationText, SpeakerTurn
-from app.ai.redaction.detection import detect
+from app.ai.redaction import addresses, birth_dates, emails, names, personal_numbers
+from app.ai.redaction.conversation_text import ConversationText, SpeakerText, SpeakerTurn
+from app.ai.redaction.digit_runs import NUMBER_WORDS, cue_after, digit_runs
 from app.ai.redaction.entities import Entity, EntitySpan, merged_spans
 from app.ai.redaction.names import is_service_name, service_name_words
 from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
@@ -17,6 +19,8 @@ from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
 # A placeholder brings the texts around it closer together, so that another round may find more.
 _MAX_ROUNDS = 6
 SERVICE_ROLES = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
+_MIN_DIGITS = 3
+_DIGIT = re.compile(r"\d")
 
 
 class MaskedTurn(NamedTuple):
@@ -50,7 +54,7 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
     masked = [MaskedTurn(turn.text, (), ()) for turn in turns]
     conversation, service_words = ConversationText(turns), service_name_words(turns)
     for _ in range(_MAX_ROUNDS):
-        spans = _without_service_names(conversation, detect(conversation), service_words)
+        spans = _without_service_names(conversation, _detect(conversation), service_words)
         if not spans:
             break
         for turn, turn_spans in spans.items():
@@ -85,14 +89,16 @@ def mask_transcript(transcript: Transcript) -> tuple[Transcript, dict[str, Segme
 
 def mask_segments(transcript: Transcript) -> list[MaskedTurn]:
     """Mask the texts of the segments, in their order."""
-    names = {participant.id: participant.display_name for participant in transcript.participants}
+    display_names = {
+        participant.id: participant.display_name for participant in transcript.participants
+    }
     return mask_turns(
         [
             SpeakerTurn(
                 segment.participant_id,
                 segment.text,
                 is_service=segment.role in SERVICE_ROLES,
-                name=names.get(segment.participant_id),
+                name=display_names.get(segment.participant_id),
             )
             for segment in transcript.segments
         ]
@@ -152,3 +158,58 @@ def _masked_words(segment: Segment, spans: Sequence[EntitySpan]) -> tuple[Word, 
         span = next((span for span in spans if span.start < end and start < span.end), None)
         words.append(replace(word, text=span.entity.placeholder) if span else word)
     return tuple(words)
+
+
+def _detect(conversation: ConversationText) -> dict[int, list[EntitySpan]]:
+    """Return the entities by turn, in order and without overlaps; other turns are left out.
+
+    Words that announce none skip a detector.
+    """
+    spans: dict[int, list[EntitySpan]] = {}
+    turns_with_numbers = [
+        turn for turn in range(len(conversation.turns)) if _has_number(conversation, turn)
+    ]
+    for speaker_text in conversation.speaker_texts(turns_with_numbers):
+        for span in _number_spans(conversation, speaker_text):
+            for turn, start, end in speaker_text.parts_by_turn(span.start, span.end):
+                spans.setdefault(turn, []).append(EntitySpan(start, end, span.entity))
+    numbered = frozenset(turns_with_numbers)
+    for turn in range(len(conversation.turns)):
+        for span in _text_spans(conversation, turn, turn in numbered):
+            spans.setdefault(turn, []).append(span)
+    names.add_repeated(conversation, spans)
+    return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items()}
+
+
+def _has_number(conversation: ConversationText, turn: int) -> bool:
+    if _DIGIT.search(conversation.turns[turn].text):
+        return True
+    return not conversation.words(turn).isdisjoint(NUMBER_WORDS)
+
+
+def _number_spans(
+    conversation: ConversationText, speaker_text: SpeakerText
+) -> Iterator[EntitySpan]:
+    for run in digit_runs(speaker_text.text):
+        if len(run.digits) < _MIN_DIGITS:
+            continue
+        turn, position = speaker_text.turn_at(run.start)
+        cue = cue_after(speaker_text.text, run.end) or conversation.cue_at(turn, position)
+        yield from personal_numbers.find(run, cue, speaker_text.text)
+
+
+def _text_spans(
+    conversation: ConversationText, turn: int, has_number: bool
+) -> Iterator[EntitySpan]:
+    text, words = conversation.turns[turn].text, conversation.words(turn)
+    if "@" in text or "at" in words:
+        yield from emails.find(text, words)
+    if has_number:
+        yield from emails.find_ip_addresses(text)
+        yield from personal_numbers.find_codes(text)
+        yield from addresses.find(conversation, turn)
+    if has_number or not words.isdisjoint(birth_dates.MONTHS):
+        yield from birth_dates.find(conversation, turn)
+    if not words.isdisjoint(personal_numbers.PASSWORD_WORDS):
+        yield from personal_numbers.find_passwords(text)
+    yield from names.find(conversation, turn)

@@ -10,7 +10,6 @@ from app.audio_files import queries as recordings
 from app.audio_files import uploads
 from app.audio_files.links import EXTENSIONS, RecordingLinks
 from app.audio_files.schemas import UploadCreate
-from app.audio_files.totals import upload_limits
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput
@@ -76,7 +75,7 @@ def reserve() -> dict[str, Any]:
     fields = forms.load(UploadCreate(), body)
     links = RecordingLinks.of(runtime, "", direct=False)
     with runtime.db.writing() as session:
-        reserved = uploads.reserve(session, links=links, limits=upload_limits(runtime), **fields)
+        reserved = uploads.reserve(session, runtime, links=links, **fields)
         audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])
     return {"id": reserved["audio_file_id"], "uploadUrl": reserved["upload_url"]}
 

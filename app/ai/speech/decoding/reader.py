@@ -68,7 +68,7 @@ def read(
     content_type: str | None,
     limits: DecodingLimits,
 ) -> SourceFormat:
-    """Decode a file and write its sound in the format of `output`.
+    """Decode a file and write its sound in the format of `sound`.
 
     Raises:
         UnsupportedMedia: not one of the known containers, not what `content_type` says, damaged

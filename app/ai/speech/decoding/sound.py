@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 SAMPLE_RATE_HZ = 16_000
 SAMPLE_BYTES = 2
-# Error code of a report, in addition to the codes of `errors`.
+# Error code of a report, in addition to the codes of `speech.errors`.
 DISK_FULL = "disk_full"
 DEFAULT_MAX_DURATION_S = 4 * 3600
 MAX_CHANNELS = 8
