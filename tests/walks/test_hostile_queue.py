@@ -19,10 +19,8 @@ from rq.serializers import JSONSerializer
 from app.analytics.exports.service import QUEUE
 from app.core.ids import new_id
 from app.core.queue import CALL
-from app.core.secrets.encryption import create_key_file
-from app.core.settings import Settings
-from app.operations import migrating
 from app.webhooks.service import SENDER_BELL
+from tests.conftest import make_data_dir
 from tests.queue_server import running_queue_server
 from tests.waiting import wait_until
 from tests.walks.service_process import ROOT, ServiceProcess
@@ -83,12 +81,9 @@ class Attacked:
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+def attacked(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Iterator[Attacked]:
     folder = tmp_path_factory.mktemp("attacked")
-    data_dir = folder / "instance"
-    data_dir.mkdir()
-    create_key_file(data_dir)
-    migrating.upgrade(Settings(data_dir=data_dir))
+    data_dir = make_data_dir(folder, empty_database)
     (folder / "hostile.py").write_text(HOSTILE_MODULE)
     mark = folder / "mark"
     with running_queue_server() as server, server.client() as redis:

@@ -279,10 +279,9 @@ def deliver(settings: Settings, number: int, asked: Any, counted: Any) -> None:
 NOW = utc_now().replace(year=2026, month=11, day=21)
 
 
-def test_deliveries_and_storage_survive_any_kill(
-    runtime: Runtime, make_settings: Callable[..., Settings]
-) -> None:
+def test_deliveries_and_storage_survive_any_kill(make_settings: Callable[..., Settings]) -> None:
     settings = make_settings()
+    runtime = build_runtime(settings)
     senders = []
     for _ in range(6):
         one, other = (start(deliver, settings, 10**6) for _ in range(2))
@@ -297,3 +296,4 @@ def test_deliveries_and_storage_survive_any_kill(
     peak = counted(runtime, UsageMetric.STORAGE_GB)
     assert max(each.answered.value for each in senders) * 1_000_000 <= peak
     assert peak <= max(each.asked.value for each in senders) * 1_000_000
+    runtime.db.engine.dispose()

@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 from tests.webhook_harness import WebhookHarness
 
-_KILLS = 6
+_KILLS = 4
 _REFUSED = 0.4
 _EVENTS_EACH_TIME = 12
 

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core import hosts, queue
-from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
-from app.operations import migrating
 from app.operations.processes import queue_server
 from app.system import queue_choice
 from app.wiring import build_runtime
@@ -99,16 +97,6 @@ class Room:
 
 
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Path:
-    """A data folder with the tables of this version."""
-    folder = tmp_path / "instance"
-    folder.mkdir()
-    create_key_file(folder)
-    migrating.upgrade(Settings(data_dir=folder))
-    return folder
-
-
-@pytest.fixture
 def queue_url(tmp_path: Path) -> Iterator[str]:
     """A queue server of the test's own."""
     choice = queue_choice.choose(Settings(data_dir=tmp_path))
@@ -130,14 +118,13 @@ def alone(data_dir: Path) -> Iterator[Room]:
     room.worker.end()
 
 
-def test_without_a_queue_server_the_sweep_does_the_jobs(alone: Room) -> None:
+def test_without_a_queue_server_the_sweep_does_the_jobs_and_repeats_a_killed_one(
+    alone: Room,
+) -> None:
     for name in ("row-a-1", "row-b-1"):
         alone.put(name)
     wait_until(lambda: [alone.state(f"row-{each}-1") for each in "ab"] == ["done"] * 2)
     assert len(alone.seen("row-a-1")) == 1
-
-
-def test_a_job_whose_process_is_killed_is_taken_up_again(alone: Room) -> None:
     alone.put("row-a-8")
     wait_until(lambda: alone.seen("row-a-8"))
     kill(alone.seen("row-a-8")[0])
