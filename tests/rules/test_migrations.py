@@ -18,10 +18,11 @@ RELEASED = (
     *("0001", "0002", "0003", "0004", "0005", "0006"),
     *("0007", "0008", "0009", "0010", "0011", "0012"),
     *("0013", "0014", "0015", "0016", "0017", "0018"),
-    *("0019", "0020", "0021", "0022", "0023"),
+    *("0019", "0020", "0021", "0022", "0023", "0024"),
+    "0025",
 )
 # Of the tables, columns and indexes that the released revisions make.
-RELEASED_TABLES = "5b1dfd40610bc2422e118f656c68dade6ec397a996a102f83f40e748a4af1461"
+RELEASED_TABLES = "2a964472b808fdff6b5895a84ff71719bf375274ded72d5ea2c5309f9b1661b5"
 
 
 def config() -> Config:
