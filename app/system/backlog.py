@@ -38,8 +38,7 @@ class OpenWork:
 def open_work(session: Session, now: datetime) -> list[OpenWork]:
     """Return the open work of every kind; last, the webhook deliveries that are due."""
     jobs = [_of_jobs(session, table) for table in _JOBS]
-    due = webhooks.due(session, now)
-    return [*jobs, OpenWork("deliveries", due.waiting, due.running, due.oldest_at)]
+    return [*jobs, OpenWork("deliveries", *webhooks.due(session, now))]
 
 
 def due_jobs(session: Session, now: datetime) -> list[OpenWork]:

@@ -16,15 +16,6 @@ _OF_SUBSCRIPTION = select(Delivery).where(Delivery.subscription_id == Subscripti
 
 
 @dataclass(frozen=True, slots=True)
-class DueDeliveries:
-    """Due deliveries of active webhooks; `oldest_at` is when the first of them became due."""
-
-    waiting: int
-    running: int
-    oldest_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class SubscriptionBacklog:
     """Pending deliveries of a subscription, those due later included."""
 
@@ -34,8 +25,11 @@ class SubscriptionBacklog:
     oldest_due_at: datetime | None
 
 
-def due(session: Session, now: datetime) -> DueDeliveries:
-    """Count the deliveries that wait though they are due, and those in flight."""
+def due(session: Session, now: datetime) -> tuple[int, int, datetime | None]:
+    """Count the deliveries that wait though they are due, and those in flight.
+
+    The third value is when the first of the waiting ones became due.
+    """
     row = session.execute(
         select(func.count().label("waiting"), func.min(Delivery.due_at).label("oldest"))
         .join(Subscription, Subscription.id == Delivery.subscription_id)
@@ -45,7 +39,7 @@ def due(session: Session, now: datetime) -> DueDeliveries:
     running = session.scalar(
         select(func.count(Delivery.id)).where(Delivery.state == literal_column("'delivering'"))
     )
-    return DueDeliveries(row.waiting, running or 0, row.oldest)
+    return row.waiting, running or 0, row.oldest
 
 
 def by_subscription(session: Session) -> Sequence[SubscriptionBacklog]:

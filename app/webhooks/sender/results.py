@@ -169,40 +169,6 @@ class ResultWriter:
         return True
 
 
-class _WriteConnection:
-    """Write transactions over one kept connection, by one thread at a time.
-
-    `Database.writing` makes a session and takes a connection from the pool for each transaction.
-    That costs more than these transactions of a few rows, of which there are a thousand a second.
-    """
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self._connection: Connection | None = None
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Open a transaction; commit when the block ends, roll back when it raises."""
-        with translated_errors():
-            if self._connection is None:
-                self._connection = self._db.engine.connect()
-            try:
-                with self._db.write_lock, self._connection.begin():
-                    yield self._connection
-            except BaseException:
-                self.close()
-                raise
-
-    def close(self) -> None:
-        """Give the connection back; the next transaction opens another."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-
-logger = logging.getLogger(__name__)
-
-
 def _record(
     connection: Connection, results: Sequence[AttemptResult], settings: Settings
 ) -> list[AttemptResult]:
@@ -362,3 +328,34 @@ def _update_streak(
             subscription.id,
             subscription.failing_since,
         )
+
+
+class _WriteConnection:
+    """Write transactions over one kept connection, by one thread at a time.
+
+    `Database.writing` makes a session and takes a connection from the pool for each transaction.
+    That costs more than these transactions of a few rows, of which there are a thousand a second.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._connection: Connection | None = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction; commit when the block ends, roll back when it raises."""
+        with translated_errors():
+            if self._connection is None:
+                self._connection = self._db.engine.connect()
+            try:
+                with self._db.write_lock, self._connection.begin():
+                    yield self._connection
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Give the connection back; the next transaction opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
