@@ -28,7 +28,7 @@ from app.core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-URL_FILE = "queue.url"
+_URL_FILE = "queue.url"
 _BREAKER_OPEN_S = 5.0
 _MAX_IDLE_S = 10
 # RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
@@ -77,7 +77,7 @@ def redis_url(settings: Settings) -> str:
     """
     if settings.redis_url:
         return "" if settings.redis_url == "none" else settings.redis_url
-    file = settings.data_dir / URL_FILE
+    file = settings.data_dir / _URL_FILE
     return file.read_text().strip() if file.is_file() else ""
 
 
@@ -163,7 +163,7 @@ class Doorbell:
         return self._queues[name]
 
 
-class RefusedJob(Exception):
+class _RefusedJob(Exception):
     """Redis holds a job that no doorbell wrote."""
 
 
@@ -178,10 +178,10 @@ class _Call(Job):
 
     @property
     def func(self) -> RunRow:
-        """Return the function of the queue; raise `RefusedJob` for arguments that are no row id."""
+        """Return the function of the queue; raise `_RefusedJob` for arguments that are no row id."""
         is_row_id = len(self.args) == 1 and _is_row_id(self.args[0])
         if self.func_name != CALL or self.instance is not None or self.kwargs or not is_row_id:
-            raise RefusedJob("a queue takes bells with a row id only")
+            raise _RefusedJob("a queue takes bells with a row id only")
         return self.run_row
 
     def restore(self, raw_data: dict[bytes, bytes]) -> None:
@@ -314,12 +314,12 @@ def clear_locks(url: str) -> None:
 
 def publish_url(data_dir: Path, url: str) -> None:
     """Store the address of the running queue server in the data folder."""
-    (data_dir / URL_FILE).write_text(url + "\n")
+    (data_dir / _URL_FILE).write_text(url + "\n")
 
 
 def withdraw_url(data_dir: Path) -> None:
     """Remove the stored address when that server has ended."""
-    (data_dir / URL_FILE).unlink(missing_ok=True)
+    (data_dir / _URL_FILE).unlink(missing_ok=True)
 
 
 def _rq_worker(kind: type[BaseWorker], queue: str, url: str, run_row: RunRow) -> BaseWorker:

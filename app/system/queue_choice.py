@@ -55,7 +55,7 @@ def choose(settings: Settings, bundled: str | None = None) -> QueueChoice:
         if program is not None:
             return QueueChoice(url, program, f"embedded: {program}")
     bundled = bundled_program() if bundled is None else bundled
-    if bundled and not is_genuine(Path(bundled)):
+    if bundled and not _is_genuine(Path(bundled)):
         description = f"none: {bundled} is not the program that was packaged; install it again"
         return QueueChoice("", "", description)
     if bundled:
@@ -83,7 +83,7 @@ def bundled_program() -> str:
     return ""
 
 
-def is_genuine(program: Path) -> bool:
+def _is_genuine(program: Path) -> bool:
     """Whether a bundled program is the one that was packaged in the pinned version."""
     with program.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() in _BUNDLED_DIGESTS

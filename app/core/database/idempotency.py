@@ -13,7 +13,7 @@ from app.core.database.upserts import insert_missing
 from app.core.errors import IdempotencyKeyReused
 from app.core.secrets.encryption import Keyring
 
-LIFE = timedelta(hours=24)
+_LIFE = timedelta(hours=24)
 
 
 class StoredAnswerRow(Table):
@@ -71,7 +71,7 @@ class IdempotentRequest:
                 StoredAnswerRow.key_id == self.key_id,
                 StoredAnswerRow.idempotency_key == self.idempotency_key,
                 # Not an answer that was stored since the line above.
-                StoredAnswerRow.created_at <= self.now - LIFE,
+                StoredAnswerRow.created_at <= self.now - _LIFE,
             )
         )
         is_inserted = insert_missing(
@@ -91,7 +91,7 @@ class IdempotentRequest:
             select(StoredAnswerRow.fingerprint, StoredAnswerRow.answer).where(
                 StoredAnswerRow.key_id == self.key_id,
                 StoredAnswerRow.idempotency_key == self.idempotency_key,
-                StoredAnswerRow.created_at > self.now - LIFE,
+                StoredAnswerRow.created_at > self.now - _LIFE,
             )
         ).first()
         if row is None or row.answer is None:
@@ -115,4 +115,4 @@ def fingerprint(method: str, target: str, body: bytes) -> str:
 
 def purge(session: Session, now: datetime) -> None:
     """Delete answers older than a day."""
-    session.execute(delete(StoredAnswerRow).where(StoredAnswerRow.created_at < now - LIFE))
+    session.execute(delete(StoredAnswerRow).where(StoredAnswerRow.created_at < now - _LIFE))

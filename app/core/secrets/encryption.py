@@ -108,21 +108,6 @@ def parse_keyring(text: str) -> Keyring:
     Raises:
         SettingsError: a key is malformed.
     """
-    return Keyring(_parse(text))
-
-
-def create_key_file(data_dir: Path) -> bool:
-    """Create the master key file with mode 0600 unless it exists; return whether it was created."""
-    key = base64.b64encode(secrets.token_bytes(32)).decode()
-    try:
-        # Another service on the same database makes a key with another id.
-        write_private_file(data_dir / KEY_FILE, f"k{secrets.token_hex(4)}:{key}\n")
-    except FileExistsError:
-        return False
-    return True
-
-
-def _parse(text: str) -> dict[str, bytes]:
     keys: dict[str, bytes] = {}
     for entry in text.split(","):
         key_id, _, encoded = entry.strip().partition(":")
@@ -137,7 +122,18 @@ def _parse(text: str) -> dict[str, bytes]:
         if len(set(key)) == 1:
             raise SettingsError("CQE_MASTER_KEYS: that is a sample key; make a random one")
         keys[key_id] = key
-    return keys
+    return Keyring(keys)
+
+
+def create_key_file(data_dir: Path) -> bool:
+    """Create the master key file with mode 0600 unless it exists; return whether it was created."""
+    key = base64.b64encode(secrets.token_bytes(32)).decode()
+    try:
+        # Another service on the same database makes a key with another id.
+        write_private_file(data_dir / KEY_FILE, f"k{secrets.token_hex(4)}:{key}\n")
+    except FileExistsError:
+        return False
+    return True
 
 
 def _encode(data: bytes) -> str:

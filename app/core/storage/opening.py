@@ -7,7 +7,7 @@ from app.core.settings import Settings
 from app.core.storage.files import LocalFiles
 from app.core.storage.objects import Storage
 
-CLOUD_SCHEMES = ("azure", "s3")
+_CLOUD_SCHEMES = ("azure", "s3")
 
 
 def open_storage(settings: Settings) -> Storage:
@@ -22,7 +22,7 @@ def open_storage(settings: Settings) -> Storage:
 def storage_folder(settings: Settings) -> Path | None:
     """Return the folder of a storage of files; None for an object storage."""
     address = urlsplit(settings.storage_url)
-    if address.scheme in CLOUD_SCHEMES:
+    if address.scheme in _CLOUD_SCHEMES:
         return None
     return Path(address.path) if address.path else settings.data_dir.resolve() / "storage"
 

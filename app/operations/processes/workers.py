@@ -78,7 +78,7 @@ def services(
     sender = Service("sender", partial(_send_webhooks, runtime))
     return [
         *([sender] if SENDER in runtime.settings.worker_roles else []),
-        Service("scheduler", partial(run_sweeps, runtime, queues)),
+        Service("scheduler", partial(_run_sweeps, runtime, queues)),
         Service("upkeep", partial(run_tasks, runtime, tasks)),
     ]
 
@@ -112,12 +112,12 @@ def _tables_are_ready(runtime: Runtime) -> bool:
         return is_usable(session)
 
 
-def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
+def _run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
     """Start workers where a bell rings, and sweep, until SIGTERM; jobs are then released."""
     stopping.listen()
     children = Children()
-    sweeper = Sweeper(runtime, queues, children)
-    workers = QueueWorkers(runtime, queues, children)
+    sweeper = _Sweeper(runtime, queues, children)
+    workers = _QueueWorkers(runtime, queues, children)
     heartbeat = Heartbeat(runtime.db, WORKER, runtime.settings.worker_roles)
     keeper = _keeper(runtime, "sweeps")
     while not stopping.requested():
@@ -176,7 +176,7 @@ def _run_task(task: PeriodicTask, runtime: Runtime) -> None:
         )
 
 
-class QueueWorkers:
+class _QueueWorkers:
     """Starts workers for the queues in which a bell waits, up to `CQE_WORKER_PROCESSES` for each.
 
     A process that waits for work takes memory, and most queues are empty most of the time.
@@ -202,7 +202,7 @@ class QueueWorkers:
                 self._start_at[name] = now + _START_EVERY_S
 
 
-class Sweeper:
+class _Sweeper:
     """Looks at each queue every tick; it runs at most one job of a queue itself."""
 
     def __init__(self, runtime: Runtime, queues: Sequence[JobQueue], children: Children) -> None:
