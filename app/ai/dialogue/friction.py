@@ -129,7 +129,7 @@ class Friction:
 
 def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = WEIGHTS) -> Friction:
     """Count the obstacles of an attributed dialogue; `weights` has the keys of `WEIGHTS`."""
-    refusals = reasoned_refusals(cues)
+    refusals = _reasoned_refusals(cues)
     reasoned = {cue.line.position for cue in refusals}
     excused = reasoned | _pressing(dialogue, reasoned) | _accepting(dialogue, cues)
     obstacles: dict[tuple[str, int], Cue] = {}
@@ -142,7 +142,7 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
                     continue
                 amount += 0.0 if key in obstacles else weights[name]
                 obstacles.setdefault(key, cue)
-    for cue in bare_refusals(dialogue, cues):
+    for cue in _bare_refusals(dialogue, cues):
         amount += weights["bareRefusal"]
         obstacles[cue.kind, cue.line.position] = cue
     blocked = cues.positions(*_BLOCKING, side=Side.SERVICE)
@@ -240,14 +240,14 @@ def _in_order(cues: Iterable[Cue]) -> tuple[Cue, ...]:
     return tuple(sorted(cues, key=attrgetter("place")))
 
 
-def reasoned_refusals(cues: Cues) -> list[Cue]:
+def _reasoned_refusals(cues: Cues) -> list[Cue]:
     """List the refusals of the service side that name a rule or a reason."""
     return [
         cue for cue in cues.of(*_REASONED_KINDS, side=Side.SERVICE) if _REASON.search(cue.line.text)
     ]
 
 
-def bare_refusals(dialogue: Dialogue, cues: Cues) -> list[Cue]:
+def _bare_refusals(dialogue: Dialogue, cues: Cues) -> list[Cue]:
     """List the requests that get no more than a "no", then or later.
 
     Where something was done, only what the customer asks for again counts.

@@ -121,7 +121,7 @@ def sentiment_of(dialogue: Dialogue, readings: Readings, settings: MetricSetting
     scored = []
     spans: dict[Side, list[tuple[int, int]]] = defaultdict(list)
     scores: dict[Side, list[float]] = defaultdict(list)
-    for line, offset in offsets_ms(dialogue):
+    for line, offset in _offsets_ms(dialogue):
         polarity = polarities.get(line.position) or _polarity(line)
         if polarity is None:
             continue
@@ -142,7 +142,7 @@ def customer_scores(dialogue: Dialogue) -> list[float]:
     return [_of_english(line.text[:_MAX_CHARS]).score for line in dialogue.customer]
 
 
-def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
+def _offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
     """Give each line its ms from the start: of the recording, or of the first message.
 
     None for all lines where one of them has no time.

@@ -13,7 +13,7 @@ from app.ai.languages.lexicon import PLAIN, lexicon_of
 from app.ai.languages.words import LETTER
 from app.ai.scorecard.values import MetricSettings
 
-Interval: TypeAlias = tuple[int, int]
+_Interval: TypeAlias = tuple[int, int]
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})++(?:'(?:{LETTER})++)?")
 _OPPOSITE = {Side.SERVICE: Side.CUSTOMER, Side.CUSTOMER: Side.SERVICE}
@@ -62,13 +62,13 @@ class Timing:
 
     duration: int
     spoken: tuple[TimedLine, ...]
-    speech: tuple[Interval, ...]
+    speech: tuple[_Interval, ...]
     gaps: tuple[Gap, ...]
-    overlaps: tuple[Interval, ...]
+    overlaps: tuple[_Interval, ...]
     barge_ins: tuple[Interruption, ...]
     interruptions: tuple[Interruption, ...]
 
-    def of(self, side: Side) -> list[Interval]:
+    def of(self, side: Side) -> list[_Interval]:
         return _speech_of(self.spoken, side)
 
     def holds(self, settings: MetricSettings) -> list[Gap]:
@@ -114,7 +114,7 @@ def _spoken(dialogue: Dialogue) -> tuple[TimedLine, ...]:
 def _gaps(
     dialogue: Dialogue,
     spoken: Sequence[TimedLine],
-    speech: Sequence[Interval],
+    speech: Sequence[_Interval],
     cues: Cues,
     settings: MetricSettings,
 ) -> tuple[Gap, ...]:
@@ -158,7 +158,7 @@ def _interrupts(item: Interruption, settings: MetricSettings) -> bool:
     return long_enough and not is_back_channel(item.line, settings)
 
 
-def _speech_of(spoken: Sequence[TimedLine], side: Side) -> list[Interval]:
+def _speech_of(spoken: Sequence[TimedLine], side: Side) -> list[_Interval]:
     return union((item.start, item.end) for item in spoken if item.line.side is side)
 
 
@@ -177,9 +177,9 @@ def is_back_channel(line: Line, settings: MetricSettings) -> bool:
     )
 
 
-def union(intervals: Iterable[Interval]) -> list[Interval]:
+def union(intervals: Iterable[_Interval]) -> list[_Interval]:
     """Merge intervals that touch or overlap; sorted, without the empty ones."""
-    merged: list[Interval] = []
+    merged: list[_Interval] = []
     for start, end in sorted(pair for pair in intervals if pair[1] > pair[0]):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(merged[-1][1], end))
@@ -188,14 +188,14 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
     return merged
 
 
-def length(disjoint: Iterable[Interval]) -> int:
+def length(disjoint: Iterable[_Interval]) -> int:
     """Sum the lengths of intervals that don't overlap."""
     return sum(end - start for start, end in disjoint)
 
 
-def intersection(left: Sequence[Interval], right: Sequence[Interval]) -> list[Interval]:
+def intersection(left: Sequence[_Interval], right: Sequence[_Interval]) -> list[_Interval]:
     """Intersect two unions; what only touches is left out."""
-    common: list[Interval] = []
+    common: list[_Interval] = []
     i = j = 0
     while i < len(left) and j < len(right):
         start = max(left[i][0], right[j][0])
@@ -209,7 +209,7 @@ def intersection(left: Sequence[Interval], right: Sequence[Interval]) -> list[In
     return common
 
 
-def gaps(disjoint: Sequence[Interval]) -> list[Interval]:
+def gaps(disjoint: Sequence[_Interval]) -> list[_Interval]:
     """List the gaps between the intervals of a union: what comes before and after is no gap."""
     return [(before[1], after[0]) for before, after in pairwise(disjoint)]
 

@@ -1,1 +1,1 @@
-"""Insights besides the score: outcome, dimensions, topics and summary."""
+"""Insights besides the score: outcome, issue, topics and summary."""

@@ -10,9 +10,9 @@ MARKS = (
     r"\u200c\u200d"
 )
 LETTER = rf"[^\W_]|[{MARKS}]"
-NO_LETTER = rf"[^\w{MARKS}]|_"
+_NO_LETTER = rf"[^\w{MARKS}]|_"
 # Where a word begins or ends: what \b means where letters have no marks.
-EDGE = rf"(?:(?<![\w{MARKS}])(?=[\w{MARKS}])|(?<=[\w{MARKS}])(?![\w{MARKS}]))"
+_EDGE = rf"(?:(?<![\w{MARKS}])(?=[\w{MARKS}])|(?<=[\w{MARKS}])(?![\w{MARKS}]))"
 
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 _WORD = re.compile(rf"(?:{LETTER})++")
@@ -40,7 +40,7 @@ def phrase_pattern(phrase: str, *, most_between: int) -> str:
         return ""
     if phrase.isascii():
         return r"\b" + rf"[\W_]{{1,{most_between}}}".join(words) + r"\b"
-    return EDGE + rf"(?:{NO_LETTER}){{1,{most_between}}}".join(words) + EDGE
+    return _EDGE + rf"(?:{_NO_LETTER}){{1,{most_between}}}".join(words) + _EDGE
 
 
 def holds_unspaced(phrase: str) -> bool:

@@ -149,7 +149,7 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     no_occasion = _no_occasion(facts)
     if no_occasion is not None:
         return no_occasion
-    if left_first(facts):
+    if _left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])
     cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _PARTS}
@@ -184,7 +184,7 @@ def clean_close(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when the last turns thank, offer more help or say goodbye."""
     if is_transferred(facts):
         return not_applicable(facts.sentence("no_occasion.transferred"))
-    if left_first(facts):
+    if _left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(criterion.parameters["lastTurns"])
     cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _COURTESIES}
@@ -250,7 +250,7 @@ def is_transferred(facts: Facts) -> bool:
     return bool(facts.said("transfer"))
 
 
-def left_first(facts: Facts) -> bool:
+def _left_first(facts: Facts) -> bool:
     """Tell whether the customer ended the conversation without any closing words."""
     if facts.context.ended_by != "customer":
         return False

@@ -80,7 +80,7 @@ def problems_of_parts(document: Any) -> list[Finding]:
     findings += list_of("sections", document["sections"], {"key": str, "title": str})
     findings += sized("criteria", document["criteria"], low=1, high=MOST_CRITERIA)
     for index, criterion in enumerate(document["criteria"][:MOST_CRITERIA]):
-        findings += problems_of_criterion(f"criteria[{index}]", criterion)
+        findings += _criterion(f"criteria[{index}]", criterion)
     return findings
 
 
@@ -117,7 +117,7 @@ def _topics(topics: list[Any]) -> list[Finding]:
     return findings
 
 
-def problems_of_criterion(where: str, item: Any) -> list[Finding]:
+def _criterion(where: str, item: Any) -> list[Finding]:
     """List the problems of the criterion at this path."""
     findings = shaped(where, item, CRITERION, CRITERION_OPTIONAL)
     if findings:
@@ -132,7 +132,7 @@ def problems_of_criterion(where: str, item: Any) -> list[Finding]:
     findings += texts(where, item, "key", "title", "section", "question")
     findings += texts(where, item, "suggestion", "notApplicableWhen", needed=False)
     findings += _options(where, item) + _judge(f"{where}.judge", item)
-    return findings + problems_of_conditions(f"{where}.appliesWhen", item.get("appliesWhen", {}))
+    return findings + _conditions(f"{where}.appliesWhen", item.get("appliesWhen", {}))
 
 
 def _options(where: str, item: Mapping[str, Any]) -> list[Finding]:
@@ -249,7 +249,7 @@ _CHECKS: dict[str, Callable[[str, Any], list[Finding]]] = {
 }
 
 
-def problems_of_conditions(where: str, conditions: Mapping[str, Any]) -> list[Finding]:
+def _conditions(where: str, conditions: Mapping[str, Any]) -> list[Finding]:
     """List the problems of the conditions at this path."""
     findings = shaped(where, conditions, {}, CONDITIONS)
     if findings:

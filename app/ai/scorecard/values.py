@@ -9,7 +9,7 @@ from app.core.json_documents import camel_case
 
 Parameters: TypeAlias = Mapping[str, Any]
 # The value of versions that are older than the setting.
-DEFAULT_VERDICT_PERCENT = 50.0
+_DEFAULT_VERDICT_PERCENT = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _minimum(document: Mapping[str, Any]) -> Minimum:
     return Minimum(
         words=document["words"],
         judged_weight_percent=document["judgedWeightPercent"],
-        verdict_weight_percent=document.get("verdictWeightPercent", DEFAULT_VERDICT_PERCENT),
+        verdict_weight_percent=document.get("verdictWeightPercent", _DEFAULT_VERDICT_PERCENT),
     )
 
 
