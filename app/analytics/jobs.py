@@ -12,7 +12,7 @@ from app.analytics.engine import parts
 from app.analytics.engine.database import fact_database, parts_folder
 from app.analytics.exports import service
 from app.analytics.exports.datasets import catalogue
-from app.analytics.exports.datasets.catalogue import ColumnBatch
+from app.analytics.exports.datasets.columns import Values
 from app.analytics.exports.request import ExportRequest
 from app.analytics.exports.service import ExportTask
 from app.analytics.exports.writers import TooManyRows, open_writer
@@ -167,18 +167,18 @@ def _write_batches(
     runtime: Runtime,
     request: ExportRequest,
     path: Path,
-    batches: Generator[ColumnBatch, None, None],
+    batches: Generator[tuple[Sequence[Values], float], None, None],
     on_progress: Callable[[int], None],
 ) -> int:
     columns = catalogue.columns_of(request)
     writer = open_writer(request.format, path, columns, delimiter=request.delimiter)
     row_count = 0
     with closing(writer), closing(batches):
-        for batch in batches:
+        for values, progress in batches:
             require_space(path.parent, 0, runtime.settings.min_free_bytes)
-            writer.write(batch.columns)
-            row_count += batch.row_count
-            on_progress(int(batch.progress * 99))
+            writer.write(values)
+            row_count += len(values[0])
+            on_progress(int(progress * 99))
     return row_count
 
 

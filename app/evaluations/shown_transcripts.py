@@ -46,8 +46,8 @@ def of_source(
         )
     )
     row = transcripts.find(session, source_type=source_type, source_id=source_id, with_text=True)
-    transcript = _shown(session, keyring, row, evaluation, include_words, redacted)
-    return {**_source(source_type, source_id, evaluation), **transcript}
+    shown = _shown(session, keyring, row, evaluation, include_words, redacted)
+    return {**_source(source_type, source_id, evaluation), **shown}
 
 
 def of_evaluation(
@@ -66,8 +66,8 @@ def of_evaluation(
         )
     else:
         row = transcripts.stored(session, evaluation.transcript_id)
-    transcript = _shown(session, keyring, row, evaluation, include_words, redacted)
-    return {**_source(source_type, source_id, evaluation), **transcript}
+    shown = _shown(session, keyring, row, evaluation, include_words, redacted)
+    return {**_source(source_type, source_id, evaluation), **shown}
 
 
 def _source(source_type: str, source_id: str, evaluation: Evaluation | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 import click
 from marshmallow import ValidationError
 from marshmallow.fields import Field
+from sqlalchemy import RowMapping
 
 from app.core.commands import errors_as_messages
 from app.core.errors import AppError
 from app.core.process import background
 from app.imports import files, request_parsing, service
-from app.imports.file_import import EndedRecording, FileImport, Progress, ScoreProgress
+from app.imports.file_import import FileImport, Progress
 from app.imports.files import AUTO, STDIN, FolderWatch, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.records import ROLES, Unreadable
@@ -180,10 +181,14 @@ def _load(run: FileImport, source: str, metadata: Path | None) -> ImportCounts:
 
 def _wait(run: FileImport, *, quiet: bool) -> None:
     """Wait until all that was loaded has a score or has failed."""
-    with ScoreProgress(run.waiting) as progress:
+    total = run.waiting
+    hidden = total == 0 or not sys.stderr.isatty()
+    with click.progressbar(
+        length=total, label="scored", show_pos=True, file=sys.stderr, hidden=hidden
+    ) as bar:
         while run.waiting:
             ended = run.advance()
-            progress.update(run.waiting)
+            bar.update(max(0, total - run.waiting - bar.pos))
             if not quiet:
                 _print_recordings(ended)
             if run.waiting:
@@ -209,10 +214,11 @@ def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
             time.sleep(_WATCH_S)
 
 
-def _print_recordings(ended: list[EndedRecording]) -> None:
+def _print_recordings(ended: Sequence[RowMapping]) -> None:
     for recording in ended:
-        result = recording.reason or f"score {recording.score}"
-        click.echo(f"{recording.file_name}: {result}", err=recording.reason is not None)
+        reason = (recording["error"] or {}).get("message")
+        result = reason or f"score {recording['score']}"
+        click.echo(f"{recording['file_name']}: {result}", err=reason is not None)
 
 
 def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:

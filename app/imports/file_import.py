@@ -4,10 +4,10 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Self
 
 import click
+from sqlalchemy import RowMapping
 
 from app.audio_files import jobs as audio_files
 from app.audio_files import queries as recordings
@@ -29,33 +29,24 @@ _RETRIES = 2
 _CHECKED_AT_ONCE = 500
 
 
-class _Bar:
-    """A progress bar of click; hidden if there is nothing to do, or no terminal."""
+class Progress:
+    """A bar over the bytes of all files; hidden unless standard error is a terminal."""
 
-    def __init__(self, length: int, **options: Any) -> None:
+    def __init__(self, files: Sequence[ImportFile]) -> None:
+        length = sum(file.size_bytes for file in files)
         hidden = length == 0 or not sys.stderr.isatty()
-        self._bar = click.progressbar(length=length, file=sys.stderr, hidden=hidden, **options)
+        self._bar = click.progressbar(length=length, file=sys.stderr, hidden=hidden)
+        self._stream: BinaryIO | None = None
+        self._earlier_bytes = 0
 
     def __enter__(self) -> Self:
         self._bar.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
-        self._bar.__exit__(kind, *error)
-
-
-class Progress(_Bar):
-    """A bar over the bytes of all files; hidden unless standard error is a terminal."""
-
-    def __init__(self, files: Sequence[ImportFile]) -> None:
-        super().__init__(sum(file.size_bytes for file in files))
-        self._stream: BinaryIO | None = None
-        self._earlier_bytes = 0
-
-    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         if kind is None:
             self._bar.update((self._bar.length or 0) - self._bar.pos)
-        super().__exit__(kind, *error)
+        self._bar.__exit__(kind, *error)
 
     def opened(self, stream: BinaryIO, earlier_bytes: int) -> None:
         """Note the file that is read now, and the bytes of the files before it."""
@@ -73,26 +64,6 @@ class Progress(_Bar):
     def _show(self, received: int, position: int) -> None:
         self._bar.label = f"{received} records"
         self._bar.update(max(0, position - self._bar.pos))
-
-
-class ScoreProgress(_Bar):
-    """A bar over the records that wait for their scores; hidden unless on a terminal."""
-
-    def __init__(self, waiting: int) -> None:
-        super().__init__(waiting, label="scored", show_pos=True)
-
-    def update(self, waiting: int) -> None:
-        """Show how many records still wait."""
-        self._bar.update(max(0, (self._bar.length or 0) - waiting - self._bar.pos))
-
-
-@dataclass(frozen=True, slots=True)
-class EndedRecording:
-    """A recording with its score, or the reason why it has none."""
-
-    file_name: str
-    score: int | None
-    reason: str | None
 
 
 class FileImport:
@@ -138,8 +109,8 @@ class FileImport:
         document = files.document_of(stream, "standard input", self._format)
         return self._load_documents([document], Progress([]))
 
-    def advance(self) -> list[EndedRecording]:
-        """Forget the evaluations and recordings that have ended; return those recordings.
+    def advance(self) -> Sequence[RowMapping]:
+        """Forget the evaluations and recordings that have ended; return these recordings.
 
         Without a running worker, evaluations and recordings are processed here.
         """
@@ -157,10 +128,7 @@ class FileImport:
             with stopping.on_interrupt():
                 evaluations.judge(self._runtime)
                 audio_files.process_audio(self._runtime, "")
-        return [
-            EndedRecording(row["file_name"], row["score"], (row["error"] or {}).get("message"))
-            for row in results
-        ]
+        return results
 
     def _load_documents(self, documents: Iterable[Document], progress: Progress) -> ImportCounts:
         total = ImportCounts()

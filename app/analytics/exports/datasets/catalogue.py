@@ -8,7 +8,6 @@ minutes. PostgreSQL keeps old row versions; there a server-side cursor reads the
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +51,6 @@ COLUMNS: Mapping[Dataset, Sequence[Column]] = {
 _EVALUATION = Evaluation.__table__.c
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnBatch:
-    """Some rows, column by column, and the share of all rows that is read after them, 0 to 1."""
-
-    columns: Sequence[Values]
-    progress: float
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return len(self.columns[0])
-
-
 def columns_of(request: ExportRequest) -> list[Column]:
     """Return the requested columns in the requested order; all of them by default."""
     known = {column.name: column for column in COLUMNS[request.dataset]}
@@ -81,8 +67,8 @@ def least_rows(session: Session, request: ExportRequest) -> int:
 
 def batches(
     runtime: Runtime, request: ExportRequest, snapshot: Path, must_end: Callable[[], bool]
-) -> Generator[ColumnBatch, None, None]:
-    """Yield the rows as of one moment.
+) -> Generator[tuple[Sequence[Values], float], None, None]:
+    """Yield the rows as of one moment, column by column, and the share that is read, 0 to 1.
 
     Args:
         snapshot: a file for a copy of the rows; the caller deletes it.
@@ -92,7 +78,7 @@ def batches(
     places = [names.index(column.name) for column in columns_of(request)]
     for columns, progress in _batches(runtime, request, snapshot, must_end):
         if columns:
-            yield ColumnBatch([columns[place] for place in places], progress)
+            yield [columns[place] for place in places], progress
 
 
 def _batches(
