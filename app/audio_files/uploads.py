@@ -49,10 +49,7 @@ def reserve(
 
 
 def create(session: Session, runtime: Runtime, *, expires_at: datetime, **fields: Any) -> AudioFile:
-    """Create a recording that waits for its file until `expires_at`.
-
-    Args:
-        fields: columns of the recording.
+    """Create a recording with these columns, which waits for its file until `expires_at`.
 
     Raises:
         InvalidInput: the recording is too large, or a reference does not exist.

@@ -152,11 +152,8 @@ def request_evaluation(
 ) -> Evaluation | None:
     """Queue the evaluation of a conversation as its next revision.
 
-    Returns None if there is nothing to evaluate: the conversation is open, has no text, or has not
-    changed since its last evaluation.
-
-    Args:
-        even_open: evaluate the conversation even while it is open.
+    Returns None if there is nothing to evaluate: the conversation is open (which `even_open`
+    allows), has no text, or has not changed since its last evaluation.
 
     Raises:
         NotFound: there is no such conversation.

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.secrets.encryption import Keyring
 from app.redaction.models import RawText
-from app.redaction.redactor import SealedOriginals, decrypt, encrypt, purpose_of
+from app.redaction.redactor import SealedOriginals, purpose_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ def find_originals(
     row = session.get(RawText, raw_text_id) if raw_text_id else None
     if row is None:
         return None
-    return OriginalTexts(**orjson.loads(decrypt(keyring, row.id, row.sealed)))
+    content = keyring.decrypt(row.sealed, purpose=purpose_of(row.id))
+    return OriginalTexts(**orjson.loads(content))
 
 
 def delete_originals(session: Session, source_ids: Sequence[str]) -> int:
@@ -81,8 +82,8 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
         select(RawText).where(RawText.key_id != keyring.current_id).limit(batch)
     ).all()
     for row in rows:
-        content = decrypt(keyring, row.id, row.sealed)
-        row.sealed = encrypt(keyring, row.id, content)
+        content = keyring.decrypt(row.sealed, purpose=purpose_of(row.id))
+        row.sealed = keyring.encrypt(content, purpose=purpose_of(row.id))
         row.key_id = keyring.current_id
     return len(rows)
 

@@ -48,13 +48,9 @@ class Redactor:
     def masked_messages(
         self, messages: Sequence[Mapping[str, Any]], speaker: str
     ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-        """Mask the `text` of each message and add its `redactions`.
+        """Mask the `text` of each message and add its `redactions`; `speaker` is a field of it.
 
-        Args:
-            speaker: the field of each message that tells its speaker.
-
-        Returns:
-            The masked messages, and the originals of those that changed, by index from "0".
+        Return also the originals of the messages that changed, by index from "0".
         """
         if not self.enabled:
             return [{**message, "redactions": []} for message in messages], {}
@@ -90,22 +86,8 @@ class Redactor:
         """Encrypt originals of messages by index and of segments by id."""
         raw_text_id = new_id("raw")
         content = orjson.dumps({"messages": messages or {}, "segments": segments or {}})
-        token = encrypt(self.keyring, raw_text_id, content)
+        token = self.keyring.encrypt(content, purpose=purpose_of(raw_text_id))
         return SealedOriginals(raw_text_id, token, self.keyring.current_id)
-
-
-def encrypt(keyring: Keyring, raw_text_id: str, content: bytes) -> str:
-    """Encrypt the content of a row, bound to its id."""
-    return keyring.encrypt(content, purpose=purpose_of(raw_text_id))
-
-
-def decrypt(keyring: Keyring, raw_text_id: str, token: str) -> bytes:
-    """Decrypt the content of a row.
-
-    Raises:
-        UnknownMasterKey: the keyring lacks the key that encrypted it.
-    """
-    return keyring.decrypt(token, purpose=purpose_of(raw_text_id))
 
 
 def _turn(message: Mapping[str, Any], speaker: str) -> SpeakerTurn:

@@ -21,7 +21,7 @@ _GRADES = ((90, "A"), (75, "B"), (60, "C"), (50, "D"), (0, "E"))
 _MET = {"goal_met": True, "goal_not_met": False}
 _GOAL = "outcome.goal"
 _NO_BENCHMARK = {"executive_mean": None, "campaign_mean": None, "percentile": None}
-_TITLES = {
+_DIMENSION_TITLES = {
     "opening": "Opening",
     "understanding": "Understanding",
     "task_completion": "Task completion",
@@ -32,7 +32,7 @@ _TITLES = {
     "closing": "Closing",
 }
 # Sections of the built-in scorecards; other scorecards should use the same names.
-_OF_SECTION = {
+_DIMENSION_OF_SECTION = {
     "opening": "opening",
     "understanding": "understanding",
     "discovery": "understanding",
@@ -47,7 +47,7 @@ _OF_SECTION = {
     "compliance": "compliance",
     "closing": "closing",
 }
-_OF_CRITERION = {"outcome.accuracy": "accuracy", "resolution.accuracy": "accuracy"}
+_DIMENSION_OF_CRITERION = {"outcome.accuracy": "accuracy", "resolution.accuracy": "accuracy"}
 _MAX_EVIDENCE = 5
 
 
@@ -112,20 +112,20 @@ def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
 
 def _dimensions(criteria: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Group the criteria by dimension; each criterion belongs to at most one."""
-    grouped: dict[str, list[Mapping[str, Any]]] = {key: [] for key in _TITLES}
+    grouped: dict[str, list[Mapping[str, Any]]] = {key: [] for key in _DIMENSION_TITLES}
     for criterion in criteria:
         key = _dimension(criterion)
         if key is not None:
             grouped[key].append(criterion)
-    return [_summarise(key, members) for key, members in grouped.items()]
+    return [_summary_of(key, members) for key, members in grouped.items()]
 
 
 def _dimension(criterion: Mapping[str, Any]) -> str | None:
     key: str = criterion["key"]
-    return _OF_CRITERION.get(key) or _OF_SECTION.get(criterion["section"])
+    return _DIMENSION_OF_CRITERION.get(key) or _DIMENSION_OF_SECTION.get(criterion["section"])
 
 
-def _summarise(key: str, criteria: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _summary_of(key: str, criteria: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     judged = [
         criterion
         for criterion in criteria
@@ -140,7 +140,7 @@ def _summarise(key: str, criteria: Sequence[Mapping[str, Any]]) -> dict[str, Any
     evidence = [piece for criterion in judged for piece in criterion["evidence"]]
     return {
         "key": key,
-        "title": _TITLES[key],
+        "title": _DIMENSION_TITLES[key],
         "weight": math.fsum(criterion["weight"] for criterion in criteria),
         "score": None if score is None else round(score, 2),
         "explanation": " ".join(dict.fromkeys(explanations)) or None,

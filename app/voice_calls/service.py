@@ -36,8 +36,8 @@ from app.voice_calls.enums import ENDED
 from app.voice_calls.evaluation import of_turns, reading_order
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
-_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
-_MEASURED = {
+_LATENCY_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
+_LATENCY_METRICS = {
     "p50": "latencyMsP50",
     "p90": "latencyMsP90",
     "p95": "latencyMsP95",
@@ -226,13 +226,15 @@ def _latency(
     latencies: Mapping[str, Any] | Sequence[float] | None, measures: Measures
 ) -> dict[str, Any] | None:
     if isinstance(latencies, Mapping):
-        return {name: latencies.get(name) for name in _MEASURED}
+        return {name: latencies.get(name) for name in _LATENCY_METRICS}
     if latencies:
-        percentiles = {name: round(percentile(latencies, at)) for name, at in _PERCENTILES.items()}
+        percentiles = {
+            name: round(percentile(latencies, at)) for name, at in _LATENCY_PERCENTILES.items()
+        }
         return {**percentiles, "count": len(latencies)}
     if not measures.get("latencyMsCount"):
         return None
-    measured = {name: measures.get(metric) for name, metric in _MEASURED.items()}
+    measured = {name: measures.get(metric) for name, metric in _LATENCY_METRICS.items()}
     return {name: None if value is None else round(value) for name, value in measured.items()}
 
 

@@ -10,7 +10,7 @@ from app.ai.redaction.digit_runs import DigitRun, DigitToken, NumberCue
 from app.ai.redaction.entities import Entity, EntitySpan
 
 # Ranges of the first digits, inclusive, and the lengths that are issued (ISO/IEC 7812).
-_ISSUERS = (
+_CARD_ISSUERS = (
     ("4", "4", (13, 16, 19)),
     ("51", "55", (16,)),
     ("2221", "2720", (16,)),
@@ -98,9 +98,9 @@ _PHONE_SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"[2-6],\d(?:\d?,\d+){0,4}|[2-6],\d+"), re.compile(r"00[1-9]\d{8,14}$")),
     (re.compile(r"[345],[5678]"), re.compile(r"0[1-9]")),
 )
-_DOUBLED = str.maketrans("0123456789", "0246813579")
+_LUHN_DOUBLED = str.maketrans("0123456789", "0246813579")
 # Verhoeff's scheme: products in the dihedral group of order ten, and permutations by position.
-_PRODUCTS = (
+_VERHOEFF_PRODUCTS = (
     "0123456789",
     "1234067895",
     "2340178956",
@@ -112,7 +112,7 @@ _PRODUCTS = (
     "8765932104",
     "9876543210",
 )
-_PERMUTATIONS = (
+_VERHOEFF_PERMUTATIONS = (
     "0123456789",
     "1576283094",
     "5803796142",
@@ -180,7 +180,7 @@ def _card_lengths(prefix: str) -> frozenset[int]:
     """Return the lengths that are issued with these first four digits."""
     return frozenset(
         length
-        for low, high, lengths in _ISSUERS
+        for low, high, lengths in _CARD_ISSUERS
         if low <= prefix[: len(low)] <= high
         for length in lengths
     )
@@ -305,7 +305,7 @@ def _with_bracket(text: str, start: int) -> int:
 
 def has_luhn_digit(digits: str) -> bool:
     """Tell whether the last digit is the Luhn check digit of the others."""
-    doubled = digits[-1::-2] + digits[-2::-2].translate(_DOUBLED)
+    doubled = digits[-1::-2] + digits[-2::-2].translate(_LUHN_DOUBLED)
     return sum(map(int, doubled)) % 10 == 0
 
 
@@ -313,7 +313,9 @@ def _has_verhoeff_digit(digits: str) -> bool:
     """Tell whether the last digit is the Verhoeff check digit of the others."""
     check = "0"
     for position, digit in enumerate(reversed(digits)):
-        check = _PRODUCTS[int(check)][int(_PERMUTATIONS[position % 8][int(digit)])]
+        check = _VERHOEFF_PRODUCTS[int(check)][
+            int(_VERHOEFF_PERMUTATIONS[position % 8][int(digit)])
+        ]
     return check == "0"
 
 

@@ -55,7 +55,7 @@ _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "PYTHONHOME")
 PEAKS_PER_SECOND = 20
 _PEAK_SAMPLES = SAMPLE_RATE_HZ // PEAKS_PER_SECOND
 _PEAKS_WINDOW_SAMPLES = 600 * _PEAK_SAMPLES
-_FULL_SCALE = 255
+_PEAK_FULL_SCALE = 255
 
 
 class Recording:
@@ -262,5 +262,5 @@ def _peaks(recording: Recording, channel: int) -> bytes:
     for start in range(0, recording.sample_count, _PEAKS_WINDOW_SAMPLES):
         loudness = np.abs(recording.read(channel, start, start + _PEAKS_WINDOW_SAMPLES))
         loudest = np.maximum.reduceat(loudness, np.arange(0, loudness.size, _PEAK_SAMPLES))
-        parts.append((loudest * _FULL_SCALE).astype(np.uint8).tobytes())
+        parts.append((loudest * _PEAK_FULL_SCALE).astype(np.uint8).tobytes())
     return b"".join(parts)

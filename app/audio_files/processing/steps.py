@@ -207,14 +207,10 @@ def store_transcript(
     session: Session,
     lease: Lease[ProcessingJob],
     transcript: Transcript,
-    raw: SealedOriginals | None,
+    originals: SealedOriginals | None,
 ) -> None:
-    """Store the transcript and publish `audio.transcribed`; a later attempt only evaluates.
-
-    Args:
-        raw: sealed originals of the masked texts.
-    """
-    audio = _store_transcript(session, lease, transcript, raw)
+    """Store the transcript and publish `audio.transcribed`; a later attempt only evaluates."""
+    audio = _store_transcript(session, lease, transcript, originals)
     publish(
         session,
         EventType.AUDIO_TRANSCRIBED,
@@ -313,11 +309,11 @@ def _store_transcript(
     session: Session,
     lease: Lease[ProcessingJob],
     transcript: Transcript,
-    raw: SealedOriginals | None,
+    originals: SealedOriginals | None,
 ) -> AudioFile:
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
-    raw_text_id = raw_texts.store(session, audio.id, raw)
+    raw_text_id = raw_texts.store(session, audio.id, originals)
     row = transcripts.row_of(SourceType.AUDIO_FILE, audio.id, transcript, raw_text_id)
     transcripts.store(session, row)
     audio.has_transcript = True

@@ -51,14 +51,14 @@ _RATES_HZ = range(4_000, 384_001)
 _SHORTEST_GAP_S = 0.1
 _GAP_STEP_SAMPLES = 60 * SAMPLE_RATE_HZ
 # GSM in QuickTime files counts 160 samples for 33 bytes; no other format here has more for a byte.
-_MAX_SAMPLES_PER_BYTE = 8
-_PARENTS = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"moof", b"traf"}
+_MP4_MAX_SAMPLES_PER_BYTE = 8
+_MP4_PARENTS = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"moof", b"traf"}
 # Position of the sample count after the header of the box.
-_COUNT_AT = {b"stsz": 8, b"stz2": 8, b"trun": 4}
+_MP4_COUNT_AT = {b"stsz": 8, b"stz2": 8, b"trun": 4}
 # The same limit as in FFmpeg.
-_MAX_DEPTH = 10
-_HEADER_BYTES = 8
-_LARGE_HEADER_BYTES = 16
+_MP4_MAX_DEPTH = 10
+_MP4_HEADER_BYTES = 8
+_MP4_LARGE_HEADER_BYTES = 16
 
 
 def read(
@@ -316,29 +316,29 @@ def _check_mp4_claims(file: BinaryIO) -> None:
         samples += _sample_count(file, kind, body)
         if tracks > MAX_TRACKS:
             raise UnsupportedMedia(f"The file has more than {MAX_TRACKS} tracks.")
-        if samples > size * _MAX_SAMPLES_PER_BYTE:
+        if samples > size * _MP4_MAX_SAMPLES_PER_BYTE:
             raise UnsupportedMedia("The file claims more samples than its size can hold.")
 
 
 def _boxes(file: BinaryIO, start: int, end: int, depth: int = 1) -> Iterator[tuple[bytes, int]]:
     """Yield the type and the body's position of each box, parents before their children."""
-    while start + _HEADER_BYTES <= end:
+    while start + _MP4_HEADER_BYTES <= end:
         file.seek(start)
-        header = file.read(_LARGE_HEADER_BYTES)
-        size, kind, body = int.from_bytes(header[:4], "big"), header[4:8], start + _HEADER_BYTES
+        header = file.read(_MP4_LARGE_HEADER_BYTES)
+        size, kind, body = int.from_bytes(header[:4], "big"), header[4:8], start + _MP4_HEADER_BYTES
         if size == 1:
-            size, body = int.from_bytes(header[8:], "big"), start + _LARGE_HEADER_BYTES
+            size, body = int.from_bytes(header[8:], "big"), start + _MP4_LARGE_HEADER_BYTES
         stop = min(start + size, end) if size else end
         if stop < body:
             return
         yield kind, body
-        if kind in _PARENTS and depth < _MAX_DEPTH:
+        if kind in _MP4_PARENTS and depth < _MP4_MAX_DEPTH:
             yield from _boxes(file, body, stop, depth + 1)
         start = stop
 
 
 def _sample_count(file: BinaryIO, kind: bytes, body: int) -> int:
-    if kind not in _COUNT_AT:
+    if kind not in _MP4_COUNT_AT:
         return 0
-    file.seek(body + _COUNT_AT[kind])
+    file.seek(body + _MP4_COUNT_AT[kind])
     return int.from_bytes(file.read(4), "big")
