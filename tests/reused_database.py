@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import sqlalchemy
-from sqlalchemy.pool import NullPool
 
 from app.core.database.session import Table
 
@@ -45,7 +44,7 @@ class ReusedDatabase:
         """Return the URL of the empty database."""
         if self._engine is None:
             self._url = self._url.set(database=self._database.enter_context(self._create()))
-            self._engine = sqlalchemy.create_engine(self._url, poolclass=NullPool)
+            self._engine = sqlalchemy.create_engine(self._url)
             with self._engine.begin() as connection:
                 self._shape = connection.exec_driver_sql(_SHAPE).one()
                 self._most_bytes = connection.scalar(sqlalchemy.text(_SIZE)) + _GROWS_BY_BYTES
@@ -55,6 +54,8 @@ class ReusedDatabase:
 
     def drop(self) -> None:
         """Drop the database, if there is one."""
+        if self._engine is not None:
+            self._engine.dispose()
         self._database.close()
         self._engine = None
 
@@ -67,7 +68,9 @@ class ReusedDatabase:
                 return False
             # In any order: foreign keys are not checked.
             connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
-            for table in Table.metadata.sorted_tables:
-                connection.execute(sqlalchemy.delete(table))
+            # In one statement: 60 of them would take longer than many a test.
+            connection.exec_driver_sql(
+                "; ".join(f"DELETE FROM {name}" for name in Table.metadata.tables)
+            )
             connection.exec_driver_sql(_RESTART_SEQUENCES)
         return True

@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from app.core.database.schema_revision import needed_revision
-from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.core.storage.objects import DiskFull
 from app.operations import data_dir, first_start, migrating
@@ -22,16 +21,21 @@ from app.operations.backups import service as backups
 from app.operations.database_commands import db
 from app.operations.failure import CannotRun
 from app.system import last_backup
+from tests.conftest import make_data_dir
+
+
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file whose tables the migrations have made."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("migrated"))
+    migrating.upgrade(settings)
+    return settings.sqlite_file
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path, migrated: Path) -> Settings:
     """Settings of a fresh folder with the tables of this version."""
-    made = Settings(data_dir=tmp_path / "instance")
-    made.data_dir.mkdir(mode=0o700)
-    create_key_file(made.data_dir)
-    migrating.upgrade(made)
-    return made
+    return Settings(data_dir=make_data_dir(tmp_path, migrated))
 
 
 def execute(file: Path, statement: str) -> list[tuple[object, ...]]:

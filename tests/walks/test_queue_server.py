@@ -107,28 +107,21 @@ def test_the_own_server_answers_on_a_private_socket(
     queue.clear_locks(choice.url)
 
 
-def test_up_uses_a_program_on_path(tmp_path: Path, bundled: str) -> None:
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "valkey-server").symlink_to(bundled)
-    service = ServiceProcess(tmp_path / "instance", PATH=f"{folder}:/usr/bin:/bin")
-    try:
-        service.wait_ready()
-        assert f"embedded: {folder}/valkey-server" in service.text
-        assert service.stop() == 0
-    finally:
-        service.end()
-
-
-def test_files_of_another_version_are_set_aside(tmp_path: Path) -> None:
+def test_up_uses_a_program_on_path_and_sets_files_of_another_version_aside(
+    tmp_path: Path, bundled: str
+) -> None:
     data = tmp_path / "instance"
     append_only = data / "queue" / "appendonlydir"
     append_only.mkdir(parents=True)
     (append_only / "appendonly.aof.manifest").write_text("of another kind\n")
-    service = ServiceProcess(data)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "valkey-server").symlink_to(bundled)
+    service = ServiceProcess(data, PATH=f"{folder}:/usr/bin:/bin")
     try:
         service.wait_ready()
+        assert f"embedded: {folder}/valkey-server" in service.text
         assert (data / "queue.set-aside" / "appendonlydir").is_dir()
-        assert "embedded: " in service.text
+        assert service.stop() == 0
     finally:
         service.end()
