@@ -13,7 +13,7 @@ import requests
 from requests.adapters import BaseAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from app.core.outgoing_http.addresses import AddressPolicy, NameNotResolved, Target, UrlRefused
+from app.core.outgoing_http.addresses import AddressPolicy, NameNotResolved, UrlRefused
 from app.core.outgoing_http.connections import (
     MAX_READ_BYTES,
     AnswerTooLarge,
@@ -142,17 +142,16 @@ class _VettedAdapter(BaseAdapter):
         url = str(request.url)
         connection = None
         try:
-            target = self._policy.parse(url)
-            connection = self._pool.reuse(target, deadline)
+            connection = self._pool.reuse(self._policy.parse(url), deadline)
             if connection is not None:
                 try:
-                    return self._exchange(request, connection, target, started)
+                    return self._exchange(request, connection, started)
                 except (ConnectionError, ssl.SSLError):
                     if connection.timed.received:
                         raise
                     connection = None
             connection = self._pool.open(url, deadline)
-            return self._exchange(request, connection, target, started)
+            return self._exchange(request, connection, started)
         except _FAILURES as error:
             outcome, text = _classified(error)
             return Reply(
@@ -167,12 +166,11 @@ class _VettedAdapter(BaseAdapter):
         self,
         request: requests.PreparedRequest,
         connection: OutgoingConnection,
-        target: Target,
         started: float,
     ) -> Reply:
         usable = False
         try:
-            headers = {"Host": target.netloc, **request.headers}
+            headers = {"Host": connection.target.netloc, **request.headers}
             connection.request("POST", request.path_url, body=request.body, headers=headers)
             response = connection.getresponse()
             complete_at = time.monotonic()
@@ -191,7 +189,7 @@ class _VettedAdapter(BaseAdapter):
                 truncated=truncated,
             )
         finally:
-            self._pool.give_back(target, connection, usable=usable)
+            self._pool.give_back(connection, usable=usable)
 
 
 def _prepared(url: str, headers: Mapping[str, str], body: bytes) -> requests.PreparedRequest:

@@ -124,6 +124,7 @@ class OutgoingConnection(http.client.HTTPConnection):
         super().__init__(target.host, target.port)
         self.auto_open = 0
         self.sock = timed
+        self.target = target
         self.timed = timed
         self.ip = ip
         self.idle_since = 0.0
@@ -187,12 +188,12 @@ class ConnectionPool:
         timed = TimedSocket(raw, deadline, self._max_read_bytes)
         return self._lend(OutgoingConnection(target, timed, ip))
 
-    def give_back(self, target: Target, connection: OutgoingConnection, *, usable: bool) -> None:
+    def give_back(self, connection: OutgoingConnection, *, usable: bool) -> None:
         """End the loan; keep the connection when its answer was read to the end."""
         with self._lock:
             lent = connection in self._lent
             self._lent.discard(connection)
-            idle = self._idle.setdefault(target, [])
+            idle = self._idle.setdefault(connection.target, [])
             if usable and lent and len(idle) < _IDLE_PER_TARGET:
                 connection.idle_since = time.monotonic()
                 idle.append(connection)
