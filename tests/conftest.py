@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import sqlalchemy
 from flask import Flask
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from werkzeug.serving import make_server
 from xdist.scheduler import LoadFileScheduling
 
@@ -33,6 +35,15 @@ from tests.reused_database import ReusedDatabase
 from tests.running import note_started, running_runtime
 
 load_tables()
+
+# A slow machine fails no test, and CI tries the same examples each time.
+hypothesis_settings.register_profile(
+    "cqe",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
+hypothesis_settings.load_profile("cqe")
 
 DATA = Path(__file__).parent / "data"
 POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")

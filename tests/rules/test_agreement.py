@@ -82,7 +82,7 @@ def test_nothing_and_sameness_have_no_figure() -> None:
 
 
 @given(ratings)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_kappas_are_what_their_definitions_say(pairs: list[tuple[int, int]]) -> None:
     counted, size = Counter(pairs), len(pairs)
     crossed = [(a, b) for (a, _), (_, b) in itertools.product(pairs, pairs)]
@@ -100,7 +100,7 @@ def test_kappas_are_what_their_definitions_say(pairs: list[tuple[int, int]]) -> 
 
 
 @given(rated)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_alpha_is_what_its_definition_says(units: list[tuple[int, ...]]) -> None:
     paired = [unit for unit in units if len(unit) > 1]
     every = [value for unit in paired for value in unit]
@@ -128,7 +128,7 @@ def _between(every: list[int], one: int, other: int) -> float:
 
 
 @given(numbers)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_distances_and_correlations_are_what_the_library_says(
     pairs: list[tuple[int, int]],
 ) -> None:

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ai.dialogue.cues import find_cues, lines_with_instructions
@@ -146,7 +146,6 @@ def test_an_undeclared_language_is_told_by_its_common_words() -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300), st.sampled_from("acbu"))
 def test_every_cue_lies_inside_its_text(text, letter) -> None:
     transcript = chat((letter, 0, text), ("c", 1, "Hello, thank you."))

@@ -671,7 +671,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=ANYTHING)
 def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     for name in FORMATS:
@@ -680,7 +680,7 @@ def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     detect_format(data)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     document=st.dictionaries(st.sampled_from(KEYS), JSON, min_size=2),
     base=st.sampled_from([{}, CALL, VCON]),

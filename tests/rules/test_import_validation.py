@@ -47,7 +47,7 @@ LIKELY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     kind=st.sampled_from(list(Kind)),
     likely=LIKELY,

@@ -55,7 +55,7 @@ def conversations(draw: st.DrawFn) -> tuple[str, Transcript]:
     return channel, call(*spoken, **fields)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(conversations())
 def test_any_conversation_is_judged_with_evidence_that_holds(case) -> None:
     channel, transcript = case
@@ -75,7 +75,7 @@ def test_any_conversation_is_judged_with_evidence_that_holds(case) -> None:
     assert as_bytes(judgement) == as_bytes(judge(transcript, channel))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sampled_from(["Anna", "Olivia", "Noor", "Bartholomew", "Li"]))
 def test_renaming_people_changes_no_score(name) -> None:
     lines = [

@@ -262,7 +262,7 @@ SIGNS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.lists(SIGNS, max_size=8), min_size=1, max_size=5),
     st.sampled_from([None, "en", "hi"]),

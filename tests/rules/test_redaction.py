@@ -33,7 +33,7 @@ def cards(draw: st.DrawFn) -> str:
     return next(body + digit for digit in "0123456789" if has_luhn_digit(body + digit))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cards(), st.lists(st.sampled_from(_SEPARATORS), min_size=18, max_size=18))
 def test_no_digit_of_a_card_is_left_whatever_separates_them(number: str, gaps: list[str]) -> None:
     text = number[0] + "".join(gap + digit for gap, digit in zip(gaps, number[1:], strict=False))
@@ -41,14 +41,14 @@ def test_no_digit_of_a_card_is_left_whatever_separates_them(number: str, gaps: l
     assert not any(sign.isdigit() for sign in masked)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(cards())
 def test_no_digit_of_a_spoken_card_is_left(number: str) -> None:
     masked = mask("it is " + " ".join(_SAID[int(digit)] for digit in number) + " thanks").text
     assert masked == "it is [CARD] thanks"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join))
 def test_masking_again_changes_nothing_and_offsets_match_the_placeholders(text: str) -> None:
     masked = mask(text)

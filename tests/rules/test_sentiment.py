@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ai.conduct.readings import readings_of
@@ -127,7 +127,6 @@ def test_a_message_is_labelled_by_its_words(text, label) -> None:
     assert customer(text).segments[0].label == label
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ac"), st.text(max_size=60)), max_size=8))
 def test_sentiment_stays_between_its_bounds(lines) -> None:
     transcript = chat(*((letter, 7 * index, text) for index, (letter, text) in enumerate(lines)))
