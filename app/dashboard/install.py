@@ -1,4 +1,4 @@
-"""Installation of the dashboard into the application."""
+"""Installation of the dashboard into the application: its pages, its templates, and its static files."""
 
 import gzip
 import hashlib
@@ -35,7 +35,7 @@ from app.web.api import is_under_a_base
 _NOT_PAGES = ("/storage/", "/docs/", "/assets/")
 _PAUSE_S = 0.02
 _FOREVER = "public, max-age=31536000, immutable"
-FOLDER = Path(__file__).parent / "static"
+_FOLDER = Path(__file__).parent / "static"
 
 
 class TemplateCache(FileSystemBytecodeCache):
@@ -80,9 +80,9 @@ class Assets:
     All share one hash in their address, so that a script can import another by its name.
     """
 
-    def __init__(self, folder: Path = FOLDER) -> None:
-        files = sorted(file for file in folder.rglob("*") if file.is_file())
-        self._files = {file.relative_to(folder).as_posix(): _read(file) for file in files}
+    def __init__(self) -> None:
+        files = sorted(file for file in _FOLDER.rglob("*") if file.is_file())
+        self._files = {file.relative_to(_FOLDER).as_posix(): _read(file) for file in files}
         digest = hashlib.sha256()
         for name, asset in self._files.items():
             digest.update(f"{name}:{len(asset.plain)}:".encode() + asset.plain)

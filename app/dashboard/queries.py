@@ -86,13 +86,13 @@ def filters_of_request(*, for_figures: bool = False) -> PageFilters:
     Args:
         for_figures: figures have no open period: all time is a year.
     """
-    texts = request_texts()
+    texts = _request_texts()
     if for_figures and texts.get("days") == filters.ALL_TIME:
         texts["days"] = _LONGEST_DAYS
     return filters_of(texts)
 
 
-def request_texts() -> dict[str, str]:
+def _request_texts() -> dict[str, str]:
     """Return the query of this request without its notice; repeated values become a comma list."""
     joined = {name: ",".join(filter(None, values)) for name, values in request.args.lists()}
     return {name: text for name, text in joined.items() if text and name != _NOTICE}
@@ -100,7 +100,7 @@ def request_texts() -> dict[str, str]:
 
 def page_url(number: int) -> str:
     """Return the address of another page of the list that this request shows."""
-    return filters.url(request.path, request_texts(), page=str(number))
+    return filters.url(request.path, _request_texts(), page=str(number))
 
 
 def filters_of(texts: Mapping[str, str]) -> PageFilters:

@@ -11,7 +11,7 @@ from app.core.errors import Conflict, NotFound, PreconditionFailed
 from app.core.ids import new_id
 from app.dashboard.models import SavedView, ScorecardDraft
 
-MOST_VIEWS, MOST_PINNED, MOST_DRAFTS = 50, 5, 100
+_MOST_VIEWS, _MOST_PINNED, _MOST_DRAFTS = 50, 5, 100
 
 
 def saved_views(session: Session, user_id: str) -> Sequence[SavedView]:
@@ -40,11 +40,13 @@ def save_view(
     own = select(SavedView).where(SavedView.user_id == user_id)
     view = session.scalar(own.where(SavedView.name == name))
     others = own.where(SavedView.name != name).subquery()
-    if (session.scalar(select(func.count()).select_from(others)) or 0) >= MOST_VIEWS:
-        raise Conflict(f"You have {MOST_VIEWS} saved views, which is the limit; delete one first.")
+    if (session.scalar(select(func.count()).select_from(others)) or 0) >= _MOST_VIEWS:
+        raise Conflict(f"You have {_MOST_VIEWS} saved views, which is the limit; delete one first.")
     pinned = select(func.count()).select_from(others).where(others.c.is_pinned)
-    if is_pinned and (session.scalar(pinned) or 0) >= MOST_PINNED:
-        raise Conflict(f"You have {MOST_PINNED} pinned views, which is the limit; unpin one first.")
+    if is_pinned and (session.scalar(pinned) or 0) >= _MOST_PINNED:
+        raise Conflict(
+            f"You have {_MOST_PINNED} pinned views, which is the limit; unpin one first."
+        )
     if view is None:
         view = SavedView(id=new_id("view"), user_id=user_id, name=name, created_at=utc_now())
         session.add(view)
@@ -104,8 +106,8 @@ def open_draft(
         of_scorecard = select(ScorecardDraft).where(ScorecardDraft.scorecard_id == scorecard_id)
         if (row := session.scalar(of_scorecard)) is not None:
             return row
-    if (session.scalar(select(func.count()).select_from(ScorecardDraft)) or 0) >= MOST_DRAFTS:
-        raise Conflict(f"There are {MOST_DRAFTS} drafts, which is the limit; discard one first.")
+    if (session.scalar(select(func.count()).select_from(ScorecardDraft)) or 0) >= _MOST_DRAFTS:
+        raise Conflict(f"There are {_MOST_DRAFTS} drafts, which is the limit; discard one first.")
     now = utc_now()
     row = ScorecardDraft(
         id=new_id("draft"),

@@ -122,7 +122,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "overlap": "Both talked at once",
         "instruction_in_transcript": "Instruction to the judge",
     },
-    "severity": {"info": "Note", "warn": "Warning", "critical": "Critical"},
     "criterionType": {"binary": "Yes or no", "scale": "Scale", "metric": "Measured"},
     "criticality": {
         "none": "Not critical",

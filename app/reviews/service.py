@@ -36,7 +36,7 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
     ReviewAction.REJECT_DISPUTE: ((_DISPUTED,), _REJECTED),
 }
 # Results show all reviews.
-MOST_REVIEWS = 200
+_MOST_REVIEWS = 200
 _OVERRIDING = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 _SORTABLE = {"created_at": Review.created_at}
 _PREVIEWED = ("score", "rawScore", "complianceScore", "coverage", "band", "passed", "autoFail")
@@ -218,8 +218,8 @@ def _check_count(count: int, seen: int | None) -> None:
         raise Conflict(
             "This evaluation was reviewed meanwhile: read it again before you review it."
         )
-    if count >= MOST_REVIEWS:
-        raise Conflict(f"An evaluation can have at most {MOST_REVIEWS} reviews.")
+    if count >= _MOST_REVIEWS:
+        raise Conflict(f"An evaluation can have at most {_MOST_REVIEWS} reviews.")
 
 
 def _rated(

@@ -69,7 +69,10 @@ def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
 
 def test_executives_are_marked_and_compared(demo: Demo, page: Page) -> None:
     wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    page.set_viewport_size({"width": 1366, "height": 768})
     page.goto("/executives")
+    table = page.locator(".table").first
+    assert table.evaluate("table => table.scrollWidth - table.clientWidth") == 0
     boxes = page.get_by_role("region", name="People").get_by_role("checkbox")
     boxes.nth(0).check()
     boxes.nth(1).check()

@@ -56,12 +56,17 @@ def test_the_chosen_colours_win_over_those_of_the_system(page_of: Callable[..., 
 
 
 def test_a_narrow_screen_opens_the_navigation(page_of: Callable[..., Page]) -> None:
-    page = page_of("viewer", viewport={"width": 320, "height": 640})
+    page = page_of("viewer", viewport={"width": 390, "height": 844}, java_script_enabled=False)
     page.goto("/settings")
     expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
-    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Menu").press("Enter")
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     page.get_by_role("link", name="Overview").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    expect(page.get_by_role("button", name="Sign out")).to_be_hidden()
+    top = page.get_by_role("banner").bounding_box()
+    assert top
+    assert top["height"] < 100, "the top bar takes more than two rows"
 
 
 def test_keys_lead_to_pages_but_not_from_a_field(page: Page) -> None:

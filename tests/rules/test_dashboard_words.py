@@ -41,7 +41,6 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("role", enums.ROLES),
         ("errorCode", enums.FailureCode),
         ("momentType", choices(results.MomentSchema, "type")),
-        ("severity", choices(results.MomentSchema, "severity")),
         ("criterionType", choices(results.CriterionSchema, "type")),
         ("criticality", choices(results.CriterionSchema, "criticality")),
         ("errorClass", choices(results.CriterionSchema, "error_class")),

@@ -1,4 +1,4 @@
-"""Histograms of scores with the pass line, and bars of shares."""
+"""Charts of scores: histograms with the pass line, means with their 95 % intervals, and pairs with the diagonal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tables under charts: the numbers that a chart is drawn from, with the same links."""
+"""Tables of charts: the numbers that a chart is drawn from, and cells in five shades."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Trend charts over time: lines of up to ten groups, or one line over bars of its counts."""
+"""Courses over time: trend charts of up to ten groups, or one over bars of its counts, and sparklines."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from app.dashboard.charts.scales import (
 from app.dashboard.charts.tables import Cell, DataTable
 
 # Points of fewer evaluations are drawn hollow.
-FEW = 5
+_FEW = 5
 _MOST_TIME_LABELS = 6
 _SHARE_OF_BARS = 0.3
 _SPARK_FRAME = Frame(width=96, height=24, left=2, right=4, top=3, bottom=3)
@@ -117,7 +117,7 @@ def _line(number: int, series: LineData, x: Scale, y: Scale) -> TrendLine:
         for index, point in enumerate(series.points)
     ]
     dots = tuple(
-        Dot(*place, _title(series.name, point), point.count < FEW, point.href)
+        Dot(*place, _title(series.name, point), point.count < _FEW, point.href)
         for place, point in zip(places, series.points, strict=True)
         if place is not None
     )

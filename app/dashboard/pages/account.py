@@ -23,8 +23,8 @@ from app.web.schemas.fields import Choice, Text
 
 blp = PageBlueprint("account", __name__)
 
-THEMES = ("system", "light", "dark")
-SWITCH = ("on", "off")
+_THEMES = ("system", "light", "dark")
+_SWITCH = ("on", "off")
 _ZONES = tuple(sorted(available_timezones()))
 
 
@@ -39,8 +39,8 @@ class ProfileForm(CamelSchema):
             _ZONES, error=CodedMessage(ENUM, "Choose a time zone of the list.")
         ),
     )
-    theme = Choice(THEMES, required=True)
-    letter_keys = Choice(SWITCH, required=True)
+    theme = Choice(_THEMES, required=True)
+    letter_keys = Choice(_SWITCH, required=True)
 
 
 @blp.get("/settings")

@@ -1,6 +1,6 @@
-"""Forms of the page of one evaluation: reviews, and judging again."""
+"""Forms of the page of one evaluation: reviews as documents of the API, and judging again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from flask import redirect, request
@@ -29,7 +29,7 @@ from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("evaluation_changes", __name__, url_prefix="/evaluations/<id:evaluation_id>")
-ANSWER, REASON, QUOTE = "answer.", "reason.", "quote."
+_ANSWER, _REASON, _QUOTE = "answer.", "reason.", "quote."
 # Fields that the form has under the names of the API.
 _TEXTS = ("action", "reason", "resolution")
 # Fields of a rating that a review may set, besides its evidence.
@@ -46,7 +46,7 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
     """
     person, typed = current_person(), request.form
     try:
-        document = review_of(typed, reviewer=person.display_name, ref=person.user_id)
+        document = _review_of(typed, reviewer=person.display_name, ref=person.user_id)
         if typed.get("action") == ReviewAction.ACCEPT_DISPUTE and "criteria" not in document:
             document["criteria"] = _demanded_answers(evaluation_id)
         body = forms.load(ReviewCreate(), document)
@@ -94,7 +94,22 @@ def judge_again(evaluation_id: str) -> Response:
 
 def criteria_of(typed: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the ratings of a form: the criteria for which an answer was chosen."""
-    return list(_ratings(typed))
+    ratings = []
+    for name, choice in typed.items():
+        if not name.startswith(_ANSWER) or not choice:
+            continue
+        key = name.removeprefix(_ANSWER)
+        rating: dict[str, Any] = {"key": key}
+        if choice == NOT_APPLICABLE_CHOICE:
+            rating["applicable"] = False
+        else:
+            rating["answer"] = _answer(choice.removeprefix(ANSWER_PREFIX))
+        if reason := typed.get(_REASON + key, "").strip():
+            rating["reason"] = reason
+        if quote := typed.get(_QUOTE + key, ""):
+            rating["evidence"] = [_evidence(quote)]
+        ratings.append(rating)
+    return ratings
 
 
 def _next_of_queue(evaluation_id: str) -> Response:
@@ -109,7 +124,7 @@ def _next_of_queue(evaluation_id: str) -> Response:
     return redirect(place.next_url, 303)
 
 
-def review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str, Any]:
+def _review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str, Any]:
     """Return the review that a form describes; empty fields are left out."""
     document: dict[str, Any] = {"reviewer": reviewer, "reviewerRef": ref}
     document.update({name: typed[name] for name in _TEXTS if typed.get(name, "").strip()})
@@ -125,14 +140,12 @@ def review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str,
 
 
 def _demanded_answers(evaluation_id: str) -> list[dict[str, Any]]:
-    with current_runtime().db.reading() as session:
-        evaluation = service.find(session, evaluation_id)
-        return demanded_answers(results.results_of(session, evaluation)["reviews"])
-
-
-def demanded_answers(reviews: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the ratings that the newest dispute demands, as a review gives them."""
-    disputes = [review for review in reviews if review["action"] == ReviewAction.DISPUTE]
+    with current_runtime().db.reading() as session:
+        document = results.results_of(session, service.find(session, evaluation_id))
+    disputes = [
+        review for review in document["reviews"] if review["action"] == ReviewAction.DISPUTE
+    ]
     return [_demanded(rating) for dispute in disputes[-1:] for rating in dispute["criteria"]]
 
 
@@ -143,23 +156,6 @@ def _demanded(rating: Mapping[str, Any]) -> dict[str, Any]:
     ]
     values = {name: rating[name] for name in _RATED if rating[name] is not None}
     return {**values, "evidence": evidence}
-
-
-def _ratings(typed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for name, choice in typed.items():
-        if not name.startswith(ANSWER) or not choice:
-            continue
-        key = name.removeprefix(ANSWER)
-        rating: dict[str, Any] = {"key": key}
-        if choice == NOT_APPLICABLE_CHOICE:
-            rating["applicable"] = False
-        else:
-            rating["answer"] = _answer(choice.removeprefix(ANSWER_PREFIX))
-        if reason := typed.get(REASON + key, "").strip():
-            rating["reason"] = reason
-        if quote := typed.get(QUOTE + key, ""):
-            rating["evidence"] = [_evidence(quote)]
-        yield rating
 
 
 def _answer(text: str) -> str | int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -44,18 +43,6 @@ from app.web.schemas.fields import Text
 
 blp = PageBlueprint("evaluation_list", __name__)
 _LAST_PLACE = 99_999
-
-
-@dataclass(frozen=True, slots=True)
-class ShownView:
-    """A saved view with its address; only pinned ones are counted."""
-
-    id: str
-    name: str
-    query: str
-    url: str
-    is_own: bool
-    count: int | None
 
 
 class SavedViewForm(CamelSchema):
@@ -172,20 +159,16 @@ def _page(page_filters: PageFilters, page: Page[Any], *, errors: Mapping[str, st
     )
 
 
-def _views() -> list[ShownView]:
-    """Return the views that the signed-in person sees above the list."""
-    user_id = current_person().user_id
+def _views() -> list[tuple[Any, str, int | None]]:
+    """Return the views above the list, each with its address; only pinned ones are counted."""
     with current_runtime().db.reading() as session:
         return [
-            ShownView(
-                id=view.id,
-                name=view.name,
-                query=view.query,
-                url=filters.url(LIST_PATH, dict(parse_qsl(view.query))),
-                is_own=view.user_id == user_id,
-                count=_count(session, view.query) if view.is_pinned else None,
+            (
+                view,
+                filters.url(LIST_PATH, dict(parse_qsl(view.query))),
+                _count(session, view.query) if view.is_pinned else None,
             )
-            for view in service.saved_views(session, user_id)
+            for view in service.saved_views(session, current_person().user_id)
         ]
 
 

@@ -20,7 +20,6 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.pickers import options_of
-from app.dashboard.views import filters
 from app.dashboard.views.filters import FIELDS, Control
 from app.people import audit
 from app.people import service as people
@@ -30,38 +29,40 @@ from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
 
 blp = PageBlueprint("exports", __name__)
-SCOPE = "analytics:export"
+_SCOPE = "analytics:export"
 _FLAGS = {"true": True, "false": False}
 # Fields whose texts are values of the body as they are.
 _PLAIN = ("dataset", "format", "from", "to", "delimiter", "fileName")
-_FILTERS = "filters."
 
 
 @blp.get("/exports")
-@require_scope(SCOPE)
+@require_scope(_SCOPE)
 def show() -> str:
     """Show the exports, the newest first, and the form for a new one."""
     return _page(request.args, {})
 
 
 @blp.post("/exports")
-@require_scope(SCOPE, policy=EXPENSIVE)
+@require_scope(_SCOPE, policy=EXPENSIVE)
 def create() -> Response | tuple[str, int]:
     """Request an export."""
     texts = {name: ",".join(values) for name, values in request.form.lists()}
     try:
-        body = body_of(texts, current_person().timezone)
+        body = _body_of(texts, current_person().timezone)
         loaded = forms.load(ExportCreate(), body)
         request_export(request_from_body(loaded), loaded.get("file_name"))
     except InvalidInput as error:
-        return _page(texts, named_as_fields(forms.field_errors(error))), 422
+        errors = forms.field_errors(error)
+        return _page(
+            texts, {name.removeprefix("filters."): message for name, message in errors.items()}
+        ), 422
     except Conflict as error:
         return _page(texts, {}, problem=error.message), 409
     return redirect_with("export-requested", "exports.show")
 
 
 @blp.get("/exports/<id:job_id>/file")
-@require_scope(SCOPE)
+@require_scope(_SCOPE)
 def download(job_id: str) -> Response:
     """Lead to the file by a signed link; the audit trail records it first."""
     with current_runtime().db.writing() as session:
@@ -75,7 +76,7 @@ def download(job_id: str) -> Response:
 
 
 @blp.post("/exports/<id:job_id>/cancel")
-@require_scope(SCOPE)
+@require_scope(_SCOPE)
 def cancel(job_id: str) -> Response:
     """Cancel an export that is queued or running, or delete the file of one that is ready."""
     with audited(Action.EXPORT_CANCELED, job_id) as session:
@@ -125,15 +126,15 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
         texts=texts,
         errors=errors,
         problem=problem,
-        fields=filters.FIELDS,
-        is_filtered=any(texts.get(field.name) for field in filters.FIELDS),
+        fields=FIELDS,
+        is_filtered=any(texts.get(field.name) for field in FIELDS),
         options=options,
         datasets=service.readable_datasets(scopes),
         formats=list(Format),
     )
 
 
-def body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
+def _body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
     """Return the body; what is no number or no flag stays a text, which the schema refuses."""
     body: dict[str, Any] = {name: texts[name] for name in _PLAIN if texts.get(name)}
     columns = [name.strip() for name in texts.get("columns", "").split(",") if name.strip()]
@@ -150,11 +151,6 @@ def body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
         "filters": filters,
         "includeText": texts.get("includeText") == "true",
     }
-
-
-def named_as_fields(errors: Mapping[str, str]) -> dict[str, str]:
-    """Return messages by the names of the form's fields."""
-    return {name.removeprefix(_FILTERS): message for name, message in errors.items()}
 
 
 def _value(control: Control, text: str) -> Any:

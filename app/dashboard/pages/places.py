@@ -75,13 +75,11 @@ def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
 
 def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList:
     with current_runtime().db.reading() as session:
-        queue, at = review_queue.read_around(session, filters_of(_queue_query()), evaluation)
-    before, after = (
-        queue.rows[place] if 0 <= place < len(queue.rows) else None for place in (at - 1, at + 1)
-    )
+        rows, count, at = review_queue.read_around(session, filters_of(_queue_query()), evaluation)
+    before, after = (rows[place] if 0 <= place < len(rows) else None for place in (at - 1, at + 1))
     tab = request.args[_QUEUE]
     return PlaceInList(
-        text=f"{at + 1} of {queue.count:,}",
+        text=f"{at + 1} of {count:,}",
         previous_url=review_queue.url_in_queue(before["id"], tab) if before else None,
         next_url=review_queue.url_in_queue(after["id"], tab) if after else None,
         next_to_claim=after["id"] if after and after["review_status"] in _UNCLAIMED else None,

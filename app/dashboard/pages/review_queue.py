@@ -29,7 +29,7 @@ from app.web.principal import require_scope
 blp = PageBlueprint("review_queue", __name__)
 PATH = "/review"
 _SHOWN = 25
-
+# Rows that a person can go through without reviewing one.
 _MOST = 100
 _SORTED_BY = {"createdAt": "created_at", "confidence": "confidence"}
 
@@ -45,8 +45,8 @@ class QueueTab:
     when_empty: str
 
 
-SAMPLE, MINE = "sample", "mine"
-TABS: tuple[QueueTab, ...] = (
+_SAMPLE, _MINE = "sample", "mine"
+_TABS: tuple[QueueTab, ...] = (
     QueueTab(
         "disputes",
         "Disputes",
@@ -81,14 +81,14 @@ TABS: tuple[QueueTab, ...] = (
         when_empty="No evaluation is waiting here: the judge was more than 50 % sure of all unreviewed ones.",
     ),
     QueueTab(
-        SAMPLE,
+        _SAMPLE,
         "Sample",
         {"reviewStatus": "none", "status": "completed", "hasVerdict": "true"},
         is_dated=True,
         when_empty="Every evaluation of this period was reviewed.",
     ),
     QueueTab(
-        MINE,
+        _MINE,
         "Mine",
         {},
         is_dated=False,
@@ -97,33 +97,27 @@ TABS: tuple[QueueTab, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """The first rows of a tab in their order; `count` is the number of all."""
-
-    rows: list[Mapping[str, Any]]
-    count: int
-
-
 @blp.get(PATH)
 @require_scope("evaluations:review")
 def show() -> str:
     """Show a tab of the queue, and how many wait in each."""
     page_filters = filters_of_request()
-    here = _tab_of(page_filters.texts.get("tab", ""))
+    here = _tab_of(page_filters)
     with current_runtime().db.reading() as session:
         counts = {
-            tab.key: linked_count(session, _query_of(tab, page_filters)).count for tab in TABS
+            tab.key: linked_count(session, _query_of(tab, page_filters)).count for tab in _TABS
         }
-        queue = _read(session, here, page_filters)
+        page = listed(session, {**_query_of(here, page_filters), "pageSize": str(_MOST)})
     query = urlencode({**page_filters.texts, "tab": here.key})
     return render_template(
         "reviews/queue.html",
         page_filters=page_filters,
-        tabs=[(tab, url(PATH, page_filters.texts, tab=tab.key), counts[tab.key]) for tab in TABS],
+        tabs=[(tab, url(PATH, page_filters.texts, tab=tab.key), counts[tab.key]) for tab in _TABS],
         here=here,
         query=query,
-        rows=[(row, url_in_queue(row["id"], query)) for row in queue.rows[:_SHOWN]],
+        rows=[
+            (row, url_in_queue(row["id"], query)) for row in _in_order(here, page.items)[:_SHOWN]
+        ],
         list_url=url(LIST_PATH, _query_of(here, page_filters)),
     )
 
@@ -153,44 +147,38 @@ def url_in_queue(evaluation_id: str, queue: str) -> str:
 
 def read_around(
     session: Any, page_filters: PageFilters, evaluation: Mapping[str, Any]
-) -> tuple[Queue, int]:
-    """Read a tab with the place of an evaluation in it, counted from 0.
+) -> tuple[list[Mapping[str, Any]], int, int]:
+    """Return the rows of a tab, the number of all, and the place of an evaluation among them.
 
     What the person has set in review keeps its place until it is reviewed, and so does the
     evaluation itself.
     """
-    tab = _tab_of(page_filters.texts.get("tab", ""))
+    tab = _tab_of(page_filters)
     query = {**_query_of(tab, page_filters), "pageSize": str(_MOST)}
     page = listed(session, query)
     own = [evaluation]
     if query.get("reviewStatus") == ReviewStatus.NONE:
         claimed = {"reviewStatus": ReviewStatus.IN_REVIEW, "reviewedBy": current_person().user_id}
         own += listed(session, {**query, **claimed}).items
-    rows = _with_rows(tab, page.items, own)
-    queue = Queue(_in_order(tab, rows), page.total_count + len(rows) - len(page.items))
-    order = [row["id"] for row in queue.rows]
-    return queue, order.index(evaluation["id"])
+    rows = _in_order(tab, _with_rows(tab, page.items, own))
+    places = [row["id"] for row in rows]
+    return rows, page.total_count + len(rows) - len(page.items), places.index(evaluation["id"])
 
 
-def _tab_of(key: str) -> QueueTab:
-    """Return the tab of a key; the first one for an unknown key."""
-    return next((tab for tab in TABS if tab.key == key), TABS[0])
-
-
-def _read(session: Any, tab: QueueTab, page_filters: PageFilters) -> Queue:
-    """Read a tab of the queue."""
-    page = listed(session, {**_query_of(tab, page_filters), "pageSize": str(_MOST)})
-    return Queue(_in_order(tab, page.items), page.total_count)
+def _tab_of(page_filters: PageFilters) -> QueueTab:
+    """Return the tab that a query names; the first one for an unknown name."""
+    key = page_filters.texts.get("tab")
+    return next((tab for tab in _TABS if tab.key == key), _TABS[0])
 
 
 def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
     """Return the query of the list of evaluations that a tab shows."""
-    if tab.key == MINE:
+    if tab.key == _MINE:
         return page_filters.all_time_query(**tab.query, reviewedBy=current_person().user_id)
     if not tab.is_dated:
         return page_filters.all_time_query(**tab.query)
     query = page_filters.list_query(**tab.query)
-    if tab.key == SAMPLE and "to" not in page_filters.texts:
+    if tab.key == _SAMPLE and "to" not in page_filters.texts:
         # Only whole days, so that the sample is the same all day.
         today = page_filters.now.astimezone(page_filters.zone).date()
         query["to"] = iso_utc(datetime.combine(today, time(), page_filters.zone))
@@ -199,7 +187,7 @@ def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
 
 def _in_order(tab: QueueTab, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the rows of a tab in its order, given in that of the list."""
-    return _dealt(rows) if tab.key == SAMPLE else list(rows)
+    return _dealt(rows) if tab.key == _SAMPLE else list(rows)
 
 
 def _with_rows(

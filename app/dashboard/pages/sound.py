@@ -15,7 +15,7 @@ from app.web.transfers import requested_range
 blp = PageBlueprint("sound", __name__, url_prefix="/recordings/<id:audio_file_id>")
 
 # Browsers read ahead and then leave the connection open: an answer without end holds a thread.
-MAX_ANSWER_BYTES = 1 << 20
+_MAX_ANSWER_BYTES = 1 << 20
 
 
 @blp.get("/sound")
@@ -31,10 +31,10 @@ def play(audio_file_id: str) -> Response:
         raise _missing()
     size = played.size_bytes
     requested = requested_range(played.object_id, size)
-    if requested is None and size > MAX_ANSWER_BYTES:
-        raise InvalidInput(f"Ask for a range: an answer has at most {MAX_ANSWER_BYTES} bytes.")
+    if requested is None and size > _MAX_ANSWER_BYTES:
+        raise InvalidInput(f"Ask for a range: an answer has at most {_MAX_ANSWER_BYTES} bytes.")
     start, stop = requested or (0, size)
-    stop = min(stop, start + MAX_ANSWER_BYTES)
+    stop = min(stop, start + _MAX_ANSWER_BYTES)
     body = runtime.storage.read(played.object_id, start, stop)
     if body is None:
         raise _missing()

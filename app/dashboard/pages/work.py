@@ -72,7 +72,7 @@ def show() -> str:
         "work/show.html",
         open=_joined(open_parts),
         failed=_joined(failed_parts),
-        wait=sentences_of(wait) if wait and wait.recordings else "",
+        wait=_wait_text(wait) if wait and wait.recordings else "",
     )
 
 
@@ -130,7 +130,7 @@ def retry_re_evaluation(re_evaluation_id: str) -> Response:
     return redirect_with("tried-again", "work.show")
 
 
-def sentences_of(expected: ExpectedWait) -> str:
+def _wait_text(expected: ExpectedWait) -> str:
     """Say how many recordings wait, how long they are, and when they will be done, if known."""
     is_one = expected.recordings == 1
     subject = "1 recording waits" if is_one else f"{number(expected.recordings)} recordings wait"

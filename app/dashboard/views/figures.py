@@ -1,4 +1,4 @@
-"""Figures of a period: means and rates with their errors, and their changes since the one before."""
+"""Figures of a period: means and rates with their errors, their changes, and the lists that they count."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,11 @@ from app.dashboard.views.trends import ListUrl
 
 # The 97.5th percentile of the normal distribution.
 _Z = 1.96
+_MOST_MOVERS = 5
+_HIGHEST_SCORE = 100
+_COMPLETED = {"status": "completed"}
+# What means, pass rates and distributions count.
+_WITH_VERDICT = {**_COMPLETED, "hasVerdict": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,27 @@ class MeasuredMean:
         return _Z * self.standard_error
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in words, its change in words, and the link to the conversations behind it."""
+
+    label: str
+    text: str
+    change: Change | None
+    change_text: str
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """An executive whose mean score has moved."""
+
+    id: str
+    name: str
+    change: Change
+    count: int
+
+
 def rate(share: float, count: int) -> MeasuredMean:
     """Return a share of `count`, in percent."""
     return MeasuredMean(100 * share, 100 * math.sqrt(max(0.0, share * (1 - share))), count)
@@ -80,35 +106,7 @@ def standard_error(now: MeasuredMean, before: MeasuredMean) -> float:
     return math.hypot(now.standard_error, before.standard_error)
 
 
-_MOST_MOVERS = 5
-_HIGHEST_SCORE = 100
-_COMPLETED = {"status": "completed"}
-# What means, pass rates and distributions count.
-_WITH_VERDICT = {**_COMPLETED, "hasVerdict": "true"}
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number in words, its change in words, and the link to the conversations behind it."""
-
-    label: str
-    text: str
-    change: Change | None
-    change_text: str
-    href: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Mover:
-    """An executive whose mean score has moved."""
-
-    id: str
-    name: str
-    change: Change
-    count: int
-
-
-def scored_count(summary: Mapping[str, Any]) -> int:
+def _scored_count(summary: Mapping[str, Any]) -> int:
     """Return how many evaluations count in the mean score."""
     return sum(score_class["count"] for score_class in summary["score"]["distribution"])
 
@@ -122,7 +120,7 @@ def mean_scores(
     include evaluations without a verdict.
     """
     score, change = summary["score"], summary["change"]
-    count = scored_count(summary)
+    count = _scored_count(summary)
     if not count:
         return None, None
     now = MeasuredMean(score["mean"], score["stdev"], count)

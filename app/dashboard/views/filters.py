@@ -1,4 +1,4 @@
-"""Filters in the address of a page: carried from page to page, changed by links, shown as chips."""
+"""Filters of pages: carried in addresses, changed by links, shown as chips, and the fields of the list's form."""
 
 import dataclasses
 from collections.abc import Collection, Mapping
@@ -13,7 +13,7 @@ from app.dashboard.views.formatting import day_of
 from app.dashboard.words import WORDS
 
 DAYS = (7, 30, 90, 365)
-USUAL_DAYS = 30
+_USUAL_DAYS = 30
 ALL_TIME = "all"
 PERIOD_NAMES = ("days", "from", "to")
 # Names that all pages with figures or lists understand; links of the frame keep them.
@@ -200,7 +200,7 @@ def chip_texts(query: Mapping[str, str], names: Mapping[str, str]) -> dict[str, 
 
 
 def _days(text: str | None) -> int:
-    return int(text) if text in {str(days) for days in DAYS} else USUAL_DAYS
+    return int(text) if text in {str(days) for days in DAYS} else _USUAL_DAYS
 
 
 def _moment(text: str | None, zone: ZoneInfo) -> datetime | None:

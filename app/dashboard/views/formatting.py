@@ -1,4 +1,4 @@
-"""Numbers and days: written as people read them, and read as people type them."""
+"""Numbers, days and times: written as people read them, in their zone, and read as people type them."""
 
 import re
 from datetime import date, datetime, timedelta

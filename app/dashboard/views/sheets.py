@@ -8,7 +8,7 @@ from typing import Any
 
 from app.dashboard.views.conversation import clock
 
-MOST_ADVICE = 3
+_MOST_ADVICE = 3
 _MOST_TEXT, _MOST_QUOTE = 320, 200
 # A text repeats a quote if it has this much of its beginning.
 _TELLING = 20
@@ -49,7 +49,7 @@ class SheetAdvice:
 
 def advice_of(conversation: AdvisedConversation, kind: str) -> list[SheetAdvice]:
     """Return the strengths or the improvements of one conversation."""
-    items = conversation.advice[kind][:MOST_ADVICE]
+    items = conversation.advice[kind][:_MOST_ADVICE]
     return [_shown(item, conversation, 1) for item in items]
 
 
@@ -65,7 +65,7 @@ def frequent_advice(conversations: Iterable[AdvisedConversation], kind: str) -> 
         for item in conversation.advice[kind]:
             groups[item["criterionKey"] or item["text"]].append((item, conversation))
     # The sort is stable: of two that are as frequent, the newer one comes first.
-    most_frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_ADVICE]
+    most_frequent = sorted(groups.values(), key=len, reverse=True)[:_MOST_ADVICE]
     return [_shown(*group[0], len(group)) for group in most_frequent]
 
 

@@ -61,7 +61,7 @@ def metric_text(metric: str, value: float | None) -> str:
     return formatting.number(value, _PLACES.get(metric, 0))
 
 
-def step_label(start: datetime, granularity: str, zone: ZoneInfo) -> str:
+def _step_label(start: datetime, granularity: str, zone: ZoneInfo) -> str:
     """Write the step that begins at a moment."""
     local = start.astimezone(zone)
     if granularity == "month":
@@ -87,7 +87,7 @@ def slope_text(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
     return f"{'up' if slope > 0 else 'down'} by {text.lstrip('+')} over the period"
 
 
-def series_name(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
+def _series_name(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
     """Return the name of a line: a name of the directory, a word, or that of the metric."""
     if trend["group_by"] == "none":
         return text_of("metric", str(trend["metric"]))
@@ -110,7 +110,7 @@ def _line(
 
     points = (
         TrendPoint(
-            label=step_label(point["period_start"], granularity, zone),
+            label=_step_label(point["period_start"], granularity, zone),
             value=point["value"],
             text=metric_text(metric, point["value"]),
             count=point["count"],
@@ -118,7 +118,7 @@ def _line(
         )
         for point in series["points"]
     )
-    return LineData(series_name(trend, series), tuple(points))
+    return LineData(_series_name(trend, series), tuple(points))
 
 
 def _list_filters(trend: Mapping[str, Any], series: Mapping[str, Any]) -> dict[str, str] | None:

@@ -1,4 +1,4 @@
-"""Agreement of the judge with people, and of people with each other."""
+"""Agreement of the judge with people, criterion by criterion, each with its confusion table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def show() -> str:
         page_filters=page_filters,
         report=report,
         rows=agreement_rows(report),
-        score_sentence=score_sentence(report["score"]),
+        score_sentence=_score_sentence(report["score"]),
     )
 
 
@@ -59,19 +59,19 @@ def agreement_rows(report: Mapping[str, Any]) -> list[AgreementRow]:
     return [_row(question) for question in (*report["criteria"], resolution)]
 
 
-def score_sentence(score: Mapping[str, Any]) -> str:
+def _score_sentence(score: Mapping[str, Any]) -> str:
     """Return how far the judge's scores are from those of people, or why that is not known."""
     if score["bias"] is None:
         return _reason(score)
     bias = score["bias"]["value"]
     direction = "higher" if bias > 0 else "lower"
     return (
-        f"The judge's scores are {estimate(score['mae'], 1)} points away from people's on average, "
+        f"The judge's scores are {_estimate(score['mae'], 1)} points away from people's on average, "
         f"and {abs(bias):.1f} points {direction}. {score['pairs']} pairs."
     )
 
 
-def estimate(statistic: Mapping[str, Any] | None, places: int = 2) -> str:
+def _estimate(statistic: Mapping[str, Any] | None, places: int = 2) -> str:
     """Write a statistic with its interval."""
     if statistic is None:
         return formatting.MISSING
@@ -87,8 +87,8 @@ def _row(question: Mapping[str, Any]) -> AgreementRow:
         title=question["title"],
         pairs=question["pairs"],
         same_answers=formatting.percent(None if agreement is None else agreement["value"] / 100),
-        kappa=estimate(question["kappa"]),
-        people_kappa=estimate(question["human_human"]["kappa"]),
+        kappa=_estimate(question["kappa"]),
+        people_kappa=_estimate(question["human_human"]["kappa"]),
         reason=_reason(question),
         confusion=_confusion(question["confusion"]),
     )

@@ -24,7 +24,7 @@ from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("calibration", __name__, url_prefix="/review/calibration")
-RATED = "rated"
+_RATED = "rated"
 _SCOPE = "evaluations:review"
 
 
@@ -106,8 +106,8 @@ def show(round_id: str) -> str:
         calibration_round=calibration_round,
         names=names,
         unrated=unrated,
-        rows=rows_of(calibration_round, {row["id"]: row for row in page.items}, unrated),
-        differences=[] if unrated else differences_of(calibration_round),
+        rows=_rows_of(calibration_round, {row["id"]: row for row in page.items}, unrated),
+        differences=[] if unrated else _differences_of(calibration_round),
         criteria=[] if unrated else agreement_views.agreement_rows(calibration_round["agreement"]),
     )
 
@@ -138,17 +138,7 @@ def _names(session: Any, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, s
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownDifference:
-    """A criterion of a conversation that people have answered differently."""
-
-    evaluation_id: str
-    title: str
-    judge: str
-    cells: Sequence[str]
-
-
-def rows_of(
+def _rows_of(
     calibration_round: Mapping[str, Any],
     evaluations: Mapping[str, Mapping[str, Any]],
     unrated: Sequence[str],
@@ -178,28 +168,20 @@ def rows_of(
     return rows
 
 
-def differences_of(calibration_round: Mapping[str, Any]) -> list[ShownDifference]:
-    """Return the answers that differ, a text for each person of the round."""
+def _differences_of(calibration_round: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the answers that differ, with `cells`: a text for each person of the round."""
     differences = []
     for difference in calibration_round["differences"]:
         answers = {answer["reviewer"]: _answer(answer) for answer in difference["answers"]}
-        differences.append(
-            ShownDifference(
-                evaluation_id=difference["evaluation_id"],
-                title=difference["title"],
-                judge=_answer(difference["judge"]),
-                cells=[
-                    answers.get(reviewer, MISSING) for reviewer in calibration_round["reviewers"]
-                ],
-            )
-        )
+        cells = [answers.get(reviewer, MISSING) for reviewer in calibration_round["reviewers"]]
+        differences.append({**difference, "judge": _answer(difference["judge"]), "cells": cells})
     return differences
 
 
 def _cell(rating: Mapping[str, Any] | None, *, is_blind: bool) -> str:
     if rating is None:
         return MISSING
-    return RATED if is_blind or rating["score"] is None else f"{rating['score']:g}"
+    return _RATED if is_blind or rating["score"] is None else f"{rating['score']:g}"
 
 
 def _answer(answer: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Trends of one metric over time, and the topics of conversations."""
+"""Trends of one metric over time, the scores that several pages draw, and the topics of conversations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def topics() -> str:
     page_filters = filters_of_request(for_figures=True)
     selection = page_filters.selection(page_filters.load(_SCHEMA))
     with open_facts(current_runtime()) as facts:
-        rows = topic_rows(
+        rows = _topic_rows(
             volume=_of_topics(facts, selection, TrendMetric.EVALUATIONS),
             volume_before=_of_topics(facts, selection.before(), TrendMetric.EVALUATIONS),
             score=_of_topics(facts, selection, TrendMetric.SCORE),
@@ -163,7 +163,7 @@ def _of_topics(facts: FactReader, selection: Selection, metric: TrendMetric) -> 
     )
 
 
-def topic_rows(
+def _topic_rows(
     *,
     volume: Mapping[str, Any],
     volume_before: Mapping[str, Any],

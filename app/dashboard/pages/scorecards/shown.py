@@ -22,7 +22,7 @@ from app.web.schemas.query_fields import QueryWhole
 
 blp = PageBlueprint("scorecards", __name__)
 
-SCOPE = "scorecards:manage"
+_SCOPE = "scorecards:manage"
 _ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.IDS), sort="name")
 _MOST_SHOWN = 100
 
@@ -35,7 +35,7 @@ class VersionComparison(CamelSchema):
 
 
 @blp.get("/scorecards")
-@require_scope(SCOPE)
+@require_scope(_SCOPE)
 def list_page() -> str:
     """List the scorecards, and how many conversations of the period each one has judged."""
     page_filters = filters_of_request()
@@ -57,7 +57,7 @@ def list_page() -> str:
 
 
 @blp.get("/scorecards/<id:scorecard_id>")
-@require_scope(SCOPE)
+@require_scope(_SCOPE)
 def show(scorecard_id: str) -> str:
     """Show one version in words, the campaigns that use it, and how often each version judged."""
     page_filters = filters_of_request()
@@ -82,7 +82,7 @@ def show(scorecard_id: str) -> str:
 
 
 @blp.get("/scorecards/<id:scorecard_id>/compare")
-@require_scope(SCOPE)
+@require_scope(_SCOPE)
 def compare(scorecard_id: str) -> str:
     """Show what differs between two versions."""
     versions = forms.load(VersionComparison(), request.args)

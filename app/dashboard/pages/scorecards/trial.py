@@ -1,7 +1,7 @@
-"""Trial of a draft: requested, followed while it runs, and shown with its largest changes."""
+"""Checks of a draft, and its trial: requested, followed while it runs, and shown with its largest changes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 from app.core.errors import Detail, InvalidInput, NotFound
 from app.dashboard import forms, service
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.charts.scores import PairedScore, ScatterChart, scatter_chart
+from app.dashboard.charts.scores import PairedScore, scatter_chart
 from app.dashboard.views import formatting
 from app.dashboard.views.formatting import number, percent, signed
 from app.dashboard.views.scorecards.draft_changes import weight_text
@@ -29,10 +29,10 @@ from app.web.schemas.base import load_valid
 blp = PageBlueprint(
     "scorecard_trial", __name__, url_prefix="/scorecards/drafts/<id:draft_id>/trial"
 )
-SCOPE = "scorecards:manage"
-MOST_CHANGES = 20
+_SCOPE = "scorecards:manage"
+_MOST_CHANGES = 20
 # From a larger change of the mean on, publishing asks again.
-LARGE_CHANGE = 5
+_LARGE_CHANGE = 5
 _SCHEMA = ScorecardCreate()
 # Where the path of a part ends within the path of a field.
 _PART_END = re.compile(r"[.\[]|$")
@@ -61,57 +61,27 @@ class DraftCheck:
         return {path: " ".join(texts) for path, texts in messages.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class TrialFigure:
-    """A figure of the conversations that both scorecards give a verdict to."""
-
-    label: str
-    before: str
-    after: str
-    change: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreChange:
-    """A conversation whose score changes."""
-
-    name: str
-    href: str
-    before: int
-    after: int
-    change: str
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTrial:
-    """The result of a trial."""
-
-    figures: Sequence[TrialFigure]
-    changes: Sequence[ScoreChange]
-    chart: ScatterChart | None
-
-
 @blp.post("")
-@require_scope(SCOPE, policy=EXPENSIVE)
+@require_scope(_SCOPE, policy=EXPENSIVE)
 def start(draft_id: str) -> Response:
     """Try a draft once more, as it is stored."""
     return start_trial(draft_id)
 
 
 @blp.get("")
-@require_scope(SCOPE)
+@require_scope(_SCOPE)
 def show(draft_id: str) -> str:
     """Show the last trial of a draft: its progress, then its result."""
     with current_runtime().db.reading() as session:
         draft = service.draft(session, draft_id)
         trial = last_trial(session, draft)
-        names = _names(session, trial["result"]) if trial and trial["result"] else {}
+        result = trial["result"] if trial else None
+        names = _names(session, result) if result else {}
     return render_template(
         "scorecards/trial.html",
         draft=draft,
         trial=trial,
-        shown=shown_trial(trial["result"], names) if trial and trial["result"] else None,
+        **(_outcome(result, names) if result else {}),
     )
 
 
@@ -166,15 +136,15 @@ def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
     )
 
 
-def mean_change(result: Mapping[str, Any]) -> float | None:
+def _mean_change(result: Mapping[str, Any]) -> float | None:
     """Return how much the mean score rises; None where nothing could be compared."""
     return _difference(result["before"]["mean_score"], result["after"]["mean_score"])
 
 
 def large_change_text(result: Mapping[str, Any]) -> str:
     """Say how the mean moves where it moves so much that publishing asks again; else nothing."""
-    change = mean_change(result)
-    if change is None or abs(change) <= LARGE_CHANGE:
+    change = _mean_change(result)
+    if change is None or abs(change) <= _LARGE_CHANGE:
         return ""
     means = [number(result[side]["mean_score"], 1) for side in ("before", "after")]
     return (
@@ -183,8 +153,8 @@ def large_change_text(result: Mapping[str, Any]) -> str:
     )
 
 
-def shown_trial(result: Mapping[str, Any], names: Mapping[str, str]) -> ShownTrial:
-    """Prepare a result.
+def _outcome(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return figures before and after with their changes, the chart, and the largest changes.
 
     Args:
         names: what each evaluation is called, by its id.
@@ -194,37 +164,33 @@ def shown_trial(result: Mapping[str, Any], names: Mapping[str, str]) -> ShownTri
     ]
     before, after = result["before"], result["after"]
     passed = _difference(before["pass_rate"], after["pass_rate"])
-    figures = [
-        TrialFigure(
-            "Mean score",
-            number(before["mean_score"], 1),
-            number(after["mean_score"], 1),
-            signed(mean_change(result)),
+    return {
+        "figures": [
+            (
+                "Mean score",
+                number(before["mean_score"], 1),
+                number(after["mean_score"], 1),
+                signed(_mean_change(result)),
+            ),
+            (
+                "Passed",
+                percent(before["pass_rate"]),
+                percent(after["pass_rate"]),
+                "" if passed is None else f"{signed(100 * passed, 0)} points",
+            ),
+        ],
+        "chart": scatter_chart(
+            [
+                PairedScore(names[item.evaluation_id], item.before, item.after, _href(item))
+                for item in both
+            ]
         ),
-        TrialFigure(
-            "Passed",
-            percent(before["pass_rate"]),
-            percent(after["pass_rate"]),
-            "" if passed is None else f"{signed(100 * passed, 0)} points",
-        ),
-    ]
-    pairs = [
-        PairedScore(names[item.evaluation_id], item.before, item.after, _href(item))
-        for item in both
-    ]
-    changes = [
-        ScoreChange(
-            names[item.evaluation_id],
-            _href(item),
-            item.before,
-            item.after,
-            signed(item.change, 0),
-            _verdict(item.passed_before, item.passed_after),
-        )
-        for item in both[:MOST_CHANGES]
-        if item.change
-    ]
-    return ShownTrial(figures, changes, scatter_chart(pairs))
+        "changes": [
+            (names[item.evaluation_id], item, _verdict(item.passed_before, item.passed_after))
+            for item in both[:_MOST_CHANGES]
+            if item.change
+        ],
+    }
 
 
 def _names(session: Any, result: Mapping[str, Any]) -> dict[str, str]:

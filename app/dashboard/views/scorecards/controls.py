@@ -1,4 +1,4 @@
-"""Controls of the editor for parameters of rules, conditions and thresholds of metrics."""
+"""Form of a draft as its editor shows it: sections, criteria, and the controls of rules, conditions and metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ def rules_for(criterion_type: str) -> dict[str, str]:
     return {"": "A language model alone", **{name: text_of("rule", name) for name in fitting}}
 
 
-def parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> list[FormControl]:
+def _parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> list[FormControl]:
     """Return the controls of the parameters of a criterion's rule, none without a known rule."""
     rule = KNOWN_RULES.get(judge.get("rule", ""))
     if rule is None:
@@ -113,7 +113,7 @@ def parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> lis
     ]
 
 
-def condition_controls(
+def _condition_controls(
     path: str, conditions: Mapping[str, Any], channel: str, campaigns: Mapping[str, str]
 ) -> list[FormControl]:
     """Return the controls of the conditions of a criterion.
@@ -176,8 +176,8 @@ def _edited(
         index=index,
         path=path,
         document=criterion,
-        parameters=parameter_controls(f"{path}.judge.parameters", judge, channel),
-        conditions=condition_controls(f"{path}.appliesWhen", conditions, channel, campaigns),
+        parameters=_parameter_controls(f"{path}.judge.parameters", judge, channel),
+        conditions=_condition_controls(f"{path}.appliesWhen", conditions, channel, campaigns),
         was=f"{criterion.get('type', '')} {judge.get('rule', '')}",
         methods="\n".join(judge.get("methods", [])),
     )

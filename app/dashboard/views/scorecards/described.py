@@ -1,4 +1,4 @@
-"""Descriptions of scorecards: sections, criteria, and their parameters and conditions in words."""
+"""Scorecards in words: sections, criteria with their rules and conditions, and what differs between two versions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from app.dashboard.words import text_of
 
-BY_MODEL_ALONE = "Only a language model can judge this."
+_BY_MODEL_ALONE = "Only a language model can judge this."
 _ADDED, _REMOVED = "Added", "Removed"
 # Fields of a document and of a criterion, with their labels in the order of the page.
 _DOCUMENT_FIELDS = {
@@ -54,16 +54,6 @@ class DescribedCriterion:
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedSection:
-    """A section with its share of the weight and its criteria."""
-
-    key: str
-    title: str
-    weight: float
-    criteria: Sequence[DescribedCriterion]
-
-
-@dataclass(frozen=True, slots=True)
 class VersionChange:
     """One difference: where it is, and the texts before and after."""
 
@@ -73,38 +63,37 @@ class VersionChange:
     after: str
 
 
-def described_sections(document: Mapping[str, Any]) -> list[DescribedSection]:
-    """Describe the sections of a complete scorecard document, in their order."""
+def described_sections(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the sections of a complete document, each with its share of the weight and its criteria."""
     sections = []
     for section in document["sections"]:
         criteria = [item for item in document["criteria"] if item["section"] == section["key"]]
         sections.append(
-            DescribedSection(
-                section["key"],
-                section["title"],
-                sum(criterion["weight"] for criterion in criteria),
-                [described_criterion(criterion) for criterion in criteria],
-            )
+            {
+                **section,
+                "weight": sum(criterion["weight"] for criterion in criteria),
+                "criteria": [_described_criterion(criterion) for criterion in criteria],
+            }
         )
     return sections
 
 
-def described_criterion(criterion: Mapping[str, Any]) -> DescribedCriterion:
+def _described_criterion(criterion: Mapping[str, Any]) -> DescribedCriterion:
     """Describe one criterion."""
     judge = criterion["judge"]
     rule = judge.get("rule")
     return DescribedCriterion(
         document=criterion,
-        judge=text_of("rule", rule) if rule else BY_MODEL_ALONE,
+        judge=text_of("rule", rule) if rule else _BY_MODEL_ALONE,
         parameters=[
-            (text_of("parameter", name), parameter_text(name, value))
+            (text_of("parameter", name), _parameter_text(name, value))
             for name, value in judge.get("parameters", {}).items()
         ],
-        conditions=condition_texts(criterion.get("appliesWhen", {})),
+        conditions=_condition_texts(criterion.get("appliesWhen", {})),
     )
 
 
-def parameter_text(name: str, value: Any) -> str:
+def _parameter_text(name: str, value: Any) -> str:
     """Write the value of a rule's parameter in words."""
     if name in _PARAMETER_TEXTS:
         return _PARAMETER_TEXTS[name](value)
@@ -115,12 +104,12 @@ def parameter_text(name: str, value: Any) -> str:
     return _listed(value) if isinstance(value, list) else str(value)
 
 
-def condition_texts(conditions: Mapping[str, Any]) -> list[str]:
+def _condition_texts(conditions: Mapping[str, Any]) -> list[str]:
     """Write each condition of a criterion in words."""
     return [_CONDITION_TEXTS[name](value) for name, value in conditions.items()]
 
 
-def range_text(bounds: Mapping[str, float]) -> str:
+def _range_text(bounds: Mapping[str, float]) -> str:
     """Write a range in words."""
     names = {"atLeast": "at least", "atMost": "at most"}
     return ", ".join(f"{names[name]} {value:,g}" for name, value in bounds.items())
@@ -163,7 +152,7 @@ def _said(said: Mapping[str, Any], verb: str) -> str:
 
 def _measured(condition: Mapping[str, Any]) -> str:
     bounds = {name: value for name, value in condition.items() if name != "metric"}
-    return f"{condition['metric']} is {range_text(bounds) or 'measured'}"
+    return f"{condition['metric']} is {_range_text(bounds) or 'measured'}"
 
 
 _PARAMETER_TEXTS: Mapping[str, Callable[[Any], str]] = {
@@ -172,8 +161,8 @@ _PARAMETER_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "anyOf": _phrases,
     "weights": lambda weights: ", ".join(f"{name} {value:g}" for name, value in weights.items()),
     "within": _turns,
-    "full": range_text,
-    "half": range_text,
+    "full": _range_text,
+    "half": _range_text,
     "by": lambda speaker: text_of("speaker", speaker),
 }
 _CONDITION_TEXTS: Mapping[str, Callable[[Any], str]] = {
@@ -225,7 +214,7 @@ def _judges(
     earlier, later = before.get("parameters", {}), after.get("parameters", {})
     for name in {**earlier, **later}:
         texts = [
-            parameter_text(name, values[name]) if name in values else ""
+            _parameter_text(name, values[name]) if name in values else ""
             for values in (earlier, later)
         ]
         if texts[0] != texts[1]:
@@ -252,7 +241,7 @@ def _text(name: str, value: Any) -> str:
     if name == "rule":
         return text_of("rule", value)
     if name == "appliesWhen":
-        return "; ".join(condition_texts(value))
+        return "; ".join(_condition_texts(value))
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_text('', inner)}" for key, inner in value.items())
     if isinstance(value, list):

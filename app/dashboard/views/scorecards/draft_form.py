@@ -10,13 +10,13 @@ from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIO
 from app.core.errors import InvalidInput
 
 # Fields of the form that are no fields of the document.
-OWN_FIELDS = frozenset({"form_token", "version", "action"})
-MINIMUM_FIELDS = (*MINIMUM, *MINIMUM_OPTIONAL)
+_OWN_FIELDS = frozenset({"form_token", "version", "action"})
+_MINIMUM_FIELDS = (*MINIMUM, *MINIMUM_OPTIONAL)
 STATEMENT_LISTS = ("statements", "requiredStatements")
 _WAS = "was"
 _FIELD = re.compile(
     r"(name|description|languages|passThreshold|maxFailedWeightPercent"
-    rf"|minimum\.({'|'.join(MINIMUM_FIELDS)})|metrics\.({'|'.join(METRICS)})"
+    rf"|minimum\.({'|'.join(_MINIMUM_FIELDS)})|metrics\.({'|'.join(METRICS)})"
     r"|bands\[\d\]\.(key|from)|topics\[\d{1,3}\]\.(name|anyOf)"
     r"|sections\[\d{1,3}\]\.(key|title)"
     r"|criteria\[\d{1,3}\]\.(use|key|title|section|question|type|weight|criticality|errorClass"
@@ -36,7 +36,7 @@ _PARAMETERS = {
 _NUMBERS = frozenset(
     {
         *("weight", "score", "passThreshold", "answer", "atLeast", "atMost", "from", "failsAt"),
-        *("firstTurns", "lastTurns", "maxFailedWeightPercent", *MINIMUM_FIELDS, *WEIGHTS),
+        *("firstTurns", "lastTurns", "maxFailedWeightPercent", *_MINIMUM_FIELDS, *WEIGHTS),
         *(name for name, kind in {**_PARAMETERS, **METRICS}.items() if kind in (int, NUMBER)),
     }
 )
@@ -69,7 +69,7 @@ def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str
     """
     tree: dict[str | int, Any] = {}
     for name, text in form.items():
-        if name not in OWN_FIELDS:
+        if name not in _OWN_FIELDS:
             _set(tree, name, text)
     document: dict[str, Any] = _with_lists(tree)
     document["criteria"] = [
