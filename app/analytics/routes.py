@@ -9,7 +9,7 @@ from app.analytics.engine.selection import Selection, selection_of
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
-from app.analytics.exports.request import ExportRequest, request_from_body, required_scopes
+from app.analytics.exports.request import request_from_body, required_scopes
 from app.analytics.reports import leaderboards, summary, trends
 from app.analytics.schemas.agreement import (
     AgreementQuery,
@@ -153,7 +153,7 @@ def get_calibration_round(query: dict[str, Any], round_id: str) -> Any:
 def create_export(body: dict[str, Any]) -> Any:
     """Queue an export; its file can be downloaded for a day once it is ready."""
     links, request = _links(), request_from_body(body)
-    _check_scopes(request)
+    check_scope(*required_scopes(request))
     created_by = current_principal().key_id
     runtime = current_runtime()
     runtime.storage.require_space(0)
@@ -192,7 +192,7 @@ def get_export(job_id: str) -> Any:
     """Show the progress of an export, and a signed link to its file once it is ready."""
     with current_runtime().db.reading() as session:
         job = service.find(session, job_id)
-        _check_scopes(service.request_of(job))
+        check_scope(*required_scopes(service.request_of(job)))
         return downloads.show(job, _links())
 
 
@@ -203,11 +203,6 @@ def cancel_export(job_id: str) -> None:
     """Cancel an export that is queued or running, or delete the file of one that is ready."""
     with current_runtime().db.writing() as session:
         service.cancel(session, job_id)
-
-
-def _check_scopes(request: ExportRequest) -> None:
-    for scope in required_scopes(request):
-        check_scope(scope)
 
 
 def _selection(query: dict[str, Any]) -> Selection:

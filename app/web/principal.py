@@ -38,10 +38,11 @@ def require_scope(scope: str, *, policy: str = DEFAULT) -> Callable[[View], View
     return mark
 
 
-def check_scope(scope: str) -> None:
-    """Raise `InsufficientScope` if the key of this request lacks the scope."""
-    if scope not in current_principal().scopes:
-        raise InsufficientScope(f"This request needs the scope {scope}.")
+def check_scope(*scopes: str) -> None:
+    """Raise `InsufficientScope` if the key of this request lacks one of these scopes."""
+    for scope in scopes:
+        if scope not in current_principal().scopes:
+            raise InsufficientScope(f"This request needs the scope {scope}.")
 
 
 def check_raw(object_id: str, *, redacted: bool) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.exports import writers
 from app.analytics.exports.datasets import catalogue
-from app.analytics.exports.datasets.small import report_selection
+from app.analytics.exports.datasets.reports import report_selection
 from app.analytics.exports.request import (
     REPORT_DATASETS,
     ExportRequest,

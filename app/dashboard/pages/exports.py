@@ -67,7 +67,7 @@ def download(job_id: str) -> Response:
     """Lead to the file by a signed link; the audit trail records it first."""
     with current_runtime().db.writing() as session:
         job = service.find(session, job_id)
-        _check_scopes(service.request_of(job))
+        check_scope(*required_scopes(service.request_of(job)))
         if service.status_of(job, utc_now()) is not ExportStatus.READY:
             raise Conflict("There is no file to download: request the export again.")
         audit.record(session, current_actor(), Action.EXPORT_DOWNLOADED, job_id)
@@ -86,7 +86,7 @@ def cancel(job_id: str) -> Response:
 
 def request_export(export: ExportRequest, file_name: str | None) -> None:
     """Queue an export for the person, who needs the scopes of its rows."""
-    _check_scopes(export)
+    check_scope(*required_scopes(export))
     runtime = current_runtime()
     runtime.storage.require_space(0)
     with runtime.db.reading() as session:
@@ -96,11 +96,6 @@ def request_export(export: ExportRequest, file_name: str | None) -> None:
             session, export, file_name=file_name, created_by=current_person().user_id
         )
         audit.record(session, current_actor(), Action.EXPORT_REQUESTED, job.id)
-
-
-def _check_scopes(export: ExportRequest) -> None:
-    for scope in required_scopes(export):
-        check_scope(scope)
 
 
 def _links() -> ExportLinks:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import Dataset
-from app.analytics.exports.datasets import details, evaluations, small
+from app.analytics.exports.datasets import details, evaluations, reports
 from app.analytics.exports.datasets.columns import (
     Column,
     LargeDataset,
@@ -42,11 +42,11 @@ _LARGE: Mapping[Dataset, LargeDataset] = {
 }
 COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     **{name: dataset.columns for name, dataset in _LARGE.items()},
-    Dataset.EXECUTIVES: small.EXECUTIVE_COLUMNS,
-    Dataset.CAMPAIGNS: small.LEADERBOARD_COLUMNS,
-    Dataset.CALL_CENTERS: small.LEADERBOARD_COLUMNS,
-    Dataset.TRENDS: small.TREND_COLUMNS,
-    Dataset.USAGE: small.USAGE_COLUMNS,
+    Dataset.EXECUTIVES: reports.EXECUTIVE_COLUMNS,
+    Dataset.CAMPAIGNS: reports.LEADERBOARD_COLUMNS,
+    Dataset.CALL_CENTERS: reports.LEADERBOARD_COLUMNS,
+    Dataset.TRENDS: reports.TREND_COLUMNS,
+    Dataset.USAGE: reports.USAGE_COLUMNS,
 }
 _EVALUATION = Evaluation.__table__.c
 
@@ -98,9 +98,9 @@ def _batches(
 def _small_dataset(runtime: Runtime, request: ExportRequest) -> list[Row]:
     if request.dataset is Dataset.USAGE:
         with runtime.db.reading() as session:
-            return small.usage_rows(session, request)
+            return reports.usage_rows(session, request)
     with open_facts(runtime) as facts:
-        return small.report_rows(facts, request)
+        return reports.report_rows(facts, request)
 
 
 def _matching(statement: Select[Any], request: ExportRequest) -> Select[Any]:

@@ -1,4 +1,4 @@
-"""Small datasets, read at once: the leaderboards, a daily trend, and usage."""
+"""Datasets of reports, computed at once: the leaderboards, a daily trend, and usage."""
 
 from collections.abc import Sequence
 from typing import Any
