@@ -106,15 +106,6 @@ def wilson(hits: int, count: int) -> Rate:
     return Rate(hits, count, max(0.0, low), min(1.0, high))
 
 
-def _margins(pairs: Pairs) -> tuple[Counter[float], Counter[float]]:
-    judges: Counter[float] = Counter()
-    humans: Counter[float] = Counter()
-    for (judge, human), count in pairs.items():
-        judges[judge] += count
-        humans[human] += count
-    return judges, humans
-
-
 def mean_distance(pairs: Pairs) -> float | None:
     """Return the mean absolute error; None without pairs."""
     return _mean(pairs, lambda judge, human: abs(judge - human))
@@ -171,3 +162,12 @@ def _ranks(pairs: Pairs, side: int) -> dict[float, float]:
         ranks[value] = before + (counted[value] + 1) / 2
         before += counted[value]
     return ranks
+
+
+def _margins(pairs: Pairs) -> tuple[Counter[float], Counter[float]]:
+    judges: Counter[float] = Counter()
+    humans: Counter[float] = Counter()
+    for (judge, human), count in pairs.items():
+        judges[judge] += count
+        humans[human] += count
+    return judges, humans

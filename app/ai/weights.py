@@ -14,7 +14,7 @@ Key = TypeVar("Key", bound=Hashable)
 _CODES = {32: "i", 64: "q"}
 
 
-def document_of(name: str) -> dict[str, Any]:
+def model_document(name: str) -> dict[str, Any]:
     """Read one model: `resolved`, `annoyed`, `customer-turns` or `agent-turns`."""
     document: dict[str, Any] = orjson.loads((MODELS / f"{name}.json").read_bytes())
     return document

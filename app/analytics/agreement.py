@@ -20,7 +20,8 @@ from app.agreement.two_raters import Pair, Pairs
 from app.analytics.engine.selection import Selection, completed_evaluations
 from app.core.json_documents import camel_case
 from app.evaluations.enums import RESOLUTIONS
-from app.reviews.rounds import LatestRatings, latest_ratings, open_rounds, reviews_in
+from app.reviews.ratings import LatestRatings, latest_ratings
+from app.reviews.rounds import open_rounds, reviews_in
 
 # Scores at most this far apart count as close.
 _CLOSE = 5

@@ -17,7 +17,8 @@ from app.core.ids import new_id
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
 from app.reviews.models import CalibrationRound
-from app.reviews.rounds import SEALED_FOR, LatestRatings, ratings_in
+from app.reviews.ratings import LatestRatings
+from app.reviews.rounds import SEALED_FOR, ratings_in
 
 _SORTABLE = {"created_at": CalibrationRound.created_at}
 

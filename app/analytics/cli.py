@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from app.analytics import agreement as agreement_
 from app.analytics import jobs
+from app.analytics.agreement import show as agreement_of
 from app.analytics.engine import parts, rebuilding
 from app.analytics.engine.database import FactDatabase, fact_database
 from app.analytics.engine.reader import open_facts
@@ -39,6 +39,16 @@ from app.web.schemas.base import load_valid, text_fields
 _MAX_SHOWN = 20
 # Progress is printed every so many batches of facts.
 _PROGRESS_EVERY = 20
+_BAR_WIDTH = 20
+# A kappa of 0.6 or more is marked as good (docs/reviews.md).
+_GOOD_KAPPA = 0.6
+_NUMBER_STATISTICS = (
+    ("mean distance", "mae"),
+    ("bias (AI - human)", "bias"),
+    ("within 5 points", "share_within5"),
+    ("Pearson", "pearson"),
+    ("Spearman", "spearman"),
+)
 
 
 @click.group("analytics")
@@ -129,7 +139,7 @@ def agreement(
             scorecard_id=scorecard_id,
             channel=(channel,) if channel else (),
         )
-        agreement_data = agreement_.show(session, selection)
+        agreement_data = agreement_of(session, selection)
     if as_json:
         click.echo(AnalyticsAgreementSchema().dumps(agreement_data))
         return
@@ -243,20 +253,8 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
 
 
-_BAR_WIDTH = 20
-# A kappa of 0.6 or more is marked as good (docs/reviews.md).
-_GOOD_KAPPA = 0.6
-_NUMBER_STATISTICS = (
-    ("mean distance", "mae"),
-    ("bias (AI - human)", "bias"),
-    ("within 5 points", "share_within5"),
-    ("Pearson", "pearson"),
-    ("Spearman", "spearman"),
-)
-
-
 def _agreement_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the _agreement_lines of a report of `agreement.report.show`."""
+    """Yield the lines of a report of `agreement.show`."""
     yield f"{report['evaluations']} reviewed evaluations, {report['reviewers']} reviewers"
     yield f"statistics of fewer than {report['least_pairs']} pairs are not shown; [..] is 95 %"
     yield ""

@@ -17,6 +17,9 @@ class AudioStatus(StrEnum):
     EXPIRED = "expired"
 
 
+ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
+
+
 class Stage(StrEnum):
     """Stages of processing, in order."""
 

@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping, ScalarSelect, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.audio_files import totals
-from app.audio_files.enums import AudioStatus
+from app.audio_files.enums import ENDED
 from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile
 from app.core.database.filters import (
@@ -56,8 +56,6 @@ _COLUMNS = select(
     _current(Evaluation.score).label("score"),
 )
 
-
-_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 
 _FILTERS: Filters = {
     "status": AudioFile.status.in_,
@@ -136,5 +134,5 @@ def download_link(session: Session, audio_file_id: str, *, links: RecordingLinks
 
 def results_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[RowMapping]:
     """Return name, error and score of those recordings whose processing has ended."""
-    statement = _COLUMNS.where(AudioFile.id.in_(audio_file_ids), AudioFile.status.in_(_ENDED))
+    statement = _COLUMNS.where(AudioFile.id.in_(audio_file_ids), AudioFile.status.in_(ENDED))
     return session.execute(statement).mappings().all()

@@ -33,7 +33,7 @@ def recordings(session: Session) -> int:
     return _total(session, _RECORDINGS)
 
 
-def stored_bytes(session: Session) -> int:
+def _stored_bytes(session: Session) -> int:
     """Return the total size of the stored recordings."""
     return _total(session, _STORED_BYTES)
 
@@ -51,7 +51,7 @@ def add_stored_bytes(session: Session, size_bytes: int) -> None:
 
 def note_usage(session: Session) -> None:
     """Note the usage of storage, of which the highest of a billing period counts."""
-    usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
+    usage.note_storage(session, size_bytes=_stored_bytes(session), now=utc_now())
 
 
 def recount(session: Session) -> None:
@@ -81,7 +81,7 @@ def check_upload(session: Session, runtime: Runtime, size_bytes: int) -> None:
     needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
     plan_bytes = plan_of(settings).included[UsageMetric.STORAGE_GB]
     is_limited = settings.plan_storage_enforced and plan_bytes is not None
-    if is_limited and stored_bytes(session) + needed_bytes > plan_bytes:
+    if is_limited and _stored_bytes(session) + needed_bytes > plan_bytes:
         raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
     runtime.storage.require_space(needed_bytes)
 

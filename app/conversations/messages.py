@@ -13,7 +13,7 @@ from app.core.database.paging import Page, PageRequest
 from app.core.database.rows import find_row
 from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
-from app.evaluations import transcripts as judged
+from app.evaluations import transcripts
 from app.redaction import raw_texts
 
 _COLUMNS = select(
@@ -86,7 +86,7 @@ def list_page(
         Message.index < first + request.page_size,
     ).order_by(Message.index)
     evaluation_id = conversation.evaluation_id
-    sentiments = judged.message_sentiments(session, evaluation_id) if evaluation_id else {}
+    sentiments = transcripts.message_sentiments(session, evaluation_id) if evaluation_id else {}
     raw = None if redacted else raw_texts.find_originals(session, keyring, conversation.raw_text_id)
     originals = raw.messages if raw else {}
     records = [

@@ -22,6 +22,8 @@ WEB, WORKER, SENDER = "web", "worker", "sender"
 BEAT_EVERY_S = 5.0
 _SILENT_AFTER = timedelta(seconds=15)
 _FORGOTTEN_AFTER = timedelta(days=1)
+_MEASURE_EVERY_S = 30.0
+_ROUND_TRIPS = 5
 
 
 class Host(Table):
@@ -40,6 +42,16 @@ class Host(Table):
     started_at: Mapped[datetime] = mapped_column(UtcDateTime)
     seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
     clock_offset_ms: Mapped[int]
+
+
+class KeeperLease(Table):
+    """A keeper's work, the process that does it, and the end of its lease."""
+
+    __tablename__ = "keepers"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    holder: Mapped[str]
+    until: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class Heartbeat:
@@ -116,16 +128,6 @@ def purge(session: Session) -> None:
     session.execute(delete(Host).where(Host.seen_at < utc_now() - _FORGOTTEN_AFTER))
 
 
-class KeeperLease(Table):
-    """A keeper's work, the process that does it, and the end of its lease."""
-
-    __tablename__ = "keepers"
-
-    name: Mapped[str] = mapped_column(primary_key=True)
-    holder: Mapped[str]
-    until: Mapped[datetime] = mapped_column(UtcDateTime)
-
-
 class Keeper:
     """Makes this process the keeper when no other is, and renews its lease.
 
@@ -182,10 +184,6 @@ class Keeper:
         insert = upsert_into(session, KeeperLease).values(name=self._name, **values)
         upsert = insert.on_conflict_do_update(index_elements=["name"], set_=values, where=free)
         return session.scalar(upsert.returning(KeeperLease.name)) is not None
-
-
-_MEASURE_EVERY_S = 30.0
-_ROUND_TRIPS = 5
 
 
 def follow_clock(engine: Engine) -> None:

@@ -9,6 +9,7 @@ import orjson
 from app.core.errors import MalformedRequest
 
 _MAX_DIGITS = 19
+
 _MAX_DEPTH = 32
 
 
@@ -41,6 +42,17 @@ def load_object(body: bytes, *, noun: str = "body") -> dict[str, Any]:
         raise MalformedRequest(f"The {noun} must be a JSON object.")
     _check(document, 1)
     return document
+
+
+def digest_of(value: Any) -> str:
+    """Hash a value of JSON types and timestamps, independent of the order of its keys."""
+    return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def camel_case(name: str) -> str:
+    """Return a Python name in camelCase."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def _integer(digits: str) -> int:
@@ -81,14 +93,3 @@ def _check_text(text: str) -> None:
         raise MalformedRequest("A string contains the character NUL.")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise MalformedRequest("A string contains half of a surrogate pair.")
-
-
-def digest_of(value: Any) -> str:
-    """Hash a value of JSON types and timestamps, independent of the order of its keys."""
-    return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def camel_case(name: str) -> str:
-    """Return a Python name in camelCase."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -23,6 +23,22 @@ import orjson
 
 from app.core.process import owner
 
+logger = logging.getLogger(__name__)
+
+_WRITE_EVERY_S = 1.0
+_FILE = "metrics.db"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS counts(
+  metric TEXT NOT NULL, labels TEXT NOT NULL, bucket INTEGER NOT NULL, value REAL NOT NULL,
+  PRIMARY KEY (metric, labels, bucket)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gauges(
+  owner TEXT NOT NULL, metric TEXT NOT NULL, value REAL NOT NULL,
+  PRIMARY KEY (owner, metric)) WITHOUT ROWID;
+"""
+# The sum of a histogram is stored next to its buckets; a counter has only bucket 0.
+SUM_BUCKET = -1
+# The metric, its label values, and the bucket.
+_Key: TypeAlias = tuple[str, tuple[str, ...], int]
 _REQUEST_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _JOB_BUCKETS_S = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0)
 
@@ -110,29 +126,11 @@ COUNTED = (
 )
 
 
-logger = logging.getLogger(__name__)
-
-_WRITE_EVERY_S = 1.0
-_FILE = "metrics.db"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS counts(
-  metric TEXT NOT NULL, labels TEXT NOT NULL, bucket INTEGER NOT NULL, value REAL NOT NULL,
-  PRIMARY KEY (metric, labels, bucket)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS gauges(
-  owner TEXT NOT NULL, metric TEXT NOT NULL, value REAL NOT NULL,
-  PRIMARY KEY (owner, metric)) WITHOUT ROWID;
-"""
-# The sum of a histogram is stored next to its buckets; a counter has only bucket 0.
-SUM = -1
-# The metric, its label values, and the bucket.
-Key: TypeAlias = tuple[str, tuple[str, ...], int]
-
-
 @dataclass(frozen=True, slots=True)
 class HostCounts:
     """The counts of all processes of a host; gauges are added up over the living ones."""
 
-    values: dict[Key, float] = field(default_factory=dict)
+    values: dict[_Key, float] = field(default_factory=dict)
     gauges: dict[str, float] = field(default_factory=dict)
 
 
@@ -143,8 +141,8 @@ class ProcessCounts:
         self.enabled = enabled
         self._data_dir = data_dir
         self._lock = threading.Lock()
-        self._added: defaultdict[Key, float] = defaultdict(float)
-        self._moments: dict[Key, float] = {}
+        self._added: defaultdict[_Key, float] = defaultdict(float)
+        self._moments: dict[_Key, float] = {}
         self._gauges: defaultdict[str, float] = defaultdict(float)
         self._written_gauges: dict[str, float] = {}
         self._thread: threading.Thread | None = None
@@ -158,7 +156,7 @@ class ProcessCounts:
         """Add a time to a histogram."""
         bucket = bisect_left(metric.buckets, seconds)
         with self._lock:
-            self._added[metric.name, labels, SUM] += seconds
+            self._added[metric.name, labels, SUM_BUCKET] += seconds
             self._added[metric.name, labels, bucket] += 1
 
     def change(self, metric: CountedMetric, by: int) -> None:
@@ -247,8 +245,8 @@ def _opened(data_dir: Path) -> Iterator[sqlite3.Connection]:
 
 def _store(
     connection: sqlite3.Connection,
-    added: dict[Key, float],
-    moments: dict[Key, float],
+    added: dict[_Key, float],
+    moments: dict[_Key, float],
     gauges: dict[str, float],
 ) -> None:
     connection.executemany(
@@ -275,6 +273,6 @@ def _forget_dead_owners(connection: sqlite3.Connection) -> None:
     connection.executemany("DELETE FROM gauges WHERE owner = ?", dead)
 
 
-def _row(key: Key, value: float) -> tuple[str, str, int, float]:
+def _row(key: _Key, value: float) -> tuple[str, str, int, float]:
     metric, labels, bucket = key
     return metric, orjson.dumps(labels).decode(), bucket, value

@@ -59,6 +59,7 @@ class ReviewAction(StrEnum):
 
 
 REVIEW_ACTIONS = tuple(str(action) for action in ReviewAction)
+OVERRIDING_ACTIONS = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 
 
 class TranscriptStatus(StrEnum):

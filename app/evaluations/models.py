@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.clock import utc_now
 from app.core.database.counters import Total
 from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.jobs.leases import JobState, LeasedJob
@@ -123,7 +122,7 @@ class Evaluation(Table):
     duration_seconds: Mapped[int | None]
     turn_count: Mapped[int | None]
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime, default=utc_now)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
     redacted: Mapped[bool] = mapped_column(default=False)

@@ -67,6 +67,8 @@ def _prepare(
     evaluation.revision = former[-1].revision + 1 if former else 1
     evaluation.supersedes_id = next((row.id for row in former if row.is_current), None)
     evaluation.is_current = not former
+    # One that is judged again keeps its place in time; a new row has None here.
+    evaluation.created_at = evaluation.created_at or now  # type: ignore[truthy-bool]
     evaluation.updated_at = now
 
 

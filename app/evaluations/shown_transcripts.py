@@ -65,7 +65,7 @@ def of_evaluation(
             session, source_type=source_type, source_id=source_id, with_text=True
         )
     else:
-        row = transcripts.stored(session, evaluation.transcript_id)
+        row = transcripts.find_with_segments(session, evaluation.transcript_id)
     shown = _shown(session, keyring, row, evaluation, include_words, redacted)
     return {**_source(source_type, source_id, evaluation), **shown}
 

@@ -162,10 +162,12 @@ def find(
     row_id = session.scalar(statement)
     if row_id is None:
         return None
-    return stored(session, row_id) if with_text else session.get(StoredTranscript, row_id)
+    return (
+        find_with_segments(session, row_id) if with_text else session.get(StoredTranscript, row_id)
+    )
 
 
-def stored(session: Session, transcript_id: str) -> StoredTranscript | None:
+def find_with_segments(session: Session, transcript_id: str) -> StoredTranscript | None:
     """Load a row with its segments, also if the session has it without them."""
     return session.get(
         StoredTranscript,
@@ -182,7 +184,7 @@ def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
 
 def load_stored(session: Session, transcript_id: str) -> Transcript:
     """Load a stored transcript; raise `NotFound` where there is none."""
-    return _transcript(stored(session, transcript_id))
+    return _transcript(find_with_segments(session, transcript_id))
 
 
 def load_all(session: Session, transcript_ids: Collection[str]) -> dict[str, Transcript]:
@@ -231,7 +233,7 @@ def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[
     by_segment = sentiments(session, evaluation)
     if evaluation is None or evaluation.transcript_id is None or not by_segment:
         return {}
-    row = stored(session, evaluation.transcript_id)
+    row = find_with_segments(session, evaluation.transcript_id)
     return {
         segment["messageId"]: by_segment[segment["id"]]
         for segment in (row.segments if row else ())

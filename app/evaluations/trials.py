@@ -16,7 +16,7 @@ from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
 from app.core.jobs import leases
-from app.core.jobs.leases import JobState, Lease
+from app.core.jobs.leases import SHOWN_STATES, JobState, Lease
 from app.core.queue import Bell
 from app.evaluations.models import ScorecardTrial
 from app.scorecards import service as scorecards
@@ -25,12 +25,6 @@ QUEUE = "trials"
 bell = partial(Bell, QUEUE)
 MOST_OPEN = 10
 KEPT_FOR = timedelta(days=1)
-_STATUS = {
-    JobState.QUEUED: "queued",
-    JobState.RUNNING: "running",
-    JobState.SUCCEEDED: "completed",
-    JobState.FAILED: "failed",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +129,7 @@ def _shown(row: ScorecardTrial) -> dict[str, Any]:
         result = _compared([TriedConversation(**item) for item in row.result["conversations"]])
     return {
         "id": row.id,
-        "status": _STATUS[JobState(row.state)],
+        "status": SHOWN_STATES[JobState(row.state)],
         "progress": row.progress,
         "channel": row.channel,
         "baseline_id": row.baseline_id,

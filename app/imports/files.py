@@ -11,7 +11,7 @@ from typing import BinaryIO
 from app.audio_files.links import EXTENSIONS
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
 from app.imports.loading.input import Document
-from app.imports.loading.references import PATTERN
+from app.imports.loading.references import EXTERNAL_ID_PATTERN
 
 AUTO = "auto"
 STDIN = "-"
@@ -97,7 +97,7 @@ def key_of(name: str) -> str | None:
     """Return the key of a file that is one record; None, for a hash of it, if the name is unusable."""
     stem = name.removesuffix(PurePath(name).suffix).replace("/", ":")
     key = unicodedata.normalize("NFC", stem)
-    return key if re.fullmatch(PATTERN, key) is not None and _is_text(key) else None
+    return key if re.fullmatch(EXTERNAL_ID_PATTERN, key) is not None and _is_text(key) else None
 
 
 def _peek(stream: BinaryIO) -> bytes:

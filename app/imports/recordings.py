@@ -23,7 +23,7 @@ from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists, UploadIncomplete
 from app.imports.files import ImportFile, sidecar_of
-from app.imports.formats import tables as headers
+from app.imports.formats import tables
 from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.formats.tables import DELIMITERS, IGNORED, LABEL_PREFIX, field_of, with_offset
 from app.imports.loading.input import ImportOptions
@@ -42,7 +42,7 @@ _NAMES = (
     *_CHANNELS,
 )
 FIELDS: Mapping[str, str] = {
-    **headers.by_column_name(_FILE, *_NAMES),
+    **tables.by_column_name(_FILE, *_NAMES),
     "filename": _FILE,
     "recordingid": "externalId",
     "startedat": "recordedAt",
@@ -115,7 +115,7 @@ def _rows_of(table: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dic
             first = lines.readline()
             delimiter = max(DELIMITERS, key=first.count)
             header = next(csv.reader([first], delimiter=delimiter, strict=True), [])
-            fields = headers.fields_of_header(header, FIELDS, columns)
+            fields = tables.fields_of_header(header, FIELDS, columns)
             if _FILE not in fields:
                 raise Unreadable(Fault.MALFORMED, "The first line must have the column file.")
             for cells in csv.reader(lines, delimiter=delimiter, strict=True):

@@ -13,7 +13,7 @@ from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import request_parsing, service, uploads
 from app.imports.loading import record_writers
-from app.imports.loading.references import PATH_PARAMETER, normalised_external_id
+from app.imports.loading.references import EXTERNAL_ID_PARAMETER, normalised_external_id
 from app.imports.schemas.base import EvaluateQuery, pop_names
 from app.imports.schemas.records import (
     CallCenterUpsert,
@@ -49,7 +49,7 @@ _LINES = (
     '{"externalId": "chat-1", "messages": [{"role": "customer", "text": "Where is my parcel?"}]}\n'
     '{"externalId": "chat-2", "messages": [{"role": "customer", "text": "Please cancel it."}]}\n'
 )
-_UPSERT: dict[str, Any] = {"parameters": [PATH_PARAMETER], "tags": ["imports", "extension"]}
+_UPSERT: dict[str, Any] = {"parameters": [EXTERNAL_ID_PARAMETER], "tags": ["imports", "extension"]}
 
 
 @blp.post("", tags=["imports", "extension"])

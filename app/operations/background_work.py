@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from app.analytics import jobs as exports
+from app.analytics import jobs as analytics
 from app.analytics.exports import service as export_service
 from app.audio_files import jobs as audio_files
 from app.audio_files import playback
@@ -45,9 +45,9 @@ _BETWEEN_BATCHES_S = 0.05
 # By id prefix: returns those of the given objects that no row needs.
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "aud": audio_files.orphaned,
-    "exp": exports.orphaned,
+    "exp": analytics.orphaned,
     "imp": imports.orphaned,
-    "par": exports.orphaned_parts,
+    "par": analytics.orphaned_parts,
     "play": audio_files.orphaned_playback,
     "wave": audio_files.orphaned_playback,
 }
@@ -123,12 +123,12 @@ TASKS: tuple[PeriodicTask, ...] = (
         "request state", 60, lambda runtime: runtime.state.purge(time.time()), on_each_host=True
     ),
     PeriodicTask("checkpoint", 60, lambda runtime: databases.checkpoint(runtime.settings)),
-    PeriodicTask("exports", 60, exports.purge_exports),
-    PeriodicTask("files of killed exports", 60, exports.clear_spool, on_each_host=True),
+    PeriodicTask("exports", 60, analytics.purge_exports),
+    PeriodicTask("files of killed exports", 60, analytics.clear_spool, on_each_host=True),
     PeriodicTask("hosts", 3600, _purge_hosts),
-    PeriodicTask("export rows", 3600, exports.purge_export_rows),
-    PeriodicTask("analytics parts", 5, exports.write_parts),
-    PeriodicTask("replaced analytics parts", 300, exports.tidy_parts),
+    PeriodicTask("export rows", 3600, analytics.purge_export_rows),
+    PeriodicTask("analytics parts", 5, analytics.write_parts),
+    PeriodicTask("replaced analytics parts", 300, analytics.tidy_parts),
     PeriodicTask(
         "partial uploads", 3600, lambda runtime: runtime.storage.purge_partial(), on_each_host=True
     ),
@@ -153,7 +153,7 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(judgements.QUEUE, "evaluations", evaluations.judge, evaluations.due_ids),
     JobQueue(trials.QUEUE, "evaluations", evaluations.run_trial, evaluations.due_trial_ids),
     JobQueue(importing.QUEUE, "imports", imports.run_import, imports.due_ids),
-    JobQueue(export_service.QUEUE, "exports", exports.run_export, exports.due_ids),
+    JobQueue(export_service.QUEUE, "exports", analytics.run_export, analytics.due_ids),
     JobQueue(erasing.QUEUE, "erasures", erasures.run_erasure, erasures.due_ids),
 )
 

@@ -30,9 +30,11 @@ from app.redaction import raw_texts
 from app.voice_calls.models import VoiceCall
 
 logger = logging.getLogger(__name__)
+
 due_ids = partial(list_due, Erasure)
 
 _BETWEEN_BATCHES_S = 0.05
+
 _BATCH = 500
 
 _SourceTable: TypeAlias = type[Conversation | VoiceCall | AudioFile]
@@ -97,29 +99,6 @@ def repeat_erasures_at_start(runtime: Runtime) -> None:
         logger.warning("could not repeat erasures after a restore; this is tried again: %s", error)
 
 
-def _erase(job: RunningJob[Erasure]) -> None:
-    """Erase batch by batch until a new search finds nothing of the customer."""
-    records = ErasureRecords.of(job.runtime)
-    while batches := _find_batches(job):
-        for batch in batches:
-            with job.runtime.db.reading() as session:
-                confirmed = service.confirmed(session, job.lease.job_id, batch)
-            # Before the transaction: what is erased always has a record.
-            records.add(job.lease.job_id, confirmed)
-            with job.transaction() as session:
-                service.erase_batch(session, job.lease, confirmed)
-            purge_bytes(job.runtime)
-            job.require_going_on()
-    purge_bytes(job.runtime)
-    with job.transaction() as session:
-        service.finish(session, job.lease)
-
-
-def _find_batches(job: RunningJob[Erasure]) -> Sequence[ErasureBatch]:
-    with job.runtime.db.reading() as session:
-        return service.find_batches(session, job.lease.job_id)
-
-
 def run_retention(runtime: Runtime) -> None:
     """Erase what is older than the settings allow."""
     erase_old(runtime, runtime.settings)
@@ -149,6 +128,29 @@ def oldest_kept(
         .order_by(table.created_at, table.id)
         .limit(limit)
     ).all()
+
+
+def _erase(job: RunningJob[Erasure]) -> None:
+    """Erase batch by batch until a new search finds nothing of the customer."""
+    records = ErasureRecords.of(job.runtime)
+    while batches := _find_batches(job):
+        for batch in batches:
+            with job.runtime.db.reading() as session:
+                confirmed = service.confirmed(session, job.lease.job_id, batch)
+            # Before the transaction: what is erased always has a record.
+            records.add(job.lease.job_id, confirmed)
+            with job.transaction() as session:
+                service.erase_batch(session, job.lease, confirmed)
+            purge_bytes(job.runtime)
+            job.require_going_on()
+    purge_bytes(job.runtime)
+    with job.transaction() as session:
+        service.finish(session, job.lease)
+
+
+def _find_batches(job: RunningJob[Erasure]) -> Sequence[ErasureBatch]:
+    with job.runtime.db.reading() as session:
+        return service.find_batches(session, job.lease.job_id)
 
 
 def _repeat(runtime: Runtime, days: int, step: Callable[..., int]) -> None:

@@ -19,7 +19,7 @@ from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
 from app.core.ids import new_id
 from app.core.jobs import leases
-from app.core.jobs.leases import JobState, Lease
+from app.core.jobs.leases import SHOWN_STATES, JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure
@@ -35,12 +35,6 @@ BATCH = 20
 # Sources of each type that one search returns.
 _SEARCH_LIMIT = 1000
 _COUNT_NAMES = ("conversations", "voiceCalls", "audioFiles", "evaluations", "exports")
-_STATUS = {
-    JobState.QUEUED: "queued",
-    JobState.RUNNING: "running",
-    JobState.SUCCEEDED: "completed",
-    JobState.FAILED: "failed",
-}
 
 Erase = Callable[[Session, Sequence[str]], dict[str, int]]
 
@@ -222,7 +216,7 @@ def _end(session: Session, job: Erasure, state: JobState) -> None:
 def _record(job: Erasure) -> dict[str, Any]:
     return {
         "erasure_id": job.id,
-        "status": _STATUS[JobState(job.state)],
+        "status": SHOWN_STATES[JobState(job.state)],
         "counts": job.counts,
         "requested_by": job.requested_by,
         "created_at": job.queued_at,

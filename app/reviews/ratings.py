@@ -1,17 +1,26 @@
 """Ratings of a review: checked against scorecard and transcript, and paired with the judge's answers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
 
 from app.ai.dialogue.evidence import Evidence, evidence_at
 from app.ai.scorecard.values import Criterion, Scorecard
 from app.ai.scoring.answers import Answer
-from app.ai.scoring.documents import Rescored
+from app.ai.scoring.rescoring import Rescored
 from app.ai.transcript import Segment
 from app.core.errors import InvalidInput
+from app.evaluations.models import Evaluation
+from app.reviews.models import Review
 
 _NEEDED = "answer or normalizedScore is required if the criterion is applicable."
+
+_COLUMNS = Review.__table__.c
+
+_NOT_GIVEN = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,22 @@ class Rating:
             "reason": self.reason,
             "evidence": [item.as_json() for item in self.answer.evidence],
         }
+
+
+@dataclass(slots=True)
+class LatestRatings:
+    """Ratings of one evaluation by one reviewer, with the judge's values in `judged`.
+
+    `ratings` is that of `models.Review`. The three other values are None if none was given.
+    """
+
+    evaluation_id: str
+    rater: str
+    judged: Mapping[str, Any]
+    ratings: dict[str, Any] = field(default_factory=dict)
+    score: float | None = None
+    resolution: str | None = None
+    satisfaction: float | None = None
 
 
 def ratings_of(
@@ -79,53 +104,6 @@ def ratings_of(
             reason=own_reason,
         )
     return list(ratings.values())
-
-
-def _answer(
-    rating: Mapping[str, Any], criterion: Criterion, place: str
-) -> tuple[str | int | float | None, float | None]:
-    answer, score = rating.get("answer"), rating.get("normalized_score")
-    if not rating["applicable"]:
-        if answer is not None or score is not None:
-            raise _invalid(
-                f"{place}.applicable",
-                "A criterion that is not applicable must have no answer and no normalizedScore.",
-            )
-        return None, None
-    if answer is None and score is None:
-        raise _invalid(f"{place}.answer", _NEEDED, code="REQUIRED")
-    for option in criterion.options:
-        if answer in (None, option.answer) and score in (None, option.score):
-            return option.answer, float(option.score)
-    options = {option.answer: option.score for option in criterion.options}
-    if answer is None and score is not None:
-        # A score between two options has no answer.
-        return None, round(score, 4)
-    if answer not in options:
-        listed = ", ".join(str(option) for option in options)
-        raise _invalid(f"{place}.answer", f"answer must be one of {listed}.", code="ENUM")
-    raise _invalid(
-        f"{place}.normalizedScore", f"normalizedScore of this answer is {options[answer]:g}."
-    )
-
-
-def _evidence(item: Mapping[str, Any], segments: Mapping[str, Segment], place: str) -> Evidence:
-    segment = segments.get(item["segment_id"])
-    if segment is None:
-        raise _invalid(f"{place}.segmentId", "The transcript has no such segment.")
-    quote = item["quote"]
-    start = item.get("char_start")
-    if start is None:
-        start = segment.text.find(quote)
-    if start < 0 or segment.text[start : start + len(quote)] != quote:
-        raise _invalid(
-            f"{place}.quote", "The quote must occur in the segment, character for character."
-        )
-    return evidence_at(segment, start, start + len(quote), item["polarity"])
-
-
-def _invalid(field: str, message: str, *, code: str = "FORMAT") -> InvalidInput:
-    return InvalidInput.field(field, message, code=code)
 
 
 def rating_pairs(
@@ -178,6 +156,90 @@ def rated_score(
         return None
     score: int = results["score"]
     return score
+
+
+def latest_ratings(
+    session: Session, conditions: Iterable[ColumnElement[bool]]
+) -> list[LatestRatings]:
+    """Return the latest ratings of every reviewer and evaluation, in the order of first reviews.
+
+    Args:
+        conditions: on `Evaluation` and `Review`.
+    """
+    rows = session.execute(
+        select(
+            _COLUMNS.evaluation_id,
+            _COLUMNS.rater,
+            _COLUMNS.ratings,
+            _COLUMNS.rated_score,
+            _COLUMNS.resolution,
+            _COLUMNS.satisfaction,
+            _COLUMNS.judged,
+        )
+        .join(Evaluation, Evaluation.id == _COLUMNS.evaluation_id)
+        .where(*conditions)
+        .order_by(_COLUMNS.created_at, _COLUMNS.id)
+    )
+    by_rater: dict[tuple[str, str], LatestRatings] = {}
+    for row in rows:
+        if not row.ratings and (row.rated_score, row.resolution, row.satisfaction) == _NOT_GIVEN:
+            continue
+        key = (row.evaluation_id, row.rater)
+        latest = by_rater.setdefault(key, LatestRatings(*key, judged=row.judged))
+        latest.ratings.update(row.ratings)
+        if row.rated_score is not None:
+            latest.score = row.rated_score
+        if row.satisfaction is not None:
+            latest.satisfaction = row.satisfaction
+        latest.resolution = row.resolution or latest.resolution
+    return list(by_rater.values())
+
+
+def _answer(
+    rating: Mapping[str, Any], criterion: Criterion, place: str
+) -> tuple[str | int | float | None, float | None]:
+    answer, score = rating.get("answer"), rating.get("normalized_score")
+    if not rating["applicable"]:
+        if answer is not None or score is not None:
+            raise _invalid(
+                f"{place}.applicable",
+                "A criterion that is not applicable must have no answer and no normalizedScore.",
+            )
+        return None, None
+    if answer is None and score is None:
+        raise _invalid(f"{place}.answer", _NEEDED, code="REQUIRED")
+    for option in criterion.options:
+        if answer in (None, option.answer) and score in (None, option.score):
+            return option.answer, float(option.score)
+    options = {option.answer: option.score for option in criterion.options}
+    if answer is None and score is not None:
+        # A score between two options has no answer.
+        return None, round(score, 4)
+    if answer not in options:
+        listed = ", ".join(str(option) for option in options)
+        raise _invalid(f"{place}.answer", f"answer must be one of {listed}.", code="ENUM")
+    raise _invalid(
+        f"{place}.normalizedScore", f"normalizedScore of this answer is {options[answer]:g}."
+    )
+
+
+def _evidence(item: Mapping[str, Any], segments: Mapping[str, Segment], place: str) -> Evidence:
+    segment = segments.get(item["segment_id"])
+    if segment is None:
+        raise _invalid(f"{place}.segmentId", "The transcript has no such segment.")
+    quote = item["quote"]
+    start = item.get("char_start")
+    if start is None:
+        start = segment.text.find(quote)
+    if start < 0 or segment.text[start : start + len(quote)] != quote:
+        raise _invalid(
+            f"{place}.quote", "The quote must occur in the segment, character for character."
+        )
+    return evidence_at(segment, start, start + len(quote), item["polarity"])
+
+
+def _invalid(field: str, message: str, *, code: str = "FORMAT") -> InvalidInput:
+    return InvalidInput.field(field, message, code=code)
 
 
 def _side(criterion: Mapping[str, Any]) -> dict[str, Any]:

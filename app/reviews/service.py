@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.documents import Rescored, Unscorable, rescored
+from app.ai.scoring.rescoring import Rescored, Unscorable, rescored
 from app.ai.transcript import Segment
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
@@ -16,7 +16,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.evaluations import outcome, results, transcripts
 from app.evaluations import service as evaluations
-from app.evaluations.enums import ReviewAction, ReviewStatus
+from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.reviews import rounds
 from app.reviews.models import Review
@@ -37,7 +37,6 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
 }
 # Results show all reviews.
 _MOST_REVIEWS = 200
-_OVERRIDING = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 _SORTABLE = {"created_at": Review.created_at}
 _PREVIEWED = ("score", "rawScore", "complianceScore", "coverage", "band", "passed", "autoFail")
 
@@ -84,7 +83,7 @@ def add(
     )
     score_before = evaluation.score or 0
     judged = results.judged_document(result)
-    if action in _OVERRIDING:
+    if action in OVERRIDING_ACTIONS:
         _override(session, evaluation, result, body, scored)
     review = Review(
         id=new_id("rev"),

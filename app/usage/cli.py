@@ -7,7 +7,7 @@ import click
 
 from app.core.clock import iso_utc, utc_now
 from app.usage import meter, reports
-from app.usage.plan import FORM, period_of, plan_of
+from app.usage.plan import PERIOD_PATTERN, period_of, plan_of
 from app.usage.schemas import KeyUsageSchema, UsageSummarySchema
 from app.web.current import current_runtime
 from app.web.schemas.dump import dump
@@ -23,7 +23,7 @@ def usage() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(period: str, *, as_json: bool) -> None:
     """Show calls, webhook deliveries and storage of a billing period, and the calls of each key."""
-    if period and not re.fullmatch(FORM, period, re.ASCII):
+    if period and not re.fullmatch(PERIOD_PATTERN, period, re.ASCII):
         raise click.BadParameter("must be a month such as 2026-11.", param_hint="--period")
     runtime = current_runtime()
     period = period or period_of(utc_now())

@@ -20,6 +20,7 @@ from app.usage.plan import Plan, UsageMetric, in_unit, period_before, period_of,
 from app.usage.reports import totals
 
 _THRESHOLD_PERCENT = 80
+
 # Records that are written late may still reach the threshold of the previous period.
 _LOOK_BACK_DAYS = 7
 
@@ -49,6 +50,11 @@ def check_quotas(runtime: Runtime) -> None:
                 _publish_once(session, warning, now)
 
 
+def has_reached(used: int, included: int) -> bool:
+    """Whether usage is at the threshold; never if the plan includes nothing."""
+    return included > 0 and used * 100 >= included * _THRESHOLD_PERCENT
+
+
 def _due_warnings(session: Session, plan: Plan, now: datetime) -> list[_DueWarning]:
     """List the warnings that are due and not published."""
     periods = [period_of(now)]
@@ -66,11 +72,6 @@ def _due_warnings(session: Session, plan: Plan, now: datetime) -> list[_DueWarni
         for metric, used in totals(session, period).items()
         if has_reached(used, plan.included[metric]) and (period, metric) not in published
     ]
-
-
-def has_reached(used: int, included: int) -> bool:
-    """Whether usage is at the threshold; never if the plan includes nothing."""
-    return included > 0 and used * 100 >= included * _THRESHOLD_PERCENT
 
 
 def _publish_once(session: Session, warning: _DueWarning, now: datetime) -> None:

@@ -11,7 +11,7 @@ GB = 1_000_000_000
 # Storage is counted in whole steps, which six decimals of a gigabyte can express.
 STORAGE_STEP_BYTES = 1_000
 # A billing period, a UTC month, as a regular expression.
-FORM = "[0-9]{4}-(0[1-9]|1[0-2])"
+PERIOD_PATTERN = "[0-9]{4}-(0[1-9]|1[0-2])"
 
 
 class UsageMetric(StrEnum):
@@ -27,6 +27,14 @@ UNITS = {
     UsageMetric.WEBHOOKS: "delivery",
     UsageMetric.STORAGE_GB: "gb",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Name of the plan, and the included calls, deliveries and bytes."""
+
+    tier: str
+    included: Mapping[UsageMetric, int]
 
 
 def in_unit(metric: UsageMetric, quantity: int) -> int | float:
@@ -49,7 +57,7 @@ def date_of(moment: datetime) -> str:
     return moment.astimezone(UTC).date().isoformat()
 
 
-def bounds(period: str) -> tuple[str, str]:
+def date_bounds(period: str) -> tuple[str, str]:
     """Return the lowest and the highest text that a date of the period can be."""
     return f"{period}-01", f"{period}-31"
 
@@ -58,14 +66,6 @@ def period_before(period: str) -> str:
     """Return the previous period."""
     year, month = map(int, period.split("-"))
     return f"{year:04}-{month - 1:02}" if month > 1 else f"{year - 1:04}-12"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Name of the plan, and the included calls, deliveries and bytes."""
-
-    tier: str
-    included: Mapping[UsageMetric, int]
 
 
 def plan_of(settings: Settings) -> Plan:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.json_documents import camel_case
 from app.usage.models import MeteredKey, UsageRecord
-from app.usage.plan import UNITS, Plan, UsageMetric, bounds, compared, in_unit
+from app.usage.plan import UNITS, Plan, UsageMetric, compared, date_bounds, in_unit
 
 _DETAILS = select(
     UsageRecord.id,
@@ -110,7 +110,7 @@ def _counted(period: str, metric: UsageMetric | None = None) -> list[ColumnEleme
 
 
 def _in(period: str) -> list[ColumnElement[bool]]:
-    return [UsageRecord.date.between(*bounds(period)), UsageRecord.quantity > 0]
+    return [UsageRecord.date.between(*date_bounds(period)), UsageRecord.quantity > 0]
 
 
 def _record(row: Any, period: str) -> dict[str, Any]:

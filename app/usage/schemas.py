@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.usage.plan import FORM, UNITS, UsageMetric
+from app.usage.plan import PERIOD_PATTERN, UNITS, UsageMetric
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import (
     Choice,
@@ -21,7 +21,7 @@ _TYPES = tuple(UsageMetric)
 
 def _period(*, required: bool = False) -> Pattern:
     hint = "billingPeriod must be a month such as 2026-11."
-    return Pattern(FORM, hint, required=required)
+    return Pattern(PERIOD_PATTERN, hint, required=required)
 
 
 class BillingPeriodQuery(CamelSchema):

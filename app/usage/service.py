@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.core.database.upserts import upsert_into
 from app.core.ids import new_id
 from app.usage.models import MeteredKey, UsageRecord
-from app.usage.plan import UsageMetric, bounds, date_of, period_of, whole_steps
+from app.usage.plan import UsageMetric, date_bounds, date_of, period_of, whole_steps
 
 _DAY = ("date", "type", "key_id", "operation")
 _STORAGE = "storage"
@@ -68,7 +68,7 @@ def note_storage(session: Session, *, size_bytes: int, now: datetime) -> None:
     if size <= _stored(session, period):
         return
     # Concurrent writers lock this row first, so that the second one sees what the first added.
-    first_day, _ = bounds(period)
+    first_day, _ = date_bounds(period)
     add(session, [Addition(first_day, UsageMetric.STORAGE_GB, "", _STORAGE, 0)])
     growth = size - _stored(session, period)
     if growth > 0:
@@ -114,7 +114,8 @@ def _stored(session: Session, period: str) -> int:
     """Return the sum of the storage records of a period, which is its peak so far."""
     total = session.scalar(
         select(func.sum(UsageRecord.quantity)).where(
-            UsageRecord.type == UsageMetric.STORAGE_GB, UsageRecord.date.between(*bounds(period))
+            UsageRecord.type == UsageMetric.STORAGE_GB,
+            UsageRecord.date.between(*date_bounds(period)),
         )
     )
     return int(total or 0)

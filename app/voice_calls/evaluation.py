@@ -82,7 +82,7 @@ def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
             _note_transcript(session, current.source_id)
 
 
-def of_turns(
+def transcript_of_turns(
     turns: Sequence[Mapping[str, Any]],
     *,
     language: str | None,
@@ -139,7 +139,7 @@ def _words(session: Session, row: VoiceCall) -> tuple[Transcript | None, str, st
     """Return the transcript of a call, the hash of its words and the id of the sealed originals."""
     words = session.get(VoiceCallTurns, row.id)
     if words is not None and words.turns:
-        transcript = of_turns(
+        transcript = transcript_of_turns(
             words.turns, language=row.language, bot_name=row.bot_name, redacted=row.redacted
         )
         return transcript, words.digest, row.raw_text_id

@@ -33,7 +33,7 @@ from app.redaction.redactor import Redactor, SealedOriginals
 from app.scorecards.service import current_default
 from app.voice_calls import queries
 from app.voice_calls.enums import ENDED
-from app.voice_calls.evaluation import of_turns, reading_order
+from app.voice_calls.evaluation import reading_order, transcript_of_turns
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
 _LATENCY_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
@@ -215,7 +215,7 @@ def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
     if turns and timed:
         settings = current_default(Channel.VOICE_BOT).scorecard.metrics
         # The measures below use only roles and times, so the language does not matter.
-        transcript = of_turns(turns, language=None)
+        transcript = transcript_of_turns(turns, language=None)
         dialogue = dialogue_of(transcript, channel=Channel.VOICE_BOT, language="en")
         timing = timing_of(dialogue, Cues(), settings)
         measure_speech(measures, dialogue, timing, settings)

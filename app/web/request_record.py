@@ -1,4 +1,4 @@
-"""Record of each request: its id `req_…`, and its counts for the metrics."""
+"""Id `req_…` of each request, and its counts for the metrics."""
 
 import time
 

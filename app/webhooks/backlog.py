@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import case, func, literal_column, select
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
-from app.webhooks.models import Delivery, Subscription
+from app.webhooks.models import DELIVERING, PENDING, Delivery, Subscription
 
 SUBSCRIPTION_STATUSES = ("healthy", "failing", "inactive", "deactivated")
-# Written literally: the partial indexes match no parameter.
-_PENDING = Delivery.state == literal_column("'pending'")
-_OF_SUBSCRIPTION = select(Delivery).where(Delivery.subscription_id == Subscription.id, _PENDING)
+_OF_SUBSCRIPTION = select(Delivery).where(Delivery.subscription_id == Subscription.id, PENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +31,10 @@ def due(session: Session, now: datetime) -> tuple[int, int, datetime | None]:
     row = session.execute(
         select(func.count().label("waiting"), func.min(Delivery.due_at).label("oldest"))
         .join(Subscription, Subscription.id == Delivery.subscription_id)
-        .where(Subscription.active, _PENDING)
+        .where(Subscription.active, PENDING)
         .where(Subscription.deleted_at.is_(None), Delivery.due_at <= now)
     ).one()
-    running = session.scalar(
-        select(func.count(Delivery.id)).where(Delivery.state == literal_column("'delivering'"))
-    )
+    running = session.scalar(select(func.count(Delivery.id)).where(DELIVERING))
     return row.waiting, running or 0, row.oldest
 
 

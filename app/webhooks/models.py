@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy import JSON, ForeignKey, Index, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime, partial_index
@@ -128,3 +128,8 @@ class Attempt(Table):
     error: Mapped[str | None]
     response_excerpt: Mapped[str]
     truncated: Mapped[bool]
+
+
+# Literals, not parameters: SQLite uses a partial index only for a literal.
+PENDING = Delivery.state == literal_column("'pending'")
+DELIVERING = Delivery.state == literal_column("'delivering'")

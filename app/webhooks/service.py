@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, literal_column, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -25,7 +25,7 @@ from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
 from app.webhooks import signing
 from app.webhooks.enums import DeliveryState
-from app.webhooks.models import Delivery, Subscription
+from app.webhooks.models import PENDING, Delivery, Subscription
 
 MOST_SUBSCRIPTIONS = 50
 SENDER_BELL = Bell("webhooks", once=True)
@@ -179,8 +179,7 @@ def cancel_pending(session: Session, subscription_id: str, *, now: datetime) -> 
         update(Delivery)
         .where(
             Delivery.subscription_id == subscription_id,
-            # A literal, not a parameter: SQLite uses a partial index only for a literal.
-            Delivery.state == literal_column("'pending'"),
+            PENDING,
         )
         .values(state=DeliveryState.CANCELED, finished_at=now)
         .execution_options(synchronize_session=False)

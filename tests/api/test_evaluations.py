@@ -65,6 +65,7 @@ def test_a_queued_evaluation_shows_every_field_and_no_result(
     assert shown["supersedesId"] is None
     assert shown["failedCriteria"] == shown["topics"] == []
     assert shown["startedAt"] == iso_utc(START)
+    assert shown["createdAt"] == shown["updatedAt"]
     assert shown["labels"] == {"team": "a"}
     assert data_of(client, "/evaluations") == [
         {name: value for name, value in shown.items() if name != "summary"}

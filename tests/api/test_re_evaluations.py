@@ -77,7 +77,11 @@ def test_one_is_judged_again_and_what_was_found_stays_until_then(
     assert get(client, "/analytics/summary")["score"]["mean"] == 100
     assert wrong_facts(runtime) == []
     assert happened(runtime).count("evaluation.completed") == 2
-    assert error_code(client.post(f"/evaluations/{first}/re-evaluate", {})) == "CONFLICT"
+    refused = client.post(f"/evaluations/{first}/re-evaluate", {})
+    assert error_code(refused) == "CONFLICT"
+    assert refused.json()["error"]["message"] == (
+        f"{after['id']} is the current evaluation of this source; request that one."
+    )
     missing = client.post(f"/evaluations/{new_id('eval')}/re-evaluate", {})
     assert error_code(missing) == "RESOURCE_NOT_FOUND"
 

@@ -20,7 +20,7 @@ from app.ai.speech.joined_speech import (  # noqa: E402 - needs the asr extra
     placed,
     read_answer,
 )
-from app.ai.speech.recogniser import Region, Speech  # noqa: E402
+from app.ai.speech.speech_regions import Region, Speech  # noqa: E402
 
 RATE = 16_000
 

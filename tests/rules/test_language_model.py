@@ -9,8 +9,8 @@ from unicodedata import normalize
 
 import pytest
 
-from app.ai.dialogue.cues import lines_with_instructions
 from app.ai.dialogue.evidence import beginning
+from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.language_model.answers import answers_of, summary_of
 from app.ai.language_model.judge import answer_of_both

@@ -6,7 +6,7 @@ from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.model_input import grams_of, model_input_of, tokens_of
 from app.ai.insights.linear import ConversationModels, tasks_from, words_of
-from app.ai.weights import MODELS, PackedRows, document_of
+from app.ai.weights import MODELS, PackedRows, model_document
 from tests.talks import chat
 
 
@@ -114,7 +114,7 @@ def test_a_rule_judges_what_is_like_no_task_of_the_model() -> None:
 def test_a_shipped_model_says_what_it_was_made_from(name) -> None:
     manifest = json.loads((MODELS / "manifest.json").read_text("utf-8"))
     assert manifest["sources"]["star.jsonl"]["licence"] == "MIT"
-    assert manifest["models"][name]["ngrams"] == len(document_of(name)["ngrams"])
+    assert manifest["models"][name]["ngrams"] == len(model_document(name)["ngrams"])
     assert manifest["models"][name]["dev"]["auc"] > 0.8
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from app.ai.context import Context
 from app.ai.facts.conversation_facts import facts_of
-from app.ai.facts.timing import gaps, intersection, length, percentile, union
+from app.ai.facts.timing import gaps_between, intersection, percentile, total_length, union
 from app.ai.transcript import Transcript
 from tests.talks import call, scorecard, words
 
@@ -32,11 +32,11 @@ def seconds_of(intervals: list[tuple[int, int]]) -> set[int]:
 def test_interval_arithmetic_is_that_of_sets(left, right) -> None:
     one, two = union(left), union(right)
     assert seconds_of(one) == seconds_of(left)
-    assert length(one) == len(seconds_of(left))
+    assert total_length(one) == len(seconds_of(left))
     assert seconds_of(intersection(one, two)) == seconds_of(left) & seconds_of(right)
     if one:
         covered = set(range(one[0][0], one[-1][1]))
-        assert seconds_of(gaps(one)) == covered - seconds_of(one)
+        assert seconds_of(gaps_between(one)) == covered - seconds_of(one)
 
 
 LINES = st.lists(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.ai.context import Context
 from app.ai.rule_judge import RuleJudge
 from app.ai.scoring.answers import Answer
-from app.ai.scoring.documents import Unscorable, rescored
+from app.ai.scoring.rescoring import Unscorable, rescored
 from tests.talks import GOOD_CALL, GOOD_CHAT, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("chat", "voice")}

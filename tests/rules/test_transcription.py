@@ -21,7 +21,7 @@ from app.ai.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
 speech_model = pytest.importorskip("app.ai.speech.speech_model", reason=WHY)
-speech = pytest.importorskip("app.ai.speech.recogniser", reason=WHY)
+speech_regions = pytest.importorskip("app.ai.speech.speech_regions", reason=WHY)
 decoder = pytest.importorskip("app.ai.speech.decoder", reason=WHY)
 local_recogniser = pytest.importorskip("app.ai.speech.local_recogniser", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
@@ -228,10 +228,10 @@ def test_the_factory_imports_no_speech_library() -> None:
 
 def test_speech_across_a_window_boundary_is_found_once() -> None:
     with decoder.decode(CALL) as short:
-        once = [(r.start, r.stop) for r in speech.find_regions(short, 1)]
+        once = [(r.start, r.stop) for r in speech_regions.find_regions(short, 1)]
         samples = short.read(1, 0, short.sample_count) * 32768
     with recording_of(np.tile(samples, 6)) as long:
-        regions = list(speech.find_regions(long, 0))
+        regions = list(speech_regions.find_regions(long, 0))
         assert len(regions) == 6 * len(once)
         assert all(a.stop <= b.start for a, b in pairwise(regions))
 
@@ -239,8 +239,8 @@ def test_speech_across_a_window_boundary_is_found_once() -> None:
 def test_gain_brings_faint_and_loud_speech_to_one_level() -> None:
     for level, gain in [(0.01, 10.0), (0.4, 0.25), (0.0001, 30.0)]:
         with recording_of(np.full(16_000, round(level * 32768))) as recording:
-            region = speech.Region(0, 0, 16_000)
-            assert speech.speech_gain(recording, [region]) == pytest.approx(gain, rel=0.02)
+            region = speech_regions.Region(0, 0, 16_000)
+            assert speech_regions.speech_gain(recording, [region]) == pytest.approx(gain, rel=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -253,13 +253,16 @@ def test_noise_that_is_recognised_together_with_speech_gives_no_words(model: Any
         samples = [noise.read(0, 0, 80_000), call.read(0, 164_000, 214_000), np.zeros(80_000)]
     with recording_of(np.concatenate(samples) * 32768) as recording:
         regions = [
-            speech.Region(0, 0, 80_000),
-            speech.Region(0, 80_000, 130_000),
-            speech.Region(0, 130_000, 210_000),
+            speech_regions.Region(0, 0, 80_000),
+            speech_regions.Region(0, 80_000, 130_000),
+            speech_regions.Region(0, 130_000, 210_000),
         ]
         utterances = list(
             local_recogniser.recognised(
-                speech.Speech(recording, {0: regions}), model, "en", on_done=lambda samples: None
+                speech_regions.Speech(recording, {0: regions}),
+                model,
+                "en",
+                on_done=lambda samples: None,
             )
         )
     assert (

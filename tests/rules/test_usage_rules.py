@@ -12,8 +12,8 @@ from app.usage.jobs import has_reached
 from app.usage.plan import (
     STORAGE_STEP_BYTES,
     UsageMetric,
-    bounds,
     compared,
+    date_bounds,
     date_of,
     in_unit,
     period_before,
@@ -46,7 +46,7 @@ def test_the_period_before_january_is_december(period: str, before: str) -> None
 
 @pytest.mark.parametrize("period", ["0000-01", "2024-02", "2026-11", "9999-12"])
 def test_the_bounds_of_a_period_contain_its_days_and_no_others(period: str) -> None:
-    low, high = bounds(period)
+    low, high = date_bounds(period)
     assert low == f"{period}-01"
     assert all(low <= f"{period}-{day:02}" <= high for day in range(1, 32))
     year, month = map(int, period.split("-"))

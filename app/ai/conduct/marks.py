@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.turns import Line, Side
 from app.ai.languages.detection import ENGLISH
-from app.ai.weights import PackedRows, document_of
+from app.ai.weights import PackedRows, model_document
 
 _SENTENCE = re.compile(r"\S(?:[^.!?\n]++|[.!?](?!\s|$))*(?:[.!?]+(?=\s|$))?")
 # A mask of personal data, a word, or what ends a sentence.
@@ -180,7 +180,7 @@ def _classified(text: str, classifier: Classifier) -> dict[str, Mark]:
 @cache
 def shipped(side: str) -> Classifier:
     """Return the classifier of the package for `customer` or `agent` lines."""
-    return classifier_from(document_of(f"{side}-turns"))
+    return classifier_from(model_document(f"{side}-turns"))
 
 
 def classifier_from(document: Mapping[str, Any]) -> Classifier:

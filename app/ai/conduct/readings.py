@@ -10,7 +10,8 @@ from functools import cached_property, partial
 from typing import TypeAlias
 
 from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of
-from app.ai.dialogue.cues import Cues, lines_with_instructions
+from app.ai.dialogue.cues import Cues
+from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
 NEGATIVE_LABELS = ("neg", "anger", "disapp", "sarcasm")

@@ -152,6 +152,21 @@ class Dialogue:
         return sum(len(line.text.split()) for line in self.lines)
 
 
+@dataclass(frozen=True, slots=True)
+class Exchanges:
+    """`repeated_requests` and `repeated_answers` pair a line with the earlier one it repeats.
+
+    `open_questions` are the customer's questions that the next turn of the service side, if any,
+    takes up with no word and no act of answering. `overlap` is the mean share, 0 to 1, of the words
+    of a customer's turn that the answer takes up; None without such a pair of turns.
+    """
+
+    repeated_requests: tuple[tuple[Line, Line], ...]
+    repeated_answers: tuple[tuple[Line, Line], ...]
+    open_questions: tuple[Line, ...]
+    overlap: float | None
+
+
 def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -> Dialogue:
     """Read a transcript as a dialogue; `language` overrides the transcript's own."""
     bots = {person.id for person in transcript.participants if person.kind == "bot"}
@@ -212,21 +227,6 @@ def _side(role: Role, service: frozenset[Role]) -> Side:
     if role is Role.CUSTOMER:
         return Side.CUSTOMER
     return Side.UNKNOWN if role is Role.UNKNOWN else Side.OTHER
-
-
-@dataclass(frozen=True, slots=True)
-class Exchanges:
-    """`repeated_requests` and `repeated_answers` pair a line with the earlier one it repeats.
-
-    `open_questions` are the customer's questions that the next turn of the service side, if any,
-    takes up with no word and no act of answering. `overlap` is the mean share, 0 to 1, of the words
-    of a customer's turn that the answer takes up; None without such a pair of turns.
-    """
-
-    repeated_requests: tuple[tuple[Line, Line], ...]
-    repeated_answers: tuple[tuple[Line, Line], ...]
-    open_questions: tuple[Line, ...]
-    overlap: float | None
 
 
 def exchanges_of(dialogue: Dialogue) -> Exchanges:

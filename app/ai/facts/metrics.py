@@ -11,7 +11,14 @@ from app.ai.context import Context
 from app.ai.dialogue.cues import Cues
 from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.facts.sentiment import Sentiment
-from app.ai.facts.timing import TimedLine, Timing, is_back_channel, length, percentile, words_of
+from app.ai.facts.timing import (
+    TimedLine,
+    Timing,
+    is_back_channel,
+    percentile,
+    total_length,
+    words_of,
+)
 from app.ai.scorecard.values import MetricSettings
 from app.ai.wording import sentence
 
@@ -28,7 +35,7 @@ _FIRST = "firstResponseSeconds"
 _RESPONSES = ("responseSecondsAvg", "responseSecondsP50", "responseSecondsP90")
 _RESOLUTION = "resolutionSeconds"
 NO_TIMES = sentence("not_measured.no_times")
-NO_ROLES = sentence("not_measured.no_roles")
+_NO_ROLES = sentence("not_measured.no_roles")
 NO_SERVICE = sentence("not_measured.no_agent")
 NO_CUSTOMER = sentence("not_measured.no_customer")
 # The question marks of Latin, Indic, Arabic and East Asian writing.
@@ -82,7 +89,7 @@ def measure(
         questions = sum(len(_QUESTION.findall(line.text)) for line in dialogue.service)
         measures.set("questionsAsked", questions)
     else:
-        measures.set_missing(NO_ROLES, "turnCount", "questionsAsked")
+        measures.set_missing(_NO_ROLES, "turnCount", "questionsAsked")
     measure_speech(measures, dialogue, timing, settings)
     measure_responses(measures, dialogue, context)
     if dialogue.channel == "voice_bot":
@@ -108,7 +115,7 @@ def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -
     if fallbacks is None and dialogue.readable:
         fallbacks = len(cues.positions("fallback", side=Side.SERVICE))
     if not turns:
-        measures.set_missing(NO_SERVICE if dialogue.attributed else NO_ROLES, "fallbackRate")
+        measures.set_missing(NO_SERVICE if dialogue.attributed else _NO_ROLES, "fallbackRate")
     elif fallbacks is None:
         measures.set_missing(dialogue.unread_reason, "fallbackRate")
     else:
@@ -138,7 +145,7 @@ def _feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentiment) -> N
     # Overall -1 to 1, and its shift over the conversation, -2 to 2.
     customer = sentiment.customer
     if customer.overall is None:
-        reason = NO_CUSTOMER if dialogue.attributed else NO_ROLES
+        reason = NO_CUSTOMER if dialogue.attributed else _NO_ROLES
         reason = reason if dialogue.readable else dialogue.unread_reason
         measures.set_missing(reason, "sentiment.overall", "sentiment.shift")
         return
@@ -161,7 +168,7 @@ def measure_speech(
         return
     _silences(measures, dialogue, timing, settings)
     if not dialogue.attributed:
-        measures.set_missing(NO_ROLES, *of_roles)
+        measures.set_missing(_NO_ROLES, *of_roles)
         return
     _talk(measures, timing)
     _interruptions(measures, timing)
@@ -173,7 +180,7 @@ def measure_speech(
 def _silences(
     measures: Measures, dialogue: Dialogue, timing: Timing, settings: MetricSettings
 ) -> None:
-    silent = timing.duration - length(timing.speech)
+    silent = timing.duration - total_length(timing.speech)
     measures.set("silenceMs", silent)
     _give_percent(measures, "silencePercent", silent, timing.duration)
     # A hold is heard as a gap, so that adding holds and gaps would count it twice.
@@ -192,8 +199,8 @@ def _silences(
 
 
 def _talk(measures: Measures, timing: Timing) -> None:
-    agent, customer = length(timing.of(Side.SERVICE)), length(timing.of(Side.CUSTOMER))
-    overtalk = length(timing.overlaps)
+    agent, customer = total_length(timing.of(Side.SERVICE)), total_length(timing.of(Side.CUSTOMER))
+    overtalk = total_length(timing.overlaps)
     measures.set("agentTalkMs", agent)
     measures.set("customerTalkMs", customer)
     _give_percent(measures, "agentTalkPercent", agent, timing.duration)
@@ -216,11 +223,11 @@ def _pace(measures: Measures, dialogue: Dialogue, timing: Timing, settings: Metr
         ("customerWpm", Side.CUSTOMER, dialogue.customer),
     ):
         words = sum(len(line.text.split()) for line in lines)
-        talk = length(timing.of(side))
+        talk = total_length(timing.of(side))
         enough = words >= settings.pace_words and talk
         too_few = sentence("not_measured.few_words", least=settings.pace_words)
         measures.set(metric, 60_000 * words / talk if enough else None, too_few)
-    talk = length(timing.of(Side.SERVICE))
+    talk = total_length(timing.of(Side.SERVICE))
     if not talk:
         measures.set_missing(NO_SERVICE, "fillerPerMinute")
         return
@@ -287,7 +294,7 @@ def measure_responses(measures: Measures, dialogue: Dialogue, context: Context) 
     if sent is None:
         measures.set_missing(NO_TIMES, _FIRST, *_RESPONSES, _RESOLUTION)
     elif not dialogue.attributed:
-        measures.set_missing(NO_ROLES, _FIRST, *_RESPONSES, _RESOLUTION)
+        measures.set_missing(_NO_ROLES, _FIRST, *_RESPONSES, _RESOLUTION)
     elif not dialogue.customer:
         measures.set_missing(NO_CUSTOMER, _FIRST, *_RESPONSES, _RESOLUTION)
     else:

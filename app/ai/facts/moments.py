@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.dialogue.cues import Cue, lines_with_instructions
+from app.ai.dialogue.cues import Cue
+from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.conversation_facts import Facts
 from app.ai.facts.timing import Gap

@@ -5,7 +5,6 @@ of them: the cost grows with the length of the conversation and of the longest p
 the number of phrases.
 """
 
-import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,13 +17,12 @@ from unicodedata import normalize
 from app.ai.dialogue.evidence import SUPPORTS, Evidence, sentence_around
 from app.ai.dialogue.turns import Dialogue, Line, Side, Turn
 from app.ai.languages.lexicon import folded
-from app.ai.languages.words import LETTER, holds_unspaced
+from app.ai.languages.words import WORD, holds_unspaced
 from app.ai.scorecard.schema import phrases_in
 from app.ai.scorecard.values import Scorecard
 
 ANYONE = "anyone"
 _SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
-_WORD = re.compile(rf"(?:{LETTER})++")
 # Follows the items of each text. No item equals it, so that no phrase goes on into the next text.
 _END = "\0"
 # A voicing mark after the last letter makes it another letter.
@@ -141,13 +139,13 @@ class PhraseIndex:
                     self._letters,
                     self._letters.trie.add([item for item, *_ in _letters_of(form)]),
                 )
-        elif words := [folded(match[0]) for match in _WORD.finditer(phrase)]:
+        elif words := [folded(match[0]) for match in WORD.finditer(phrase)]:
             yield self._words, self._words.trie.add(words)
 
 
 def _words_of(text: str) -> Iterator[tuple[str, int, int]]:
     fold = str.casefold if text.isascii() else folded
-    for match in _WORD.finditer(text):
+    for match in WORD.finditer(text):
         yield fold(match[0]), match.start(), match.end()
 
 

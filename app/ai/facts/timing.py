@@ -122,7 +122,7 @@ def _gaps(
     ends = [item.end for item in by_end]
     announcing = cues.positions("hold")
     silences = []
-    for start, end in gaps(speech):
+    for start, end in gaps_between(speech):
         last = bisect_right(ends, start)
         before = [
             item.line for item in by_end[max(0, last - settings.hold_lookback_segments) : last]
@@ -188,7 +188,7 @@ def union(intervals: Iterable[_Interval]) -> list[_Interval]:
     return merged
 
 
-def length(disjoint: Iterable[_Interval]) -> int:
+def total_length(disjoint: Iterable[_Interval]) -> int:
     """Sum the lengths of intervals that don't overlap."""
     return sum(end - start for start, end in disjoint)
 
@@ -209,7 +209,7 @@ def intersection(left: Sequence[_Interval], right: Sequence[_Interval]) -> list[
     return common
 
 
-def gaps(disjoint: Sequence[_Interval]) -> list[_Interval]:
+def gaps_between(disjoint: Sequence[_Interval]) -> list[_Interval]:
     """List the gaps between the intervals of a union: what comes before and after is no gap."""
     return [(before[1], after[0]) for before, after in pairwise(disjoint)]
 

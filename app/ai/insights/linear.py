@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.ai.weights import PackedRows, document_of
+from app.ai.weights import PackedRows, model_document
 
 # Weights are kept as whole thousandths, whose sums are exact.
 SCALE = 1000
@@ -125,9 +125,9 @@ class ConversationModels:
 
 
 @cache
-def shipped() -> ConversationModels:
+def shipped_models() -> ConversationModels:
     """Return the models of the package, `resolved` and `annoyed`."""
-    return ConversationModels([document_of(name) for name in ("resolved", "annoyed")])
+    return ConversationModels([model_document(name) for name in ("resolved", "annoyed")])
 
 
 def _model_from(document: Mapping[str, Any]) -> ConversationModel:

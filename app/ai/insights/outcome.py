@@ -10,7 +10,7 @@ from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.facts.model_input import ModelInput
-from app.ai.insights.linear import shipped
+from app.ai.insights.linear import shipped_models
 from app.ai.rules.closing import is_transferred
 from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
 from app.ai.scoring.score import Score
@@ -77,7 +77,7 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
     reading = facts.model_input
     probability = annoyed = satisfaction = None
     if reading is not None and facts.dialogue.customer and _enough(facts):
-        chances = shipped().probabilities(reading.features, reading.grams)
+        chances = shipped_models().probabilities(reading.features, reading.grams)
         probability, annoyed = round(chances["resolved"], 6), round(chances["annoyed"], 4)
     resolution = _resolution(facts, score, probability)
     if reading is not None and probability is not None:

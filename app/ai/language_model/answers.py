@@ -19,7 +19,7 @@ from app.ai.scoring.answers import Answer, failed, judged, not_applicable
 from app.ai.wording import sentence
 
 BY = "model"
-LEAST_CONFIDENCE = 0.25
+_LEAST_CONFIDENCE = 0.25
 # The highest confidence of an answer that something is missing: that cannot be quoted.
 _ABSENT_CONFIDENCE = 0.5
 _MOST_QUOTES = 3
@@ -86,7 +86,7 @@ def _answer(
             reason = sentence("model.no_quote", explanation=explanation)
             return failed("low_confidence", reason, by=BY), dropped
         confidence = min(sure, _ABSENT_CONFIDENCE)
-    if confidence < LEAST_CONFIDENCE:
+    if confidence < _LEAST_CONFIDENCE:
         reason = sentence("model.unsure", explanation=explanation)
         return failed("low_confidence", reason, by=BY), dropped
     answer = judged(

@@ -23,8 +23,8 @@ from app.core.outgoing_http.reply import BodyLimit, HttpClient, Reply
 from app.core.process.stopping import backoff_s, pause, wait_for
 
 logger = logging.getLogger(__name__)
-MAX_RETRIES = 3
-SEED = 7
+_MAX_RETRIES = 3
+_SEED = 7
 # The forms of answers; a server that refuses one gets the next.
 FORMS = ("json_schema", "json_object", "text")
 # Members that a server may refuse by name and that the answer does not need.
@@ -194,7 +194,7 @@ class Asking:
         request: dict[str, Any] = {
             "messages": messages,
             "temperature": 0,
-            "seed": SEED,
+            "seed": _SEED,
             "max_tokens": self.limits.output_tokens,
         }
         for name in (*self.memory.without, *self._without):
@@ -224,7 +224,7 @@ class Asking:
         """Prepare the next attempt: in another form at once, or the same after a pause."""
         if error.status in _REFUSED:
             return self._changes_form(error)
-        if not error.retryable or self.usage.retries >= MAX_RETRIES:
+        if not error.retryable or self.usage.retries >= _MAX_RETRIES:
             return False
         wait_s = backoff_s(self.usage.retries, at_least_s=error.retry_after_s)
         if time.monotonic() + wait_s + _LEAST_TIME_S > self._until:

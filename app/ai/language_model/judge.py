@@ -27,7 +27,7 @@ from app.core.setting_parsers import TokenPrices
 
 PROVIDER = "openai_compatible"
 # If the scores by model and by rules differ by more points, a person has to review.
-MOST_DIFFERENCE = 30
+_MOST_DIFFERENCE = 30
 _MILLION = 1_000_000
 _QUOTES_OF_MODEL, _QUOTES_OF_RULE = 2, 1
 
@@ -232,7 +232,7 @@ class LanguageModelJudge:
 def _differ(one: Score, other: Score) -> bool:
     if one.score is None or other.score is None:
         return False
-    return abs(one.score - other.score) > MOST_DIFFERENCE
+    return abs(one.score - other.score) > _MOST_DIFFERENCE
 
 
 def _outweigh(missing: list[Criterion], score: Score) -> bool:

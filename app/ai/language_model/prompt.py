@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from app.ai.dialogue.cues import lines_with_instructions
+from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue
 from app.ai.language_model.questions import Question, questions_of
 from app.ai.model_server import Endpoint, ModelError, Reason

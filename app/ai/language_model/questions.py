@@ -12,10 +12,10 @@ from app.ai.scorecard.values import Criterion, Option
 
 NOT_APPLICABLE = "not_applicable"
 CANNOT_TELL = "cannot_tell"
-FULFILLED = ("yes", "partly", "no", "unknown")
-HOW = ("directly", "with detours", "with a struggle", "not at all")
+_FULFILLED = ("yes", "partly", "no", "unknown")
+_HOW_FULFILLED = ("directly", "with detours", "with a struggle", "not at all")
 SUMMARY_PARTS = ("issue", "done", "outcome", "next")
-POLARITIES = ("supports", "contradicts")
+_POLARITIES = ("supports", "contradicts")
 # Words and their numbers: every server can restrict a model to a list of words.
 CONFIDENCE = {"low": 0.4, "medium": 0.7, "high": 0.9}
 _TEXT = {"type": "string"}
@@ -68,7 +68,7 @@ def questions_of(criteria: Sequence[Criterion]) -> tuple[Question, ...]:
 
 def answer_schema(questions: Sequence[Question]) -> dict[str, Any]:
     """Write the JSON Schema of the answers, within the limits of strict structured outputs."""
-    goal = _object(goal=_TEXT, fulfilled=_one_of(FULFILLED), how=_one_of(HOW))
+    goal = _object(goal=_TEXT, fulfilled=_one_of(_FULFILLED), how=_one_of(_HOW_FULFILLED))
     return _object(
         goals={"type": "array", "items": goal},
         answers=_object(**{question.id: _answer(question) for question in questions}),
@@ -77,7 +77,7 @@ def answer_schema(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _answer(question: Question) -> dict[str, Any]:
-    quote = _object(message={"type": "integer"}, quote=_TEXT, polarity=_one_of(POLARITIES))
+    quote = _object(message={"type": "integer"}, quote=_TEXT, polarity=_one_of(_POLARITIES))
     # A model writes the members in this order: the grounds come before the verdict.
     return _object(
         evidence={"type": "array", "items": quote},
@@ -138,7 +138,7 @@ def answer_problems(answer: Any, question: Question) -> list[str]:
     if not isinstance(evidence, list) or not all(_is_evidence(piece) for piece in evidence):
         problems.append(
             "evidence is not a list of {message: integer, quote: text, polarity: "
-            f"{' or '.join(POLARITIES)}}}"
+            f"{' or '.join(_POLARITIES)}}}"
         )
     return problems
 
@@ -184,5 +184,5 @@ def _is_evidence(value: Any) -> bool:
         and isinstance(value.get("message"), int)
         and not isinstance(value["message"], bool)
         and isinstance(value.get("quote"), str)
-        and _is_word_of(POLARITIES, value.get("polarity"))
+        and _is_word_of(_POLARITIES, value.get("polarity"))
     )

@@ -1,1 +1,1 @@
-"""Languages: words, phrases, lexicons and detection."""
+"""Languages: their detection, words and lexicons."""

@@ -165,7 +165,7 @@ def phrase_from(
 
     In a pattern a space stands for one to three characters that don't end a sentence, `<n>` for up
     to n words, and `<name>` for a fragment. Each pattern is tried only where one of its triggers
-    stands, and repeats nothing without a bound, so that finding is linear in the length of the
+    occurs, and repeats nothing without a bound, so that finding is linear in the length of the
     text.
     """
     cased = entry.get("cased", False)

@@ -15,7 +15,7 @@ _NO_LETTER = rf"[^\w{MARKS}]|_"
 _EDGE = rf"(?:(?<![\w{MARKS}])(?=[\w{MARKS}])|(?<=[\w{MARKS}])(?![\w{MARKS}]))"
 
 _PLAIN_WORD = re.compile(r"[^\W_]+")
-_WORD = re.compile(rf"(?:{LETTER})++")
+WORD = re.compile(rf"(?:{LETTER})++")
 # Scripts that put no space between words: Thai, Lao, Khmer, Burmese, kana and Han.
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
@@ -24,7 +24,7 @@ _UNSPACED = re.compile(
 
 def words_in(text: str) -> list[str]:
     """List the words of a text as they are written, whatever its script."""
-    return (_PLAIN_WORD if text.isascii() else _WORD).findall(text)
+    return (_PLAIN_WORD if text.isascii() else WORD).findall(text)
 
 
 def phrase_pattern(phrase: str, *, most_between: int) -> str:

@@ -189,7 +189,7 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
     return judged(
         2 if fulfilled else 0,
         float(fulfilled),
-        _repetition_told(facts, count, len(repeated)),
+        _repetition_text(facts, count, len(repeated)),
         confidence=0.6 if fulfilled else 0.75,
         by="metric",
         evidence=examined(missed)
@@ -198,7 +198,7 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
     )
 
 
-def _repetition_told(facts: Facts, fallbacks: int, repeats: int) -> str:
+def _repetition_text(facts: Facts, fallbacks: int, repeats: int) -> str:
     if not fallbacks and not repeats:
         return facts.sentence("no_repetition.clean")
     fallbacks_told = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"

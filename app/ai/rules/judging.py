@@ -11,7 +11,7 @@ from app.ai.facts.moments import event_types
 from app.ai.facts.phrases import ANYONE
 from app.ai.languages.detection import UNKNOWN, name_of, primary_language
 from app.ai.rules import closing, communication, compliance, metrics, opening, request
-from app.ai.rules.metrics import holds, spelled
+from app.ai.rules.metrics import is_within, range_in_words
 from app.ai.scorecard.schema import WRITTEN_EVENTS
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, needs_model, not_applicable, unjudged
@@ -36,6 +36,44 @@ class Needs(Flag):
 class Rule:
     judge: Callable[[Facts, Criterion], Answer]
     needs: Needs
+
+
+_AGENT_WORDS = Needs.WORDS | Needs.ROLES
+_AGENT_TIMES = Needs.TIMES | Needs.ROLES
+RULES: dict[str, Rule] = {
+    "abuse": Rule(communication.abuse, _AGENT_WORDS),
+    "bot_identity": Rule(opening.bot_identity, _AGENT_WORDS),
+    "clean_close": Rule(closing.clean_close, _AGENT_WORDS),
+    "data_handling": Rule(compliance.data_handling, Needs.WORDS),
+    "dead_air": Rule(metrics.dead_air, Needs.TIMES),
+    "disclosure": Rule(compliance.disclosure, Needs.NOTHING),
+    "first_response": Rule(metrics.first_response, Needs.ROLES),
+    "gaps": Rule(metrics.gaps, Needs.ROLES),
+    "greeting": Rule(opening.greeting, _AGENT_WORDS),
+    "handoff": Rule(closing.handoff, _AGENT_WORDS),
+    "hold_silence": Rule(metrics.hold_silence, Needs.TIMES),
+    "latency": Rule(metrics.latency, _AGENT_TIMES),
+    "no_repetition": Rule(communication.no_repetition, _AGENT_WORDS),
+    "opt_out": Rule(closing.opt_out, _AGENT_WORDS),
+    "pace": Rule(metrics.pace, _AGENT_TIMES),
+    "purpose": Rule(opening.purpose, _AGENT_WORDS),
+    "recap": Rule(closing.recap, Needs.WORDS),
+    "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
+    "third_party": Rule(compliance.third_party, _AGENT_WORDS),
+    "turn_taking": Rule(metrics.turn_taking, _AGENT_TIMES),
+    "clarity": Rule(communication.clarity, _AGENT_WORDS),
+    "completeness": Rule(request.completeness, _AGENT_WORDS),
+    "courtesy": Rule(communication.courtesy, _AGENT_WORDS),
+    "empathy": Rule(communication.empathy, _AGENT_WORDS),
+    "listening": Rule(request.listening, _AGENT_WORDS),
+    "probing": Rule(request.probing, _AGENT_WORDS),
+    "respect": Rule(communication.courtesy, _AGENT_WORDS),
+    "understanding": Rule(request.understanding, _AGENT_WORDS),
+    "forbidden_phrases": Rule(compliance.forbidden_phrases, Needs.NOTHING),
+    "metric_range": Rule(metrics.metric_range, Needs.NOTHING),
+    "required_phrases": Rule(compliance.required_phrases, Needs.NOTHING),
+    "verification": Rule(opening.verification, _AGENT_WORDS),
+}
 
 
 def answer(facts: Facts, criterion: Criterion) -> Answer:
@@ -80,48 +118,6 @@ def _hedged(facts: Facts, answer: Answer) -> Answer:
     if not notes:
         return answer
     return replace(answer, note=" ".join(notes), confidence=round(confidence, 4))
-
-
-_AGENT_WORDS = Needs.WORDS | Needs.ROLES
-
-
-_AGENT_TIMES = Needs.TIMES | Needs.ROLES
-
-
-RULES: dict[str, Rule] = {
-    "abuse": Rule(communication.abuse, _AGENT_WORDS),
-    "bot_identity": Rule(opening.bot_identity, _AGENT_WORDS),
-    "clean_close": Rule(closing.clean_close, _AGENT_WORDS),
-    "data_handling": Rule(compliance.data_handling, Needs.WORDS),
-    "dead_air": Rule(metrics.dead_air, Needs.TIMES),
-    "disclosure": Rule(compliance.disclosure, Needs.NOTHING),
-    "first_response": Rule(metrics.first_response, Needs.ROLES),
-    "gaps": Rule(metrics.gaps, Needs.ROLES),
-    "greeting": Rule(opening.greeting, _AGENT_WORDS),
-    "handoff": Rule(closing.handoff, _AGENT_WORDS),
-    "hold_silence": Rule(metrics.hold_silence, Needs.TIMES),
-    "latency": Rule(metrics.latency, _AGENT_TIMES),
-    "no_repetition": Rule(communication.no_repetition, _AGENT_WORDS),
-    "opt_out": Rule(closing.opt_out, _AGENT_WORDS),
-    "pace": Rule(metrics.pace, _AGENT_TIMES),
-    "purpose": Rule(opening.purpose, _AGENT_WORDS),
-    "recap": Rule(closing.recap, Needs.WORDS),
-    "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
-    "third_party": Rule(compliance.third_party, _AGENT_WORDS),
-    "turn_taking": Rule(metrics.turn_taking, _AGENT_TIMES),
-    "clarity": Rule(communication.clarity, _AGENT_WORDS),
-    "completeness": Rule(request.completeness, _AGENT_WORDS),
-    "courtesy": Rule(communication.courtesy, _AGENT_WORDS),
-    "empathy": Rule(communication.empathy, _AGENT_WORDS),
-    "listening": Rule(request.listening, _AGENT_WORDS),
-    "probing": Rule(request.probing, _AGENT_WORDS),
-    "respect": Rule(communication.courtesy, _AGENT_WORDS),
-    "understanding": Rule(request.understanding, _AGENT_WORDS),
-    "forbidden_phrases": Rule(compliance.forbidden_phrases, Needs.NOTHING),
-    "metric_range": Rule(metrics.metric_range, Needs.NOTHING),
-    "required_phrases": Rule(compliance.required_phrases, Needs.NOTHING),
-    "verification": Rule(opening.verification, _AGENT_WORDS),
-}
 
 
 def unmet(facts: Facts, criterion: Criterion) -> Answer | None:
@@ -179,8 +175,8 @@ def _metric(facts: Facts, condition: Mapping[str, Any]) -> Answer | None:
         return _only("unmeasured", metric=metric)
     return (
         None
-        if holds(condition, value)
-        else _only("metric", metric=metric, range=spelled(condition))
+        if is_within(condition, value)
+        else _only("metric", metric=metric, range=range_in_words(condition))
     )
 
 

@@ -140,8 +140,10 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
             by="metric",
         )
     levels = [(name, score) for name, score in _LEVELS if name in parameters]
-    reached = (score for name, score in levels if holds(parameters[name], value))
-    ranges = [part(f"metric_range.{name}", range=spelled(parameters[name])) for name, _ in levels]
+    reached = (score for name, score in levels if is_within(parameters[name], value))
+    ranges = [
+        part(f"metric_range.{name}", range=range_in_words(parameters[name])) for name, _ in levels
+    ]
     return judged(
         value,
         next(reached, 0.0),
@@ -156,12 +158,12 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
     )
 
 
-def holds(bounds: Mapping[str, Any], value: float) -> bool:
+def is_within(bounds: Mapping[str, Any], value: float) -> bool:
     """Tell whether a value is within a range, including its limits."""
     return bool(bounds.get("atLeast", value) <= value <= bounds.get("atMost", value))
 
 
-def spelled(bounds: Mapping[str, Any]) -> str:
+def range_in_words(bounds: Mapping[str, Any]) -> str:
     """Spell a range in words."""
     words = (("atLeast", "at least"), ("atMost", "at most"))
     return " and ".join(f"{word} {bounds[name]:g}" for name, word in words if name in bounds)
@@ -190,14 +192,14 @@ def _dead_air(facts: Facts, criterion: Criterion, silences: list[Gap]) -> Answer
     return judged(
         len(dead),
         float(fulfilled),
-        _silence_told(facts, dead, silences),
+        _silence_text(facts, dead, silences),
         confidence=facts.confidence(0.9),
         by="metric",
         evidence=_around(facts, dead),
     )
 
 
-def _silence_told(facts: Facts, dead: list[Gap], silences: list[Gap]) -> str:
+def _silence_text(facts: Facts, dead: list[Gap], silences: list[Gap]) -> str:
     limit = f"{facts.settings.dead_air_ms / 1000:g}"
     if dead:
         longest = f"{max(gap.length for gap in dead) / 1000:.1f}"

@@ -52,8 +52,8 @@ _POLL_S = 0.2
 _REPORT_BYTES = 4096
 # An interpreter outside of the system's folders may need these to start; nothing else is passed.
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "PYTHONHOME")
-PEAKS_PER_SECOND = 20
-_PEAK_SAMPLES = SAMPLE_RATE_HZ // PEAKS_PER_SECOND
+_PEAKS_PER_SECOND = 20
+_PEAK_SAMPLES = SAMPLE_RATE_HZ // _PEAKS_PER_SECOND
 _PEAKS_WINDOW_SAMPLES = 600 * _PEAK_SAMPLES
 _PEAK_FULL_SCALE = 255
 
@@ -178,7 +178,7 @@ def waveform(recording: Recording) -> bytes:
 
     Every number is one byte; a peak of 255 is full scale.
     """
-    header = WAVEFORM_MARK + bytes([recording.channels, PEAKS_PER_SECOND])
+    header = WAVEFORM_MARK + bytes([recording.channels, _PEAKS_PER_SECOND])
     return header + b"".join(_peaks(recording, channel) for channel in range(recording.channels))
 
 

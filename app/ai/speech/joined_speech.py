@@ -17,8 +17,9 @@ import orjson
 from app.ai.speech.decoder import Sound
 from app.ai.speech.decoding.sound import SAMPLE_BYTES, SAMPLE_RATE_HZ
 from app.ai.speech.errors import ProviderUnavailable
-from app.ai.speech.recogniser import Region, Speech, Utterance, is_speech
+from app.ai.speech.recogniser import Utterance, is_speech
 from app.ai.speech.server_access import wav_of
+from app.ai.speech.speech_regions import Region, Speech
 from app.ai.transcript import Word
 
 # 19 MB as WAV; hosted servers take 25 MB.

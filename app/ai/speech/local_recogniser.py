@@ -16,9 +16,7 @@ from app.ai.speech.errors import ProviderUnavailable, UnsupportedLanguage
 from app.ai.speech.recogniser import (
     LOOP_RATIO,
     Recognition,
-    Region,
     Run,
-    Speech,
     Utterance,
     is_speech,
     language_code,
@@ -31,6 +29,7 @@ from app.ai.speech.speech_model import (
     find_model,
     load_model,
 )
+from app.ai.speech.speech_regions import Region, Speech
 from app.ai.transcript import Word
 
 PROVIDER = "faster-whisper"

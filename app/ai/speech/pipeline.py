@@ -8,7 +8,8 @@ import numpy as np
 
 from app.ai.speech.decoder import Recording, decode, decoded_sound
 from app.ai.speech.decoding.sound import SAMPLE_RATE_HZ, DecodingLimits
-from app.ai.speech.recogniser import Recogniser, Region, Run, Speech, Utterance, find_regions
+from app.ai.speech.recogniser import Recogniser, Run, Utterance
+from app.ai.speech.speech_regions import Region, Speech, find_regions
 from app.ai.speech.transcriber import DecodedSound, TranscriptionOptions
 from app.ai.transcript import Participant, Role, Segment, Transcript
 from app.core.process.stopping import never_stop

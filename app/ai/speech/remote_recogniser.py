@@ -19,8 +19,9 @@ from app.ai.speech.joined_speech import (
     placed,
     read_answer,
 )
-from app.ai.speech.recogniser import Recognition, Run, Speech, Utterance, language_code
+from app.ai.speech.recogniser import Recognition, Run, Utterance, language_code
 from app.ai.speech.server_access import GRANULARITIES, ServerAccess
+from app.ai.speech.speech_regions import Speech
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process.stopping import backoff_s, pause, wait_for
 

@@ -29,6 +29,43 @@ Row: TypeAlias = tuple[Any, ...]
 _MOST_REMEMBERED_VALUES = 500_000
 
 
+# Decimals are exact, so that sums do not depend on the order.
+_COLUMNS: Mapping[str, str] = {
+    "id": "BIGINT",
+    "created_at": "TIMESTAMP",
+    "completed_at": "TIMESTAMP",
+    "status": "VARCHAR",
+    "source_type": "VARCHAR",
+    "channel": "VARCHAR",
+    "engagement_id": "VARCHAR",
+    "campaign_id": "VARCHAR",
+    "call_center_id": "VARCHAR",
+    "executive_id": "VARCHAR",
+    "scorecard_id": "VARCHAR",
+    "score": "SMALLINT",
+    "passed": "BOOLEAN",
+    "auto_failed": "BOOLEAN",
+    "compliance_score": "DECIMAL(9, 4)",
+    "customer_sentiment": "DECIMAL(9, 4)",
+    "sentiment_trend": "VARCHAR",
+    "resolution": "VARCHAR",
+    "duration_seconds": "BIGINT",
+    "talk_ratio": "DECIMAL(9, 4)",
+    "silence_percent": "DECIMAL(9, 4)",
+    "dead_air_count": "BIGINT",
+    "interruptions": "BIGINT",
+    "agent_wpm": "DECIMAL(18, 4)",
+    "first_response_seconds": "DECIMAL(18, 2)",
+    "score_layout_id": "BIGINT",
+}
+_MOMENTS = ("created_at", "completed_at")
+# Selected as JSON texts.
+_LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
+FACT_COLUMNS = (*_COLUMNS, *_LISTS)
+# The number of rows to read from the facts table at a time.
+_STREAMED = {"yield_per": 2_000}
+
+
 class FactDatabase:
     """Opens cursors, one per request or job, and remembers the aggregates of whole parts.
 
@@ -111,46 +148,6 @@ def spill_folder(folder: Path, pid: int) -> Path:
 @lru_cache(maxsize=4)
 def _open(pid: int, settings: Settings) -> FactDatabase:
     return FactDatabase(settings)
-
-
-if TYPE_CHECKING:
-    import duckdb
-
-# Decimals are exact, so that sums do not depend on the order.
-_COLUMNS: Mapping[str, str] = {
-    "id": "BIGINT",
-    "created_at": "TIMESTAMP",
-    "completed_at": "TIMESTAMP",
-    "status": "VARCHAR",
-    "source_type": "VARCHAR",
-    "channel": "VARCHAR",
-    "engagement_id": "VARCHAR",
-    "campaign_id": "VARCHAR",
-    "call_center_id": "VARCHAR",
-    "executive_id": "VARCHAR",
-    "scorecard_id": "VARCHAR",
-    "score": "SMALLINT",
-    "passed": "BOOLEAN",
-    "auto_failed": "BOOLEAN",
-    "compliance_score": "DECIMAL(9, 4)",
-    "customer_sentiment": "DECIMAL(9, 4)",
-    "sentiment_trend": "VARCHAR",
-    "resolution": "VARCHAR",
-    "duration_seconds": "BIGINT",
-    "talk_ratio": "DECIMAL(9, 4)",
-    "silence_percent": "DECIMAL(9, 4)",
-    "dead_air_count": "BIGINT",
-    "interruptions": "BIGINT",
-    "agent_wpm": "DECIMAL(18, 4)",
-    "first_response_seconds": "DECIMAL(18, 2)",
-    "score_layout_id": "BIGINT",
-}
-_MOMENTS = ("created_at", "completed_at")
-# Selected as JSON texts.
-_LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
-FACT_COLUMNS = (*_COLUMNS, *_LISTS)
-# The number of rows to read from the facts table at a time.
-_STREAMED = {"yield_per": 2_000}
 
 
 def fact_columns() -> list[ColumnElement[Any]]:

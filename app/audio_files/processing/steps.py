@@ -1,4 +1,4 @@
-"""Steps of processing and their failures.
+"""Steps of the processing of a recording, each one transaction, and the failures that end it.
 
 Each step writes in one transaction, and only while the lease is held. A failure has a code for the
 recording and one for its evaluation.

@@ -39,6 +39,13 @@ class JobState(StrEnum):
 
 
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+# As the API names the states of jobs that cannot be canceled.
+SHOWN_STATES = {
+    JobState.QUEUED: "queued",
+    JobState.RUNNING: "running",
+    JobState.SUCCEEDED: "completed",
+    JobState.FAILED: "failed",
+}
 
 
 class LeasedJob(Table):

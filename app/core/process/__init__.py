@@ -1,1 +1,1 @@
-"""Process plumbing: stop signals, process identity, logging and file locks."""
+"""Process plumbing: stop requests, process identity, priority, logs and traces."""

@@ -217,7 +217,7 @@ def _sound(details: EvaluationDetails) -> dict[str, Any] | None:
     return {
         "recording_id": recording["id"],
         "duration_ms": round(1000 * seconds) if seconds else details.duration_ms or 0,
-        "lanes": conversation.lanes_of(details.transcript),
+        "channel_roles": conversation.channel_roles(details.transcript),
         "listeners": details.listeners,
         "may_listen": "audio:download" in current_principal().scopes,
     }

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from app.analytics.enums import ExportStatus
 from app.analytics.exports import service as exports
-from app.audio_files.enums import AudioStatus
+from app.audio_files import enums as audio_files
 from app.audio_files.processing import stages
 from app.core import hosts
 from app.core.clock import utc_now
@@ -39,7 +39,6 @@ blp = PageBlueprint("live", __name__)
 LIVE = ("live.progress", "live.preview", "live.lint")
 
 _MOST_IDS = 50
-_RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 _IMPORT_OPEN = ("queued", "running")
 # A judgement has no steps of its own that could be counted.
 _PERCENT = {Status.QUEUED: 0, Status.TRANSCRIBING: 25, Status.EVALUATING: 50}
@@ -64,11 +63,11 @@ def _evaluation(session: Any, evaluation_id: str) -> Work:
 
 def _recording(session: Any, audio_file_id: str) -> Work:
     recording = stages.show_status(session, audio_file_id)
-    ended = recording["status"] in _RECORDING_ENDED
+    ended = recording["status"] in audio_files.ENDED
     text = text_of("audioStatus", recording["status"])
     if recording["error"]:
         text = f"{text}: {recording['error']['message']}"
-    if recording["status"] != AudioStatus.PROCESSED:
+    if recording["status"] != audio_files.AudioStatus.PROCESSED:
         return Work(text, recording["progress"], ended)
     evaluation = evaluations.find(session, recording["evaluation_id"])
     score = f"{text}: {evaluation.score}" if evaluation.score is not None else text

@@ -136,7 +136,7 @@ function createPlayer() {
     const drawn = state.textContent !== "";
     state.textContent = answer.ok ? "" : "There is no waveform of this recording.";
     if (!answer.ok) return;
-    lanes = lanesOf(await answer.arrayBuffer(), root.dataset.lanes.split(" "));
+    lanes = lanesOf(await answer.arrayBuffer(), root.dataset.roles.split(" "));
     // Drawing may have made a play copy, whose times are right.
     if (drawn && audio?.paused) audio.load();
     draw();

@@ -156,7 +156,7 @@ def quarters_of(sentiment: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     ]
 
 
-def lanes_of(transcript: Mapping[str, Any]) -> list[str]:
+def channel_roles(transcript: Mapping[str, Any]) -> list[str]:
     """Return the role of each channel of the recording, in the order of the channels."""
     by_channel = {
         participant["channelIndex"]: participant["role"]

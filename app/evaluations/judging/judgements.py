@@ -151,7 +151,7 @@ def request_again(
             no words to judge.
         InvalidInput: the scorecard or version does not exist or is for another channel.
     """
-    # A simultaneous request_again waits here and then sees the revision of the first one.
+    # A second request at the same moment waits here, and then sees the revision of the first one.
     former = service.find(session, evaluation_id, for_update=True)
     scorecard = scorecards.resolve(
         session,
@@ -162,9 +162,7 @@ def request_again(
     revisions = service.of_source(session, former)
     current = next(evaluation for evaluation in revisions if evaluation.is_current)
     if current is not former:
-        raise Conflict(
-            f"{current.id} is the current evaluation of this source; request_again that one."
-        )
+        raise Conflict(f"{current.id} is the current evaluation of this source; request that one.")
     if any(evaluation.status not in ENDED for evaluation in revisions):
         raise Conflict("An evaluation of this source is running; try again when it has ended.")
     evaluation = open_again(session, former, scorecard)

@@ -10,7 +10,7 @@ from app.core.json_documents import load_object
 from app.imports.formats.records import BadLine, Entries, Fault, NativeRecord, Unreadable
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
-MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
+_MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -65,11 +65,11 @@ def json_lines(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | BadLin
 
 def json_documents(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | BadLine]:
     """Yield JSON objects with their line numbers: one a line, or one over the whole stream."""
-    lines = (line for line in byte_lines(stream, MAX_DOCUMENT_BYTES) if not line.is_blank)
+    lines = (line for line in byte_lines(stream, _MAX_DOCUMENT_BYTES) if not line.is_blank)
     first = next(lines, None)
     if first is None:
         return
-    first_document = _parsed_line(first, MAX_DOCUMENT_BYTES)
+    first_document = _parsed_line(first, _MAX_DOCUMENT_BYTES)
     if first.data is None:
         yield first_document
         return
@@ -82,7 +82,7 @@ def json_documents(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | Ba
         return
     yield first_document
     for line in chain([second] if second else [], lines):
-        yield _parsed_line(line, MAX_DOCUMENT_BYTES)
+        yield _parsed_line(line, _MAX_DOCUMENT_BYTES)
 
 
 def read_documents(
@@ -112,8 +112,8 @@ def _parsed_whole(
 ) -> tuple[int, dict[str, Any]] | BadLine:
     document = bytearray(first.data or b"")
     for line in rest:
-        if line.data is None or len(document) + len(line.data) > MAX_DOCUMENT_BYTES:
-            message = f"A document may have at most {MAX_DOCUMENT_BYTES} bytes."
+        if line.data is None or len(document) + len(line.data) > _MAX_DOCUMENT_BYTES:
+            message = f"A document may have at most {_MAX_DOCUMENT_BYTES} bytes."
             return BadLine(first.number, Fault.TOO_LONG, message)
         document += b"\n" + line.data
     return _parsed(first.number, bytes(document))

@@ -1,4 +1,4 @@
-"""Tables in CSV: their header and times, and the reader of conversations, one message a row."""
+"""Tables in CSV: the reader of conversations, one message a row; the headers and times of any table."""
 
 import csv
 from collections import Counter
@@ -24,8 +24,11 @@ from app.imports.formats.records import (
 )
 
 DELIMITERS = ",;\t|"
+
 LABEL_PREFIX = "label."
+
 IGNORED = "ignore"
+
 _MAX_NAME = 80
 
 
@@ -39,6 +42,68 @@ def _normalised(name: str) -> str:
     return "".join(character for character in name.casefold() if character not in " _-\t")
 
 
+def fields_of_header(
+    header: Sequence[str], known: Mapping[str, str], mapping: Mapping[str, str]
+) -> list[str]:
+    """Return the field of each column; `IGNORED` for a column that is left out.
+
+    Args:
+        known: fields by normalised names of columns.
+        mapping: the caller's fields by names of columns.
+    """
+    mapped = {_normalised(column): field for column, field in mapping.items()}
+    fields = [field_of(mapped.get(_normalised(column), column), known) for column in header]
+    times = Counter(field for field in fields if field != IGNORED)
+    present = {_normalised(column) for column in header}
+    faults = {
+        "Unknown columns": [
+            column
+            for column, field in zip(header, fields, strict=True)
+            if field is None and _normalised(column) not in mapped
+        ],
+        "More than one column of the same field": [
+            column
+            for column, field in zip(header, fields, strict=True)
+            if field is not None and times[field] > 1
+        ],
+        "Mapped columns that the file does not have": [
+            column for column in mapping if _normalised(column) not in present
+        ],
+        "Unknown fields in the mapping": [
+            field for field in mapping.values() if field_of(field, known) is None
+        ],
+    }
+    sentences = [f"{fault}: {_named(names)}." for fault, names in faults.items() if names]
+    if sentences:
+        raise Unreadable(Fault.MALFORMED, " ".join(sentences), 1)
+    return [field or IGNORED for field in fields]
+
+
+def field_of(name: str, known: Mapping[str, str]) -> str | None:
+    """Return the field of a column's name; None if there is none."""
+    stripped = name.strip()
+    if stripped.casefold().startswith(LABEL_PREFIX):
+        return LABEL_PREFIX + stripped[len(LABEL_PREFIX) :]
+    return IGNORED if stripped == IGNORED else known.get(_normalised(name))
+
+
+def with_offset(text: str, timezone: str | None) -> str:
+    """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are."""
+    if timezone is None:
+        return text
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if moment.tzinfo is not None:
+        return text
+    return moment.replace(tzinfo=ZoneInfo(timezone)).isoformat()
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(repr(name.strip()[:_MAX_NAME]) for name in dict.fromkeys(names))
+
+
 _CONVERSATION_FIELDS: Mapping[str, str] = {
     **by_column_name("externalId", "platform", "subject", "language", "startedAt", "endedAt"),
     **by_column_name("engagement", "engagementId", "campaign", "campaignId"),
@@ -46,19 +111,25 @@ _CONVERSATION_FIELDS: Mapping[str, str] = {
     **by_column_name("status", "customerRef", "disposition", "tags"),
     "conversationid": "externalId",
 }
+
 _MESSAGE_FIELDS: Mapping[str, str] = {
     **by_column_name("role", "speaker", "text", "sentAt", "authorName", "internal"),
     "message": "text",
     "timestamp": "sentAt",
     "author": "authorName",
 }
+
 _FIELDS = {**_CONVERSATION_FIELDS, **_MESSAGE_FIELDS}
+
 _BOOLEANS = {
     **dict.fromkeys(("", "0", "false", "no"), False),
     **dict.fromkeys(("1", "true", "yes"), True),
 }
+
 _TAG_SEPARATOR = "|"
+
 _MAX_LINE_BYTES = 1024 * 1024
+
 _MOMENTS = frozenset({"sentAt", "startedAt", "endedAt"})
 
 
@@ -276,65 +347,3 @@ def _boolean_of(cell: str, line: int) -> bool:
     if value is None:
         raise Unreadable(Fault.VALIDATION_ERROR, "internal must be true or false.", line)
     return value
-
-
-def fields_of_header(
-    header: Sequence[str], known: Mapping[str, str], mapping: Mapping[str, str]
-) -> list[str]:
-    """Return the field of each column; `IGNORED` for a column that is left out.
-
-    Args:
-        known: fields by normalised names of columns.
-        mapping: the caller's fields by names of columns.
-    """
-    mapped = {_normalised(column): field for column, field in mapping.items()}
-    fields = [field_of(mapped.get(_normalised(column), column), known) for column in header]
-    times = Counter(field for field in fields if field != IGNORED)
-    present = {_normalised(column) for column in header}
-    faults = {
-        "Unknown columns": [
-            column
-            for column, field in zip(header, fields, strict=True)
-            if field is None and _normalised(column) not in mapped
-        ],
-        "More than one column of the same field": [
-            column
-            for column, field in zip(header, fields, strict=True)
-            if field is not None and times[field] > 1
-        ],
-        "Mapped columns that the file does not have": [
-            column for column in mapping if _normalised(column) not in present
-        ],
-        "Unknown fields in the mapping": [
-            field for field in mapping.values() if field_of(field, known) is None
-        ],
-    }
-    sentences = [f"{fault}: {_named(names)}." for fault, names in faults.items() if names]
-    if sentences:
-        raise Unreadable(Fault.MALFORMED, " ".join(sentences), 1)
-    return [field or IGNORED for field in fields]
-
-
-def field_of(name: str, known: Mapping[str, str]) -> str | None:
-    """Return the field of a column's name; None if there is none."""
-    stripped = name.strip()
-    if stripped.casefold().startswith(LABEL_PREFIX):
-        return LABEL_PREFIX + stripped[len(LABEL_PREFIX) :]
-    return IGNORED if stripped == IGNORED else known.get(_normalised(name))
-
-
-def with_offset(text: str, timezone: str | None) -> str:
-    """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are."""
-    if timezone is None:
-        return text
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    if moment.tzinfo is not None:
-        return text
-    return moment.replace(tzinfo=ZoneInfo(timezone)).isoformat()
-
-
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(repr(name.strip()[:_MAX_NAME]) for name in dict.fromkeys(names))

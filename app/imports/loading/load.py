@@ -85,6 +85,18 @@ class ImportCounts:
         }
 
 
+class DryRunRollback(Exception):
+    """Rolls the transaction of a dry run back; carries the counts."""
+
+    def __init__(self, counts: ImportCounts) -> None:
+        self.counts = counts
+        super().__init__("a dry run writes nothing")
+
+
+class _SkipExisting(Exception):
+    """Rolls a record's savepoint back: the record exists, and existing records are skipped."""
+
+
 def first_errors(
     errors: list[dict[str, Any]], later: Iterable[dict[str, Any]]
 ) -> list[dict[str, Any]]:
@@ -100,18 +112,6 @@ def _error_of(bad_line: BadLine) -> dict[str, Any]:
         "message": bad_line.message,
     }
     return error if bad_line.file is None else {"file": bad_line.file, **error}
-
-
-class DryRunRollback(Exception):
-    """Rolls the transaction of a dry run back; carries the counts."""
-
-    def __init__(self, counts: ImportCounts) -> None:
-        self.counts = counts
-        super().__init__("a dry run writes nothing")
-
-
-class _SkipExisting(Exception):
-    """Rolls a record's savepoint back: the record exists, and existing records are skipped."""
 
 
 def load_batch(

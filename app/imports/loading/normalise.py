@@ -10,6 +10,20 @@ from app.imports.formats.records import BadLine, Fault, Kind, NativeRecord
 from app.imports.loading.input import ImportOptions
 from app.imports.loading.references import NAMED_REFERENCES
 
+_MAX_FIELDS_IN_MESSAGE = 3
+# The limits of a batch keep its transaction short, so that other writers wait only a moment.
+_BATCH_RECORDS = 25
+_BATCH_MESSAGES = 300
+# The references of each kind that take a default.
+_DEFAULT_REFERENCES: Mapping[str, tuple[str, ...]] = {
+    Kind.CONVERSATION: tuple(NAMED_REFERENCES),
+    Kind.VOICE_CALL: tuple(NAMED_REFERENCES),
+    Kind.CAMPAIGN: ("engagement",),
+    Kind.EXECUTIVE: ("callCenter",),
+    Kind.CALL_CENTER: (),
+}
+_KINDS_WITH_LANGUAGE = frozenset({Kind.CONVERSATION, Kind.VOICE_CALL, Kind.CAMPAIGN})
+
 
 class DiskSet:
     """A set of texts in a temporary SQLite database, so that its memory stays bounded."""
@@ -43,21 +57,6 @@ class DiskSet:
     def close(self) -> None:
         """Delete the set."""
         self._database.close()
-
-
-_MAX_FIELDS_IN_MESSAGE = 3
-# The limits of a batch keep its transaction short, so that other writers wait only a moment.
-_BATCH_RECORDS = 25
-_BATCH_MESSAGES = 300
-# The references of each kind that take a default.
-_DEFAULT_REFERENCES: Mapping[str, tuple[str, ...]] = {
-    Kind.CONVERSATION: tuple(NAMED_REFERENCES),
-    Kind.VOICE_CALL: tuple(NAMED_REFERENCES),
-    Kind.CAMPAIGN: ("engagement",),
-    Kind.EXECUTIVE: ("callCenter",),
-    Kind.CALL_CENTER: (),
-}
-_KINDS_WITH_LANGUAGE = frozenset({Kind.CONVERSATION, Kind.VOICE_CALL, Kind.CAMPAIGN})
 
 
 @dataclass(frozen=True, slots=True)

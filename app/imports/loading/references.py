@@ -1,4 +1,4 @@
-"""Keys of records: external ids, and names of rows, which an import may create."""
+"""References of records: the external id, and rows by name, which an import may create."""
 
 import hashlib
 import re
@@ -19,11 +19,11 @@ from app.engagements.service import ENGAGEMENTS
 from app.imports.loading.input import ImportOptions
 
 _MAX_LENGTH = 200
-PATTERN = rf"[^/\x00-\x1f\x7f-\x9f]{{1,{_MAX_LENGTH}}}"
-MESSAGE = (
+EXTERNAL_ID_PATTERN = rf"[^/\x00-\x1f\x7f-\x9f]{{1,{_MAX_LENGTH}}}"
+EXTERNAL_ID_MESSAGE = (
     f"externalId must have 1 to {_MAX_LENGTH} characters, without slashes and control characters."
 )
-PATH_PARAMETER: dict[str, Any] = {
+EXTERNAL_ID_PARAMETER: dict[str, Any] = {
     "in": "path",
     "name": "external_id",
     "required": True,
@@ -32,7 +32,7 @@ PATH_PARAMETER: dict[str, Any] = {
         "type": "string",
         "minLength": 1,
         "maxLength": _MAX_LENGTH,
-        "pattern": f"^{PATTERN}$",
+        "pattern": f"^{EXTERNAL_ID_PATTERN}$",
     },
 }
 
@@ -41,10 +41,10 @@ def normalised_external_id(in_path: str, in_body: str | None = None) -> str:
     """Return the external id of a path, which the body may repeat, in NFC."""
     external_id = unicodedata.normalize("NFC", in_path)
     if len(external_id) > _MAX_LENGTH:
-        raise InvalidInput.field("externalId", MESSAGE, code="LENGTH", location="path")
+        raise InvalidInput.field("externalId", EXTERNAL_ID_MESSAGE, code="LENGTH", location="path")
     # U+FFFD replaces bytes that are not UTF-8: two different keys would become one.
-    if not re.fullmatch(PATTERN, external_id) or "\ufffd" in external_id:
-        raise InvalidInput.field("externalId", MESSAGE, location="path")
+    if not re.fullmatch(EXTERNAL_ID_PATTERN, external_id) or "\ufffd" in external_id:
+        raise InvalidInput.field("externalId", EXTERNAL_ID_MESSAGE, location="path")
     if in_body is not None and unicodedata.normalize("NFC", in_body) != external_id:
         raise InvalidInput.field("externalId", "externalId must equal the one in the path.")
     return external_id
@@ -144,6 +144,6 @@ class NameResolver:
 def _external_id_of(name: str) -> str:
     """Derive an external id from a name, so that two imports at once create one row."""
     external_id = f"name:{name}"
-    if re.fullmatch(PATTERN, external_id):
+    if re.fullmatch(EXTERNAL_ID_PATTERN, external_id):
         return external_id
     return f"name:{hashlib.sha256(name.encode()).hexdigest()[:32]}"

@@ -8,7 +8,11 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 
 from app.core.clock import utc_now
 from app.core.json_documents import camel_case
-from app.imports.loading.references import MESSAGE, NAMED_REFERENCES, PATTERN
+from app.imports.loading.references import (
+    EXTERNAL_ID_MESSAGE,
+    EXTERNAL_ID_PATTERN,
+    NAMED_REFERENCES,
+)
 from app.web.schemas.base import FORMAT, LENGTH, RANGE, TYPE, CamelSchema, CodedMessage, reject
 from app.web.schemas.fields import (
     BASE_MESSAGES,
@@ -101,7 +105,9 @@ class RecordUpsert(CamelSchema):
     """A record under the caller's own key; omitted fields are set to their defaults."""
 
     external_id = Pattern(
-        PATTERN, MESSAGE, metadata={"description": "Equal to the one in the path."}
+        EXTERNAL_ID_PATTERN,
+        EXTERNAL_ID_MESSAGE,
+        metadata={"description": "Equal to the one in the path."},
     )
     labels = Labels(load_default=dict)
 

@@ -50,6 +50,10 @@ from app.web.schemas.fields import (
 
 _MAX_TAGS = 50
 _MAX_ATTACHMENTS = 20
+_MAX_CALL_CENTERS = 100
+_MAX_S = 7 * 86_400
+_MAX_MS = 1000 * _MAX_S
+_PHONE_NUMBER = r"[0-9A-Za-z+#*()@.:;=_ -]{1,64}"
 
 
 class AttachmentUpsert(CamelSchema):
@@ -97,11 +101,6 @@ class ConversationUpsert(ContactUpsert):
     @validates_schema
     def _check_tags(self, data: dict[str, Any], **_: Any) -> None:
         require_distinct(data, "tags")
-
-
-_MAX_S = 7 * 86_400
-_MAX_MS = 1000 * _MAX_S
-_PHONE_NUMBER = r"[0-9A-Za-z+#*()@.:;=_ -]{1,64}"
 
 
 class TurnUpsert(CamelSchema):
@@ -192,9 +191,6 @@ class VoiceCallUpsert(ContactUpsert):
         recording = data.pop("recording")
         recording_id = recording["audio_file_id"] if recording else None
         return {**data, "recording_id": recording_id}
-
-
-_MAX_CALL_CENTERS = 100
 
 
 class CampaignTargetsUpsert(CamelSchema):

@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 
 from app.core import hosts
 from app.core.hosts import Keeper
-from app.core.metrics import COUNTED, SUM, CountedMetric, HostCounts, MetricType, host_counts
+from app.core.metrics import COUNTED, SUM_BUCKET, CountedMetric, HostCounts, MetricType, host_counts
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.system.metrics import ServiceMetrics
@@ -139,6 +139,6 @@ def _histogram(metric: CountedMetric, values: dict[tuple[str, ...], dict[int, fl
     for labels, by_bucket in sorted(values.items()):
         totals = accumulate(by_bucket.get(number, 0.0) for number in range(len(bounds)))
         family.add_metric(
-            labels, list(zip(bounds, totals, strict=True)), sum_value=by_bucket.get(SUM, 0.0)
+            labels, list(zip(bounds, totals, strict=True)), sum_value=by_bucket.get(SUM_BUCKET, 0.0)
         )
     return family

@@ -1,4 +1,4 @@
-"""OpenAPI document, the page /docs that shows it, and the collection for Postman made of it."""
+"""Endpoints of the documentation: /openapi.json, the page /docs, and the collection for Postman."""
 
 import json
 import threading

@@ -27,11 +27,8 @@ from app.core.process import owner as processes
 from app.events.models import Event
 from app.usage.service import count_delivery
 from app.webhooks.enums import DeliveryState, Trigger
-from app.webhooks.models import Delivery, Subscription
+from app.webhooks.models import DELIVERING, PENDING, Delivery, Subscription
 
-# Literals, not parameters: SQLite uses a partial index only for a literal.
-_PENDING = Delivery.state == literal_column("'pending'")
-_DELIVERING = Delivery.state == literal_column("'delivering'")
 _TEST = Delivery.trigger == literal_column("'test'")
 _OF_SUBSCRIPTION = Delivery.subscription_id == Subscription.id
 # A process that lives keeps its claims, whatever the clock says; one that is stuck, not for ever.
@@ -91,7 +88,7 @@ class OrphanedClaim:
     interruptions: int
 
 
-_OLDEST_DUE = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
+_OLDEST_DUE = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, PENDING)
 _RECEIVERS = (
     select(
         Subscription.id,
@@ -131,7 +128,7 @@ def has_work(session: Session, *, owner: str, now: datetime) -> bool:
         for receiver in list_receivers(session)
     ):
         return True
-    claimed = select(Delivery.id).where(_DELIVERING, Delivery.lease_owner == owner).limit(1)
+    claimed = select(Delivery.id).where(DELIVERING, Delivery.lease_owner == owner).limit(1)
     return session.scalar(claimed) is not None
 
 
@@ -172,7 +169,7 @@ def claim_due(
         .join(Event, Event.id == Delivery.event_id)
         .where(
             Delivery.subscription_id == receiver.id,
-            _PENDING,
+            PENDING,
             Delivery.due_at <= now,
         )
         .order_by(Delivery.due_at, Delivery.id)
@@ -245,7 +242,7 @@ def list_orphaned(
             Delivery.lease_owner,
             Delivery.lease_until,
         )
-        .where(_DELIVERING)
+        .where(DELIVERING)
         # By its partial index: ordered by id, SQLite would read the whole table to avoid a sort.
         .order_by(Delivery.lease_owner)
     ).all()
@@ -285,7 +282,7 @@ def reclaim(session: Session, orphaned: Sequence[OrphanedClaim], *, now: datetim
 def _claimed_by_others(owner: str) -> Select[str]:
     # Not `!=`, for which there is no index.
     is_other = or_(Delivery.lease_owner < owner, Delivery.lease_owner > owner)
-    return select(Delivery.subscription_id).where(_DELIVERING, is_other)
+    return select(Delivery.subscription_id).where(DELIVERING, is_other)
 
 
 def _lock_subscriptions(session: Session, subscription_ids: Iterable[str]) -> None:
@@ -304,7 +301,7 @@ def _is_one_of(claims: Sequence[Claim]) -> ColumnElement[bool]:
 
 def _unmeter(session: Session, held: ColumnElement[bool]) -> None:
     """Un-meter released deliveries; the next claim meters them again."""
-    statement = update(Delivery).where(held, _DELIVERING).values(metered=False)
+    statement = update(Delivery).where(held, DELIVERING).values(metered=False)
     statement = statement.execution_options(synchronize_session=False)
     unmetered = Counter(session.scalars(statement.returning(Delivery.subscription_id)))
     for subscription_id, count in sorted(unmetered.items()):
@@ -322,7 +319,7 @@ def _make_pending(session: Session, held: ColumnElement[bool], **values: Any) ->
     )
     session.execute(
         update(Delivery)
-        .where(held, _DELIVERING)
+        .where(held, DELIVERING)
         .values(
             state=case((ended, DeliveryState.CANCELED), else_=DeliveryState.PENDING),
             finished_at=case((ended, utc_now()), else_=None),

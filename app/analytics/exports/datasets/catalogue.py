@@ -49,6 +49,7 @@ COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     Dataset.USAGE: reports.USAGE_COLUMNS,
 }
 _EVALUATION = Evaluation.__table__.c
+_CHECK_EVERY_STEPS = 1_000_000
 
 
 def columns_of(request: ExportRequest) -> list[Column]:
@@ -115,9 +116,6 @@ def _matching(statement: Select[Any], request: ExportRequest) -> Select[Any]:
         statement = statement.where(_EVALUATION.is_current.is_not(False))
     conditions = listing.conditions(current=False, **filters)
     return statement.where(*conditions).order_by(_EVALUATION.id)
-
-
-_CHECK_EVERY_STEPS = 1_000_000
 
 
 def _snapshot(

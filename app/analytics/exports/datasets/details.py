@@ -20,7 +20,7 @@ from app.analytics.exports.datasets.columns import (
     time_formatter,
 )
 from app.analytics.exports.request import ExportRequest
-from app.evaluations.enums import ReviewAction
+from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 
 _CRITERIA_COLUMNS = columns(
@@ -31,7 +31,6 @@ _CRITERIA_COLUMNS = columns(
     "title section_title executive campaign"
 )
 BATCH_SIZE = 200
-_EFFECTIVE = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 _NOT_REVIEWED = (None, None)
 _EVALUATION = Evaluation.__table__.c
 _RESULT = EvaluationResult.__table__.c
@@ -110,7 +109,7 @@ def _last_reviews(document: Mapping[str, Any]) -> dict[str, tuple[str | None, st
     last: dict[str, tuple[str | None, str | None]] = {}
     for review in document.get("reviews") or ():
         reviewer, reason = review["reviewer"], review["reason"]
-        effective = review["action"] in _EFFECTIVE
+        effective = review["action"] in OVERRIDING_ACTIONS
         if review["action"] == ReviewAction.CONFIRM or (effective and review["confirmsOthers"]):
             last |= {criterion["key"]: (reviewer, reason) for criterion in document["criteria"]}
         if effective:

@@ -33,6 +33,7 @@ TREND_COLUMNS = columns(
     "interruptions:number agent_wpm:number first_response_seconds:number resolution_rate:number "
     "duration_seconds:number"
 )
+USAGE_COLUMNS = columns("id date type key_id key_name operation quantity:number unit")
 _MIN_EVALUATIONS = 5
 _ALL_ROWS = PageRequest(1, 1_000_000, "rank")
 _LEADERBOARDS = {
@@ -95,9 +96,6 @@ def _trend(facts: FactReader, request: ExportRequest) -> list[Row]:
         ]
         for points in zip(*series, strict=True)
     ]
-
-
-USAGE_COLUMNS = columns("id date type key_id key_name operation quantity:number unit")
 
 
 def usage_rows(session: Session, request: ExportRequest) -> list[Row]:

@@ -1,1 +1,1 @@
-"""Pages of figures: overview, leaderboards, trends and topics."""
+"""Pages of figures: overview, leaderboards, executives, trends, topics, agreement and calibration."""

@@ -1,1 +1,1 @@
-"""Scorecards as people read and edit them: in words, compared, as a form, tried."""
+"""Scorecards as people read and edit them: in words, compared, and as a form."""

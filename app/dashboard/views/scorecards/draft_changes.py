@@ -46,7 +46,7 @@ def weight_text(document: Mapping[str, Any]) -> str:
 
 
 def leaf_changes(theirs: Any, yours: Any, place: str = "") -> list[tuple[str, str, str]]:
-    """List where two drafts differ: the path, and what stands there in each."""
+    """List where two drafts differ: the path, and the value in each."""
     if isinstance(theirs, dict) and isinstance(yours, dict):
         names = dict.fromkeys([*theirs, *yours])
         parts = [(f"{place}.{name}" if place else name, name) for name in names]
