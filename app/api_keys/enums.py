@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class SignaturePolicy(StrEnum):
-    """Where a key may be used with Bearer alone (docs/authentication.md)."""
+    """Endpoints that a key may call with Bearer alone (docs/authentication.md)."""
 
     DEFAULT = "default"
     REQUIRED = "required"

@@ -80,7 +80,7 @@ class LoadReport:
 
     @property
     def summary(self) -> str:
-        """How many records of which kind are new, in words."""
+        """The numbers of new records by kind, in words."""
         parts = [f"{number} {noun}" for noun, number in self.new.items() if number]
         if not parts:
             return "The demo was loaded before: nothing was changed."

@@ -115,7 +115,7 @@ class ServiceProcess:
 
 
 def is_refused(port: int) -> bool:
-    """Whether nobody takes connections on the port any more."""
+    """Whether the port refuses connections."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except ConnectionRefusedError:

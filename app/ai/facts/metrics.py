@@ -315,15 +315,15 @@ def _measure_waits(
         for line in dialogue.lines
         if line.by_human and sent[line.position] >= start
     ]
-    nobody = sentence("not_measured.no_person")
-    measures.set(_FIRST, _seconds(start, min(answers)) if answers else None, nobody)
+    no_person = sentence("not_measured.no_person")
+    measures.set(_FIRST, _seconds(start, min(answers)) if answers else None, no_person)
     waits = [seconds for _, seconds in answer_times(dialogue.lines, sent)]
     if waits:
         measures.set("responseSecondsAvg", sum(waits) / len(waits))
         measures.set("responseSecondsP50", percentile(waits, 50))
         measures.set("responseSecondsP90", percentile(waits, 90))
     else:
-        measures.set_missing(nobody, *_RESPONSES)
+        measures.set_missing(no_person, *_RESPONSES)
     closed_at = context.closed_at
     resolved = None if closed_at is None else max(0.0, _seconds(first_asked_at, closed_at))
     measures.set(_RESOLUTION, resolved, sentence("not_measured.close_unknown"))
@@ -333,7 +333,7 @@ def answer_times(lines: Sequence[Line], sent: Sequence[datetime]) -> list[tuple[
     """List the lines with which a person answers, and the seconds that the customer had waited.
 
     A run of customer messages is answered once, and its first message has waited longest; what a
-    bot says in between answers nobody.
+    bot says in between is no answer.
     """
     answers = []
     waiting_since: datetime | None = None

@@ -228,7 +228,7 @@ def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
 def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
     """Sum a conversation up; empty where the words are not read or speakers are unknown.
 
-    Where nobody says how it ended, the outcome is told in a sentence of our own.
+    If no line says how it ended, a standard sentence states the outcome.
     """
     if not facts.dialogue.readable or not facts.dialogue.attributed or not facts.dialogue.lines:
         return dict(_EMPTY)

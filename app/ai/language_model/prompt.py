@@ -122,7 +122,7 @@ class PromptRequest:
 
     @property
     def masked_count(self) -> int:
-        """How many stretches of the shown messages are masked."""
+        """Number of masked stretches in the shown messages."""
         return sum(len(source.masked.originals) for source in self.sources.values())
 
     def messages(self) -> ChatMessages:

@@ -53,7 +53,7 @@ class _Child:
 class OutputPump:
     """Replaces standard error with a pipe, and copies from the pipe to the former standard error.
 
-    When nobody reads there, lines are dropped. Otherwise a reader that stops reading would fill the
+    While the output is not read, lines are dropped. Otherwise a reader that stops reading would fill the
     pipe and block the whole service at its next line.
     """
 
@@ -105,7 +105,9 @@ class OutputPump:
                 return
             del self._pending[:written]
         if self._dropped_lines and not self._pending:
-            message = f"({self._dropped_lines} log lines were dropped: nobody read them)\n"
+            message = (
+                f"({self._dropped_lines} log lines were dropped, because the output was not read)\n"
+            )
             self._pending += message.encode()
             self._dropped_lines = 0
 

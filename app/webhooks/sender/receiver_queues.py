@@ -46,7 +46,7 @@ class ReceiverQueue:
 
     @property
     def slots(self) -> int:
-        """How many requests may be in flight at once."""
+        """The most requests that may be in flight at once."""
         return self._slots
 
     @property
