@@ -8,7 +8,8 @@ from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.facts.conversation_facts import Facts, distinct, quoted, shown
 from app.ai.facts.moments import moments_of
 from app.ai.insights.outcome import Outcome, outcome_of, pleasantness
-from app.ai.insights.summary import issue_of, summary_of, topics_of
+from app.ai.insights.summary import issue_of, summary_of
+from app.ai.insights.topics import topics_of
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.scorecard.schema import DIMENSIONS
 from app.ai.scorecard.values import Scorecard

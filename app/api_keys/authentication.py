@@ -19,13 +19,14 @@ from app.api_keys.key_cache import CachedKey, KeyCache
 from app.core import errors
 from app.core.clock import utc_now
 from app.core.errors import Detail
+from app.core.ip_addresses import Address
 from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
 from app.core.secrets import request_signing
 from app.core.settings import Settings
 from app.web import rate_limit
-from app.web.addresses import Address, client_address, is_trusted
+from app.web.addresses import client_address, is_trusted
 from app.web.api import is_under_a_base
 from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import DEFAULT

@@ -3,13 +3,14 @@
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from ipaddress import ip_network
 
 from sqlalchemy import bindparam, select
 
 from app.api_keys.credentials import purpose_of
 from app.api_keys.models import ApiKey, Credential
 from app.core.database.session import Database
+from app.core.ip_addresses import Address, Network
 from app.core.principal import Principal
 from app.core.secrets.encryption import Keyring
 
@@ -41,7 +42,7 @@ class CachedKey:
 
     principal: Principal
     secret: str
-    networks: tuple[IPv4Network | IPv6Network, ...]
+    networks: tuple[Network, ...]
     revoked: bool
     ends_at: datetime | None
     key_version: str
@@ -51,7 +52,7 @@ class CachedKey:
         """Whether the key is not revoked, and neither it nor this credential has expired."""
         return not self.revoked and (self.ends_at is None or self.ends_at > now)
 
-    def allows(self, address: IPv4Address | IPv6Address | None) -> bool:
+    def allows(self, address: Address | None) -> bool:
         """Whether the allowlist contains this address; an empty list allows any."""
         if not self.networks:
             return True

@@ -18,6 +18,7 @@ from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row, require_match
 from app.core.errors import Conflict, InsufficientScope, InvalidInput
 from app.core.ids import new_id
+from app.core.ip_addresses import Network
 from app.core.principal import Principal
 from app.core.secrets.encryption import Keyring
 from app.events.catalogue import EventType
@@ -292,7 +293,7 @@ def _is_inside(inner: list[str], outer: tuple[str, ...]) -> bool:
     )
 
 
-def _contains(large: IPv4Network | IPv6Network, small: IPv4Network | IPv6Network) -> bool:
+def _contains(large: Network, small: Network) -> bool:
     if isinstance(large, IPv4Network) and isinstance(small, IPv4Network):
         return small.subnet_of(large)
     if isinstance(large, IPv6Network) and isinstance(small, IPv6Network):

@@ -70,7 +70,7 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
 def draw_waveform(runtime: Runtime, job_id: str) -> None:
     """Run this drawing, or another that is due."""
     job_type = JobType(
-        claim=lambda session, wanted_id: claim(session, WaveformJob, wanted_id),
+        claim=partial(claim, table=WaveformJob),
         handle=_draw,
         fail=lambda session, lease, _: end(held(session, lease), JobState.FAILED, utc_now()),
         is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,

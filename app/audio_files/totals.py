@@ -1,20 +1,13 @@
-"""Totals of recordings, kept as counters, and the limits that uploads have by them.
-
-Counting and adding up all rows takes too long.
-"""
+"""Totals of recordings, kept as counters: counting and adding up all rows takes too long."""
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile, AudioFileTotal
 from app.core.clock import utc_now
 from app.core.database.counters import add_at_commit
 from app.core.database.session import before_commit
-from app.core.errors import Conflict, InvalidInput
-from app.core.runtime import Runtime
 from app.usage import service as usage
-from app.usage.plan import UsageMetric, plan_of
 
 _RECORDINGS, _STORED_BYTES = "recordings", "stored bytes"
 _COUNTED = {
@@ -23,9 +16,6 @@ _COUNTED = {
         AudioFile.uploaded_at.is_not(None)
     ),
 }
-_RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
-    AudioFile.status == AudioStatus.PENDING_UPLOAD
-)
 
 
 def recordings(session: Session) -> int:
@@ -33,7 +23,7 @@ def recordings(session: Session) -> int:
     return _total(session, _RECORDINGS)
 
 
-def _stored_bytes(session: Session) -> int:
+def stored_bytes(session: Session) -> int:
     """Return the total size of the stored recordings."""
     return _total(session, _STORED_BYTES)
 
@@ -51,7 +41,7 @@ def add_stored_bytes(session: Session, size_bytes: int) -> None:
 
 def note_usage(session: Session) -> None:
     """Note the usage of storage, of which the highest of a billing period counts."""
-    usage.note_storage(session, size_bytes=_stored_bytes(session), now=utc_now())
+    usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
 
 
 def recount(session: Session) -> None:
@@ -64,26 +54,6 @@ def recount(session: Session) -> None:
             .where(AudioFileTotal.kind == kind)
             .values(quantity=counted.scalar_subquery())
         )
-
-
-def check_upload(session: Session, runtime: Runtime, size_bytes: int) -> None:
-    """Refuse an upload that does not fit with the stored and reserved recordings.
-
-    Raises:
-        InvalidInput: the recording is too large.
-        Conflict: the plan's storage is used up.
-        DiskFull: too little disk space is free.
-    """
-    settings = runtime.settings
-    if size_bytes > settings.upload_max_bytes:
-        message = f"sizeBytes must be at most {settings.upload_max_bytes}."
-        raise InvalidInput.field("sizeBytes", message, code="RANGE")
-    needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
-    plan_bytes = plan_of(settings).included[UsageMetric.STORAGE_GB]
-    is_limited = settings.plan_storage_enforced and plan_bytes is not None
-    if is_limited and _stored_bytes(session) + needed_bytes > plan_bytes:
-        raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
-    runtime.storage.require_space(needed_bytes)
 
 
 def _total(session: Session, kind: str) -> int:

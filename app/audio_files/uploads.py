@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -19,15 +19,19 @@ from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
 from app.core.database.filters import searchable
-from app.core.errors import AppError, Conflict, NotFound
+from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.storage.objects import StoredObject
 from app.evaluations import sources
+from app.usage.plan import UsageMetric, plan_of
 
 logger = logging.getLogger(__name__)
 
 _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
+_RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
+    AudioFile.status == AudioStatus.PENDING_UPLOAD
+)
 
 
 def reserve(
@@ -56,7 +60,7 @@ def create(session: Session, runtime: Runtime, *, expires_at: datetime, **fields
         Conflict: there is a recording with this external id, or the plan's storage is used up.
         DiskFull: too little disk space is free.
     """
-    totals.check_upload(session, runtime, fields["size_bytes"])
+    check_space(session, runtime, fields["size_bytes"])
     sources.require(session, fields)
     now = utc_now()
     audio = AudioFile(
@@ -71,6 +75,26 @@ def create(session: Session, runtime: Runtime, *, expires_at: datetime, **fields
     _add(session, audio)
     totals.add_recordings(session, 1)
     return audio
+
+
+def check_space(session: Session, runtime: Runtime, size_bytes: int) -> None:
+    """Refuse an upload that does not fit with the stored and reserved recordings.
+
+    Raises:
+        InvalidInput: the recording is too large.
+        Conflict: the plan's storage is used up.
+        DiskFull: too little disk space is free.
+    """
+    settings = runtime.settings
+    if size_bytes > settings.upload_max_bytes:
+        message = f"sizeBytes must be at most {settings.upload_max_bytes}."
+        raise InvalidInput.field("sizeBytes", message, code="RANGE")
+    needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
+    plan_bytes = plan_of(settings).included[UsageMetric.STORAGE_GB]
+    is_limited = settings.plan_storage_enforced and plan_bytes is not None
+    if is_limited and totals.stored_bytes(session) + needed_bytes > plan_bytes:
+        raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
+    runtime.storage.require_space(needed_bytes)
 
 
 def of_external_id(session: Session, external_id: str) -> AudioFile | None:

@@ -4,11 +4,11 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
-Network = IPv4Network | IPv6Network
+from app.core.ip_addresses import Network
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PREFIX_FORM = re.compile(r"[0-9A-Fa-f:.]+(/[0-9]{1,3})?")

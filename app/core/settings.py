@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from app.core import setting_parsers as read
-from app.core.setting_parsers import Network, RateLimit, TokenPrices
+from app.core.ip_addresses import Network
+from app.core.setting_parsers import RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
 # What a worker does; the keeper, one of all hosts, does what must be done once.
@@ -26,15 +27,22 @@ class SettingsError(Exception):
 
 
 def setting(
-    variable: str, default: Any, parse: Callable[[str], Any], *, secret: bool = False
+    variable: str,
+    default: Any,
+    parse: Callable[[str], Any],
+    *,
+    zero: str = "",
+    secret: bool = False,
 ) -> Any:
     """Declare a setting.
 
     Args:
         parse: makes a value of the variable's text, or raises `ValueError`.
+        zero: the meaning of 0, if it is no amount.
         secret: whether the value is left out of the printed settings.
     """
-    return field(default=default, metadata={"variable": variable, "parse": parse}, repr=not secret)
+    metadata = {"variable": variable, "parse": parse, "zero": zero}
+    return field(default=default, metadata=metadata, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +71,12 @@ class Settings:
     port: int = setting("CQE_PORT", 8000, read.whole(1, 65535))
     workers: int = setting("CQE_WORKERS", 2, read.whole(1))
     threads: int = setting("CQE_THREADS", 8, read.whole(1))
-    worker_processes: int = setting("CQE_WORKER_PROCESSES", 0, read.whole(0))
+    worker_processes: int = setting(
+        "CQE_WORKER_PROCESSES",
+        0,
+        read.whole(0),
+        zero="one for every two cores, four at most",
+    )
     analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32))
     analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1))
     host_id: str = setting("CQE_HOST_ID", "", read.host_id)
@@ -158,9 +171,15 @@ class Settings:
 
     # Personal data
     redaction: bool = setting("CQE_REDACTION", True, read.boolean)
-    retention_texts_days: int = setting("CQE_RETENTION_TEXTS_DAYS", 0, read.whole(0))
-    retention_audio_days: int = setting("CQE_RETENTION_AUDIO_DAYS", 0, read.whole(0))
-    retention_raw_texts_days: int = setting("CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.whole(0))
+    retention_texts_days: int = setting(
+        "CQE_RETENTION_TEXTS_DAYS", 0, read.whole(0), zero="for ever"
+    )
+    retention_audio_days: int = setting(
+        "CQE_RETENTION_AUDIO_DAYS", 0, read.whole(0), zero="for ever"
+    )
+    retention_raw_texts_days: int = setting(
+        "CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.whole(0), zero="for ever"
+    )
     retention_deliveries_days: int = setting("CQE_RETENTION_DELIVERIES_DAYS", 30, read.whole(1))
     retention_model_answers_days: int = setting(
         "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.whole(1)
@@ -246,18 +265,20 @@ def shown(settings: Settings) -> list[ShownSetting]:
     return [
         ShownSetting(
             declared.metadata["variable"],
-            _text_of(getattr(settings, declared.name), is_secret=not declared.repr),
+            _text_of(declared, getattr(settings, declared.name)),
             getattr(settings, declared.name) == declared.default,
         )
         for declared in fields(settings)
     ]
 
 
-def _text_of(value: Any, *, is_secret: bool) -> str:
-    if is_secret:
+def _text_of(declared: Field[Any], value: Any) -> str:
+    if not declared.repr:
         return "set" if value else "not set"
     if isinstance(value, bool):
         return "1" if value else "0"
+    if value == 0 and (meaning := declared.metadata["zero"]):
+        return f"0 ({meaning})"
     if isinstance(value, RateLimit):
         return f"{value.limit}/{value.window_s}"
     if isinstance(value, tuple):

@@ -85,7 +85,7 @@ def due_ids(runtime: Runtime) -> Sequence[str]:
 def run_trial(runtime: Runtime, trial_id: str) -> None:
     """Run this trial, or the one that waits longest; do nothing if none waits."""
     job_type = JobType(
-        claim=lambda session, wanted_id: leases.claim(session, ScorecardTrial, wanted_id),
+        claim=partial(leases.claim, table=ScorecardTrial),
         handle=_try,
         fail=trials.fail,
     )

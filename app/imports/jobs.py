@@ -11,6 +11,7 @@ from itertools import islice
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
@@ -40,7 +41,7 @@ def run_import(runtime: Runtime, import_id: str) -> None:
     Safe to run twice: the second run continues after the records that were counted.
     """
     job_type = JobType(
-        claim=service.claim,
+        claim=partial(leases.claim, table=Import),
         handle=_load_import,
         fail=_fail,
         is_final=lambda error: isinstance(error, UnknownFormat | _FileMissing),

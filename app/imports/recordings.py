@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.audio_files import totals, uploads
+from app.audio_files import uploads
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
@@ -256,7 +256,7 @@ class RecordingLoader:
         with self._runtime.db.reading() as session:
             if not self._options.create_missing:
                 NameResolver(session).ids_of(names)
-            totals.check_upload(session, self._runtime, values["size_bytes"])
+            uploads.check_space(session, self._runtime, values["size_bytes"])
             known = uploads.of_external_id(session, values["external_id"])
         return RecordOutcome.CREATED if known is None else RecordOutcome.SKIPPED
 

@@ -168,11 +168,6 @@ def _try_again(session: Session, row: Import) -> dict[str, Any]:
     return _record(row)
 
 
-def claim(session: Session, import_id: str) -> Lease[Import] | None:
-    """Claim this import, or the one that waits longest; None if none waits."""
-    return leases.claim(session, Import, import_id)
-
-
 def start(session: Session, lease: Lease[Import], keyring: Keyring) -> ImportTask:
     """Return the task of a claimed import."""
     row = leases.held(session, lease)

@@ -18,6 +18,7 @@ from app.audio_files import playback
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
+from app.core.jobs import leases
 from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -45,7 +46,7 @@ def run_erasure(runtime: Runtime, erasure_id: str) -> None:
 
     Safe to run twice: the second run finds nothing more to erase.
     """
-    job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
+    job_type = JobType(claim=partial(leases.claim, table=Erasure), handle=_erase, fail=service.fail)
     answer_bell(runtime, job_type, service.bell(erasure_id))
 
 

@@ -71,11 +71,6 @@ def show(session: Session, erasure_id: str) -> dict[str, Any]:
     return _record(find_row(session, Erasure, erasure_id, "erasure"))
 
 
-def claim(session: Session, erasure_id: str) -> Lease[Erasure] | None:
-    """Claim this erasure, or the one that waits longest; None if none waits."""
-    return leases.claim(session, Erasure, erasure_id)
-
-
 def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
     """Find the customer's remaining sources, up to a thousand of each type.
 

@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from flask import request
 
 from app.core.errors import MalformedRequest
+from app.core.ip_addresses import Address, Network
 from app.core.settings import Settings
 
-Address = IPv4Address | IPv6Address
 
-
-def client_address(
-    peer: str, forwarded_for: str, trusted: Sequence[IPv4Network | IPv6Network]
-) -> Address | None:
+def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Address | None:
     """Return the client's address, None if it is malformed; trusted proxies are skipped.
 
     Args:
@@ -32,7 +29,7 @@ def client_address(
     return address
 
 
-def is_trusted(peer: str, trusted: Sequence[IPv4Network | IPv6Network]) -> bool:
+def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
     """Return whether the connection comes from a trusted proxy."""
     address = _parse(peer)
     return address is not None and _trusted(address, trusted)
@@ -42,7 +39,7 @@ def request_scheme(
     scheme: str,
     peer: str,
     forwarded_proto: str,
-    trusted: Sequence[IPv4Network | IPv6Network],
+    trusted: Sequence[Network],
 ) -> str:
     """Return X-Forwarded-Proto if the peer is a trusted proxy and sends it, else `scheme`."""
     return (forwarded_proto if is_trusted(peer, trusted) else "") or scheme
@@ -68,7 +65,7 @@ def public_address(settings: Settings) -> str:
     return request.host_url.rstrip("/")
 
 
-def _trusted(address: Address, trusted: Sequence[IPv4Network | IPv6Network]) -> bool:
+def _trusted(address: Address, trusted: Sequence[Network]) -> bool:
     return any(address in network for network in trusted)
 
 

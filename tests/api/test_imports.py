@@ -18,6 +18,7 @@ from sqlalchemy import func, select
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation, Message
 from app.core.clock import utc_now
+from app.core.jobs import leases
 from app.core.runtime import Runtime
 from app.engagements.models import Engagement
 from app.evaluations.models import Evaluation
@@ -425,7 +426,7 @@ def test_a_stopping_worker_leaves_the_rest_to_the_next_one(
 def interrupted(runtime: Runtime, import_id: str) -> None:
     """Fail an import as one that was interrupted too often."""
     with runtime.db.writing() as session:
-        lease = service.claim(session, import_id)
+        lease = leases.claim(session, import_id, Import)
         assert lease
         service.fail(session, lease, "INTERRUPTED", "The import was interrupted too often.")
 

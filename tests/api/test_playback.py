@@ -111,7 +111,7 @@ def test_a_recording_erased_while_it_is_drawn_keeps_nothing(
     audio_file_id = upload(client, SILENCE.read_bytes())
     assert waveform(client, audio_file_id)["status"] == "drawing"
     with runtime.db.writing() as session:
-        lease = leases.claim(session, WaveformJob, playback.wave_id(audio_file_id))
+        lease = leases.claim(session, playback.wave_id(audio_file_id), WaveformJob)
     assert lease is not None
     sound = DecodedSound(AudioInfo("wav", "gsm", 8000, 1, 1000), b"CQW1", io.BytesIO(b"sound"))
     erase(runtime, [audio_file_id])

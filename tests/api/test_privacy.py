@@ -17,6 +17,7 @@ from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.database.session import Table
 from app.core.ids import new_id
+from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -204,7 +205,7 @@ def test_calls_and_recordings_are_erased_by_label_and_bytes_after_the_commit(
 def _begun(client: Caller, runtime: Runtime) -> Lease[Erasure]:
     asked = client.post("/privacy/erase", {"customerRef": REF}).json()["data"]
     with runtime.db.writing() as session:
-        lease = service.claim(session, asked["erasureId"])
+        lease = leases.claim(session, asked["erasureId"], Erasure)
     assert lease is not None
     return lease
 

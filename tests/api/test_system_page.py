@@ -57,6 +57,8 @@ def test_checks_and_settings_are_shown_without_secrets(
     assert "none was made" in rows_of(page, "Checks")["backup"]
     settings = rows_of(page, "Settings")
     assert ">not set<" in settings['<code class="small">CQE_MASTER_KEYS</code>']
+    workers = settings['<code class="small">CQE_WORKER_PROCESSES</code>']
+    assert ">0 (one for every two cores, four at most)<" in workers
     assert ">600/60<" in settings['<code class="small">CQE_RATE_LIMIT_DEFAULT</code>']
     key = (running_runtime().settings.data_dir / "master.keys").read_text()
     secret = f"{key.strip()},old:{'QUJD' * 10}QUE="

@@ -7,10 +7,12 @@ import pytest
 
 from app.analytics.exports import service as exports
 from app.audio_files import jobs
+from app.core.jobs import leases
 from app.core.jobs.leases import TRIES_AFTER_FAILURE
 from app.core.runtime import Runtime
 from app.evaluations.judging import bulk
 from app.imports import service as imports
+from app.imports.models import Import
 from tests.caller import Caller
 from tests.contacts import judge, put_chat
 from tests.recordings import ask, upload
@@ -63,7 +65,7 @@ def test_a_failed_import_and_a_failed_re_evaluation_continue(
     import_id = sent.json()["data"]["id"]
     many = client.post("/re-evaluations", {"filters": {}}).json()["data"]["id"]
     with runtime.db.writing() as session:
-        lease = imports.claim(session, import_id)
+        lease = leases.claim(session, import_id, Import)
         assert lease
         imports.fail(session, lease, "INTERRUPTED", "The import was interrupted too often.")
     for _ in range(TRIES_AFTER_FAILURE):

@@ -10,7 +10,8 @@ from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.conversation_facts import facts_of
 from app.ai.facts.sentiment import sentiment_of
-from app.ai.insights.summary import issue_of, topics_of
+from app.ai.insights.summary import issue_of
+from app.ai.insights.topics import topics_of
 from app.ai.languages.detection import language_key, languages_of, name_of, with_languages
 from app.ai.languages.lexicon import LANGUAGES, lexicon_of
 from app.ai.rule_judge import RuleJudge

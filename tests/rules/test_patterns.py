@@ -14,7 +14,7 @@ _ENOUGH_S = 0.001
 # Patterns built while the service runs. They are texts that were escaped, or pieces that are read
 # elsewhere: the fields of the schemas and the lexicons are searched as objects.
 _BUILT_LATER = {
-    "app.ai.insights.summary._any_of",
+    "app.ai.insights.topics._any_of",
     "app.ai.languages.lexicon._compiled",
     "app.ai.languages.lexicon.phrase_from",
     "app.ai.rules.opening._brand",

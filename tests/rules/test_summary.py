@@ -5,7 +5,8 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.facts.conversation_facts import facts_of, quoted
-from app.ai.insights.summary import issue_of, topics_of
+from app.ai.insights.summary import issue_of
+from app.ai.insights.topics import topics_of
 from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import Topic, scorecard_from
 from app.ai.transcript import Transcript

@@ -39,7 +39,7 @@ def work_off(runtime: Runtime, bells: list[str]) -> list[str | None]:
 
 def claim_and_end(runtime: Runtime, bell: str) -> str | None:
     with runtime.db.writing() as session:
-        lease = leases.claim(session, Erasure, bell)
+        lease = leases.claim(session, bell, Erasure)
     if lease is None:
         return None
     with runtime.db.writing() as session:
@@ -73,7 +73,7 @@ def test_an_urgent_job_comes_before_the_asked_one(runtime: Runtime) -> None:
 def test_an_abandoned_job_is_claimed_in_its_turn(runtime: Runtime) -> None:
     first, second = add_jobs(runtime, 2)
     with runtime.db.writing() as session:
-        lease = leases.claim(session, Erasure, first)
+        lease = leases.claim(session, first, Erasure)
         assert lease is not None
         leases.note(session, lease, lease_until=utc_now() - timedelta(seconds=1))
     assert [claim_and_end(runtime, "ers_unknown") for _ in range(3)] == [first, second, None]

@@ -175,7 +175,7 @@ def claim(session: Session, job_id: str) -> Lease[ExportJob] | None:
     alive = [job for job in running if job.lease_until is not None and job.lease_until > now]
     if len(alive) >= _MAX_RUNNING:
         return None
-    return leases.claim(session, ExportJob, job_id)
+    return leases.claim(session, job_id, ExportJob)
 
 
 def begin(session: Session, lease: Lease[ExportJob]) -> ExportTask:

@@ -133,7 +133,7 @@ class ProcessingTask:
 
 def claim(session: Session, job_id: str) -> Lease[ProcessingJob] | None:
     """Claim the job, or another that is due (see `core.jobs.leases.claim`)."""
-    lease = leases.claim(session, ProcessingJob, job_id)
+    lease = leases.claim(session, job_id, ProcessingJob)
     if lease is not None:
         job = leases.held(session, lease)
         job.stages = stages.reset_running(job.stages)

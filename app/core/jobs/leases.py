@@ -112,7 +112,7 @@ def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
     return [job.id for job in due(session, table, utc_now())]
 
 
-def claim(session: Session, table: type[Job], job_id: str) -> Lease[Job] | None:
+def claim(session: Session, job_id: str, table: type[Job]) -> Lease[Job] | None:
     """Claim the job, or a due one of higher priority, or the next due one if it is taken.
 
     None when nothing is due.

@@ -16,8 +16,7 @@ from ipaddress import (
 from queue import Empty, SimpleQueue
 from urllib.parse import urlsplit
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+from app.core.ip_addresses import Address, Network
 
 MAX_URL_LENGTH = 2048
 _PORTS = {"https": (443, 8443), "http": (80,)}

@@ -12,7 +12,7 @@ from app.analytics.enums import Dataset
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import is_id
-from app.dashboard import forms, service
+from app.dashboard import forms, saved_views
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages import places
@@ -99,7 +99,7 @@ def save_view() -> Response:
     query = dict(parse_qsl(form["query"]))
     filters_of(query).load(LIST_SCHEMA)
     with current_runtime().db.writing() as session:
-        service.save_view(
+        saved_views.save(
             session,
             current_person().user_id,
             name=form["name"],
@@ -115,7 +115,7 @@ def save_view() -> Response:
 def delete_view(view_id: str) -> Response:
     """Delete one's own view."""
     with current_runtime().db.writing() as session:
-        service.delete_view(session, current_person().user_id, view_id)
+        saved_views.delete(session, current_person().user_id, view_id)
     return redirect_with("view-deleted", "evaluation_list.show")
 
 
@@ -168,7 +168,7 @@ def _views() -> list[tuple[Any, str, int | None]]:
                 filters.url(LIST_PATH, dict(parse_qsl(view.query))),
                 _count(session, view.query) if view.is_pinned else None,
             )
-            for view in service.saved_views(session, current_person().user_id)
+            for view in saved_views.list_visible(session, current_person().user_id)
         ]
 
 

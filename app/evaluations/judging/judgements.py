@@ -225,7 +225,7 @@ def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
 
 def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
     """Claim this evaluation, or the one that waits longest."""
-    return leases.claim(session, EvaluationJob, job_id)
+    return leases.claim(session, job_id, EvaluationJob)
 
 
 def claim_started_before(session: Session, _: str) -> Lease[EvaluationJob] | None:

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from app.core.errors import AppError, Conflict, InvalidInput, PreconditionFailed
 from app.core.json_documents import load_object
-from app.dashboard import service
+from app.dashboard import drafts
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.scorecards.trial import (
@@ -56,7 +56,7 @@ def open_draft() -> Response:
     with current_runtime().db.writing() as session:
         if start in default_scorecards.IDS:
             document = draft_form.empty_document(default_scorecards.document_of(start))
-            opened = service.open_draft(session, user_id, document, channel=start)
+            opened = drafts.open_draft(session, user_id, document, channel=start)
         else:
             scorecard = scorecards.get(session, start)
             document = draft_form.tidy(scorecard["definition"])
@@ -67,7 +67,7 @@ def open_draft() -> Response:
                 raise Conflict("Default scorecards cannot be changed; copy this one instead.")
             else:
                 base = {"scorecard_id": start, "base_version": scorecard["version"]}
-            opened = service.open_draft(
+            opened = drafts.open_draft(
                 session, user_id, document, channel=scorecard["channel"], **base
             )
         return redirect(url_for(".show", draft_id=opened.id), 303)
@@ -78,7 +78,7 @@ def open_draft() -> Response:
 def show(draft_id: str) -> str:
     """Show a draft as a form."""
     with current_runtime().db.reading() as session:
-        draft = service.draft(session, draft_id)
+        draft = drafts.get(session, draft_id)
         return _page(session, draft, draft.document)
 
 
@@ -100,7 +100,7 @@ def save(draft_id: str) -> Response | tuple[str, int]:
         save_draft(draft_id, document)
     except PreconditionFailed as refused:
         with current_runtime().db.reading() as session:
-            draft = service.draft(session, draft_id)
+            draft = drafts.get(session, draft_id)
             return _page(session, draft, typed, has_changed=True), refused.status
     return redirect(
         url_for(".show", draft_id=draft_id, open=part or None, _anchor=part or None), 303
@@ -112,7 +112,7 @@ def save(draft_id: str) -> Response | tuple[str, int]:
 def show_json(draft_id: str) -> str:
     """Show a draft as JSON."""
     with current_runtime().db.reading() as session:
-        draft = service.draft(session, draft_id)
+        draft = drafts.get(session, draft_id)
     text = orjson.dumps(draft.document, option=orjson.OPT_INDENT_2).decode()
     return render_template("scorecards/json.html", draft=draft, text=text, refused=None)
 
@@ -123,7 +123,7 @@ def save_json(draft_id: str) -> Response | tuple[str, int]:
     """Save a draft that was edited as JSON; fields of a wrong type are refused."""
     text = request.form.get("json", "")
     with current_runtime().db.reading() as session:
-        draft = service.draft(session, draft_id)
+        draft = drafts.get(session, draft_id)
     try:
         document = load_object(text.encode(), noun="draft")
         if document.get("channel") != draft.channel:
@@ -148,14 +148,14 @@ def publish(draft_id: str) -> Response | tuple[str, int]:
 def discard(draft_id: str) -> Response:
     """Discard a draft."""
     with current_runtime().db.writing() as session:
-        service.delete_draft(session, draft_id)
+        drafts.delete(session, draft_id)
     return redirect_with("draft-discarded", "scorecards.list_page")
 
 
 def typed_document(draft_id: str) -> dict[str, Any]:
     """Return the document that the form of this request contains."""
     with current_runtime().db.reading() as session:
-        channel = service.draft(session, draft_id).channel
+        channel = drafts.get(session, draft_id).channel
     typed = draft_form.document_of(request.form, default_scorecards.document_of(channel))
     return {**typed, "channel": channel}
 
@@ -167,9 +167,9 @@ def save_draft(draft_id: str, document: Mapping[str, Any]) -> Any:
         PreconditionFailed: somebody else has changed it since it was read; the message says who.
     """
     with current_runtime().db.writing() as session:
-        former = service.draft(session, draft_id)
+        former = drafts.get(session, draft_id)
         try:
-            return service.save_draft(
+            return drafts.save(
                 session,
                 draft_id,
                 current_person().user_id,
@@ -190,7 +190,7 @@ def _try(draft_id: str) -> Response | tuple[str, int]:
         return start_trial(draft_id)
     except (InvalidInput, Conflict) as refused:
         with current_runtime().db.reading() as session:
-            draft = service.draft(session, draft_id)
+            draft = drafts.get(session, draft_id)
             return _page(session, draft, draft.document, refused=refused), refused.status
 
 
@@ -198,7 +198,7 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
     """Publish a draft as it is stored, or ask again and say why."""
     try:
         with current_runtime().db.writing() as session:
-            draft = service.draft(session, draft_id, for_update=True)
+            draft = drafts.get(session, draft_id, for_update=True)
             document = loaded_document(draft.document)
             doubts = _doubts(session, draft)
             if doubts and draft.version != confirmed_version:
@@ -207,11 +207,11 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
                 published = authoring.create(session, document)
             else:
                 published = authoring.add_version(session, draft.scorecard_id, document)
-            service.delete_draft(session, draft_id)
+            drafts.delete(session, draft_id)
             audit.record(session, current_actor(), Action.SCORECARD_PUBLISHED, published["id"])
     except (InvalidInput, Conflict) as refused:
         with current_runtime().db.reading() as session:
-            draft = service.draft(session, draft_id)
+            draft = drafts.get(session, draft_id)
             return _page(session, draft, draft.document, refused=refused), refused.status
     return redirect_with("scorecard-published", "scorecards.show", scorecard_id=published["id"])
 

@@ -6,8 +6,7 @@ from flask import render_template, request
 
 from app.campaigns import service as campaigns
 from app.core.database.paging import PageRequest
-from app.dashboard import forms
-from app.dashboard import service as saved
+from app.dashboard import drafts, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views.scorecards.described import described_sections, version_changes
@@ -42,8 +41,8 @@ def list_page() -> str:
     with current_runtime().db.reading() as session:
         scorecards = service.list_page(session, _ALL).items
         counts = listing.count_by_scorecard(session, **_period(page_filters))
-        drafts = saved.drafts(session)
-        editors = people.display_names(session, {draft.updated_by for draft in drafts})
+        open_drafts = drafts.list_all(session)
+        editors = people.display_names(session, {draft.updated_by for draft in open_drafts})
     return render_template(
         "scorecards/list.html",
         page_filters=page_filters,
@@ -51,7 +50,7 @@ def list_page() -> str:
         counts={
             scorecard_id: sum(by_version.values()) for scorecard_id, by_version in counts.items()
         },
-        drafts=drafts,
+        drafts=open_drafts,
         editors=editors,
     )
 

@@ -9,7 +9,7 @@ from flask import redirect, render_template, url_for
 from werkzeug.wrappers import Response
 
 from app.core.errors import Detail, InvalidInput, NotFound
-from app.dashboard import forms, service
+from app.dashboard import drafts, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import PairedScore, scatter_chart
 from app.dashboard.views import formatting
@@ -73,7 +73,7 @@ def start(draft_id: str) -> Response:
 def show(draft_id: str) -> str:
     """Show the last trial of a draft: its progress, then its result."""
     with current_runtime().db.reading() as session:
-        draft = service.draft(session, draft_id)
+        draft = drafts.get(session, draft_id)
         trial = last_trial(session, draft)
         result = trial["result"] if trial else None
         names = _names(session, result) if result else {}
@@ -93,7 +93,7 @@ def start_trial(draft_id: str) -> Response:
         Conflict: too many trials wait.
     """
     with current_runtime().db.writing() as session:
-        draft = service.draft(session, draft_id)
+        draft = drafts.get(session, draft_id)
         document = complete_document(loaded_document(draft.document), where="")
         trial = trials.request(
             session,
@@ -101,7 +101,7 @@ def start_trial(draft_id: str) -> Response:
             baseline_id=draft.scorecard_id,
             baseline_version=draft.base_version,
         )
-        service.note_trial(session, draft_id, trial["id"])
+        drafts.note_trial(session, draft_id, trial["id"])
     return redirect(url_for("dashboard.scorecard_trial.show", draft_id=draft_id), 303)
 
 
