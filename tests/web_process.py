@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 from app.core.settings import Settings
@@ -15,11 +16,17 @@ from tests.forked import ForkedProcess
 class WebProcess:
     """A gunicorn master and its workers; the port is open from the start and stays."""
 
-    def __init__(self, environment: dict[str, str], log_file: Path) -> None:
+    def __init__(
+        self,
+        environment: dict[str, str],
+        log_file: Path,
+        run: Callable[[socket.socket], None] | None = None,
+    ) -> None:
+        """Start; `run` serves on the socket, by default as in service."""
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.base = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.process = ForkedProcess(
-            serve_web, self._listener, environment=environment, output=log_file
+            run or serve_web, self._listener, environment=environment, output=log_file
         )
 
     def workers(self) -> list[int]:

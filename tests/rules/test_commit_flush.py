@@ -1,6 +1,7 @@
 """Flushes of SQLite's log: each commit waits for one that began after it, and many share one."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -26,6 +27,10 @@ def database_file(tmp_path: Path) -> str:
     return str(tmp_path / "cqe.db")
 
 
+def wait_now(commits: CommitFlush) -> None:
+    commits.wait(commits.mark())
+
+
 def test_commits_that_wait_at_once_share_the_next_flush(database_file: str) -> None:
     may_end = threading.Event()
     flushes: list[int] = []
@@ -37,9 +42,9 @@ def test_commits_that_wait_at_once_share_the_next_flush(database_file: str) -> N
     moments = count(1)
     commits = CommitFlush(database_file, flush, moments)
     with ThreadPoolExecutor(WAITERS + 1) as pool:
-        first = pool.submit(commits.wait)
+        first = pool.submit(wait_now, commits)
         wait_until(lambda: len(flushes) == 1)
-        others = [pool.submit(commits.wait) for _ in range(WAITERS)]
+        others = [pool.submit(wait_now, commits) for _ in range(WAITERS)]
         # The first took two moments, its own and that of its flush; each other takes one.
         wait_until(lambda: repr(moments) == f"count({WAITERS + 3})")
         assert not any(waiter.done() for waiter in (first, *others))
@@ -53,7 +58,7 @@ def test_commits_one_after_the_other_are_flushed_one_by_one(database_file: str) 
     flushes: list[int] = []
     commits = CommitFlush(database_file, flushes.append)
     for _ in range(3):
-        commits.wait()
+        wait_now(commits)
     assert len(flushes) == 3
 
 
@@ -64,12 +69,21 @@ def test_a_disk_that_refuses_is_an_error_each_time(database_file: str) -> None:
     commits = CommitFlush(database_file, flush)
     for _ in range(2):
         with pytest.raises(ServiceUnavailable):
-            commits.wait()
+            wait_now(commits)
+
+
+def test_a_disk_is_quick_until_most_of_its_last_flushes_were_slow(database_file: str) -> None:
+    commits = CommitFlush(database_file, lambda _: time.sleep(0.005))
+    was_quick = []
+    for _ in range(6):
+        was_quick.append(commits.is_quick)
+        wait_now(commits)
+    assert was_quick == [True] * 5 + [False]
 
 
 def test_without_a_log_there_is_nothing_to_flush(tmp_path: Path) -> None:
     flushes: list[int] = []
-    CommitFlush(str(tmp_path / "cqe.db"), flushes.append).wait()
+    wait_now(CommitFlush(str(tmp_path / "cqe.db"), flushes.append))
     assert flushes == []
 
 

@@ -5,6 +5,7 @@ import select
 import sqlite3
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
@@ -21,7 +22,7 @@ from app.core.errors import ServiceUnavailable
 from app.core.settings import Settings
 
 _QUICK_S = 0.002
-_REMEMBERED = 8
+_REMEMBERED = 9
 # macOS has no fdatasync.
 flush_file: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 
@@ -146,9 +147,9 @@ class CommitFlush:
     """Waits until a commit is on the disk.
 
     With `synchronous=FULL`, SQLite waits for the disk within the commit, while all other writers
-    wait for their turn. With `NORMAL`, a commit is only appended to the write-ahead log. `wait`
-    then flushes the log, outside of the transaction, and one flush serves every commit that was
-    appended before it began.
+    wait for their turn. With `NORMAL`, a commit is only appended to the write-ahead log, and `mark`
+    notes the moment. `wait` then flushes the log, outside of the transaction, and one flush serves
+    every commit that was appended before it began.
     """
 
     def __init__(
@@ -168,20 +169,19 @@ class CommitFlush:
         self._lock = Lock()
         self._moments = moments or count(1)
         self._flushed_until = 0
-        self._mean_s = 0.0
+        self._last_s = deque([0.0] * _REMEMBERED, _REMEMBERED)
+        self.is_quick = True
 
-    @property
-    def is_quick(self) -> bool:
-        """Whether the last flushes took less than 2 ms each, so that it does not pay to share them."""
-        return self._mean_s < _QUICK_S
+    def mark(self) -> int:
+        """Return this moment, after a commit."""
+        return next(self._moments)
 
-    def wait(self) -> None:
-        """Return when everything that this thread has committed is on the disk.
+    def wait(self, committed_at: int) -> None:
+        """Return when everything that was committed before this moment is on the disk.
 
         Raises:
             ServiceUnavailable: the disk does not take it.
         """
-        committed_at = next(self._moments)
         with self._lock:
             if self._flushed_until > committed_at:
                 return
@@ -189,7 +189,9 @@ class CommitFlush:
             try:
                 started_s = time.monotonic()
                 self._flush_log()
-                self._mean_s += (time.monotonic() - started_s - self._mean_s) / _REMEMBERED
+                self._last_s.append(time.monotonic() - started_s)
+                # The median: a thread that waits for its turn after the flush measures more than the disk.
+                self.is_quick = sorted(self._last_s)[_REMEMBERED // 2] < _QUICK_S
             except OSError as error:
                 raise ServiceUnavailable(
                     "The disk did not confirm the change: look whether it was made, then try again."

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Index, Integer, MetaData, text
@@ -183,15 +184,29 @@ class Database:
             session.info["is_changed"] = _count_changes(driver) != changes_before
 
     def _after_commit(self, session: Session) -> None:
+        flush = self._commit_flush
+        if flush is None or not session.info.pop("is_changed"):
+            self._act(session)
+            return
+        confirm = partial(self._confirm, session, flush, flush.mark())
+        unconfirmed = _unconfirmed.get()
+        if unconfirmed is None:
+            confirm()
+        else:
+            unconfirmed.append(confirm)
+
+    def _confirm(self, session: Session, flush: CommitFlush, committed_at: int) -> None:
         try:
-            if session.info.pop("is_changed") and self._commit_flush is not None:
-                self._commit_flush.wait()
+            flush.wait(committed_at)
         finally:
             # Also where the disk did not confirm the commit, which others see.
-            for action in session.info.pop("after_commit", []):
-                action()
-            for bell in dict.fromkeys(session.info.pop("bells", [])):
-                self._ring(bell)
+            self._act(session)
+
+    def _act(self, session: Session) -> None:
+        for action in session.info.pop("after_commit", []):
+            action()
+        for bell in dict.fromkeys(session.info.pop("bells", [])):
+            self._ring(bell)
 
 
 class HeldTransaction:
@@ -211,6 +226,21 @@ class HeldTransaction:
 
 
 _held: ContextVar[HeldTransaction | None] = ContextVar("held", default=None)
+_unconfirmed: ContextVar[list[Callable[[], None]] | None] = ContextVar("unconfirmed", default=None)
+
+
+@contextmanager
+def confirming_later(unconfirmed: list[Callable[[], None]]) -> Iterator[None]:
+    """Do not wait for the disk after each commit inside: what waits for it is added to this list.
+
+    Nobody may be told of a change before its call has returned; it raises `ServiceUnavailable` when
+    the disk does not confirm the change.
+    """
+    token = _unconfirmed.set(unconfirmed)
+    try:
+        yield
+    finally:
+        _unconfirmed.reset(token)
 
 
 def ring_after_commit(session: Session, bell: Bell) -> None:

@@ -1,13 +1,20 @@
 """Buffered client sockets: small requests are read, and small answers sent, without a thread."""
 
+import logging
 import re
 import select
 import socket
 import time
+from collections.abc import Callable
+from http import HTTPStatus
 
+import orjson
 from gunicorn.http.errors import LimitRequestHeaders  # type: ignore[import-untyped]
 
+from app.core.errors import AppError
 from app.web.parser import MAX_JSON_BYTES
+
+logger = logging.getLogger(__name__)
 
 PATIENCE_S = 10.0
 _MIN_BYTES_PER_S = 4096
@@ -17,6 +24,7 @@ _STEP_BYTES = 64 * 1024
 
 _HEAD_END = b"\r\n\r\n"
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
+_REQUEST_ID = re.compile(rb"\r\nX-Request-Id: (\S+)\r\n")
 _EXPECT_CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 
 
@@ -61,6 +69,9 @@ class ClientSocket(socket.socket):
     by `recv` and writes by `sendall`, both from and into memory. What the peer does not take at
     once, the poller sends by `flush`. A thread waits for the peer only where a body or an answer is
     larger than the buffers: that is the case for uploads and downloads alone.
+
+    Before it sends anything, it calls what is in `unconfirmed`: those calls wait until the disk has
+    the changes that the answer tells of.
     """
 
     def __init__(self, accepted: socket.socket) -> None:
@@ -72,6 +83,7 @@ class ClientSocket(socket.socket):
         self._answering = False
         self._head_is_too_large = False
         self._is_complete = False
+        self.unconfirmed: list[Callable[[], None]] = []
 
     @property
     def held_bytes(self) -> int:
@@ -139,7 +151,13 @@ class ClientSocket(socket.socket):
         self.patience.renew()
 
     def flush(self) -> bool:
-        """Send what the peer takes now; return whether that was all."""
+        """Send what the peer takes now; return whether that was all.
+
+        Raises:
+            OSError: the peer is gone, or a change is not confirmed; then a refusal is to be sent.
+        """
+        if self.unconfirmed:
+            self._confirm()
         while self._unsent:
             try:
                 sent = super().send(self._unsent)
@@ -200,6 +218,22 @@ class ClientSocket(socket.socket):
         self.flush()
         return len(data)
 
+    def _confirm(self) -> None:
+        calls = self.unconfirmed.copy()
+        self.unconfirmed.clear()
+        failure: Exception | None = None
+        for confirm in calls:
+            try:
+                confirm()
+            except Exception as error:  # noqa: BLE001 - each of them is to be called
+                failure = error
+        if failure is not None:
+            found = _REQUEST_ID.search(self._unsent)
+            request_id = found[1].decode() if found else ""
+            logger.error("%s is refused after its commit: %s", request_id, failure)
+            self._unsent[:] = _refusal(failure, request_id)
+            raise ConnectionAbortedError(str(failure)) from failure
+
     def _announced_bytes(self, head_end: int) -> int:
         announced = _CONTENT_LENGTH.search(self._received, 0, head_end + 2)
         return int(announced[1]) if announced else 0
@@ -220,3 +254,15 @@ class ClientSocket(socket.socket):
         self.patience.spend()
         if not ready:
             raise TimeoutError("The peer is too slow.")
+
+
+def _refusal(failure: Exception, request_id: str) -> bytes:
+    """Return the answer to a request whose changes are not confirmed, in the envelope of errors."""
+    error = failure if isinstance(failure, AppError) else AppError()
+    body = {"error": {"code": error.code, "message": error.message, "requestId": request_id}}
+    content = orjson.dumps(body)
+    return (
+        f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\nConnection: close\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        f"X-Request-Id: {request_id}\r\n\r\n"
+    ).encode() + content
