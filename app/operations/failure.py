@@ -33,10 +33,15 @@ EXPECTED = (
 def text_of(error: Exception) -> str:
     """Return what an expected error says to the person at the terminal."""
     if isinstance(error, AppError):
-        return error.message
+        if not isinstance(error.__cause__, DBAPIError):
+            return error.message
+        error = error.__cause__
     if isinstance(error, sqlite3.Error | DBAPIError):
         reason = error.orig if isinstance(error, DBAPIError) else error
-        return f"the database cannot be used: {reason}; run `{COMMAND} db check`"
+        # SQLite's errors of damaged files have no class of their own.
+        if type(reason) is sqlite3.DatabaseError:
+            return f"the database is damaged: {reason}. Restore a backup (docs/backup.md)"
+        return f"the database cannot be used: {reason}; run `{COMMAND} doctor`"
     return str(error)
 
 

@@ -15,6 +15,7 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from app import __version__
@@ -172,7 +173,11 @@ def _database(settings: Settings) -> Outcome:
                 return Verdict.WARN, f"{kind}, not created yet: run `{COMMAND} up`"
             revision, usable = stored_revision(session), is_usable(session)
     except (ServiceUnavailable, OSError) as error:
-        return Verdict.FAIL, f"{kind} cannot be used: {error.__cause__ or error}"
+        reason = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else error
+        advice = "is it running, and is CQE_DATABASE_URL right?"
+        if settings.is_sqlite:
+            advice = f"run `{COMMAND} db check`"
+        return Verdict.FAIL, f"{kind} cannot be used: {reason}; {advice}"
     if not usable:
         return Verdict.FAIL, f"{kind} is at {revision or 'no revision'}: run `{COMMAND} db upgrade`"
     return Verdict.OK, f"{kind}, tables at revision {revision}"

@@ -1,9 +1,13 @@
 """Migrations and backups on real files, with others writing meanwhile."""
 
+import itertools
 import multiprocessing
+import os
 import re
+import signal
 import sqlite3
 import stat
+import sys
 import threading
 from contextlib import closing
 from dataclasses import replace
@@ -13,15 +17,17 @@ import pytest
 from click.testing import CliRunner
 
 from app.core.database.schema_revision import needed_revision
+from app.core.errors import ServiceUnavailable
 from app.core.settings import Settings
 from app.core.storage.objects import DiskFull
 from app.operations import data_dir, first_start, migrating
 from app.operations.backups import contents, databases
 from app.operations.backups import service as backups
 from app.operations.database_commands import db
-from app.operations.failure import CannotRun
+from app.operations.failure import CannotRun, text_of
 from app.system import last_backup
 from tests.conftest import make_data_dir
+from tests.forked import ForkedProcess
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +130,56 @@ def test_a_restore_brings_back_what_was_and_keeps_what_is(
     assert execute(file, "SELECT text FROM note") == [("before",)]
     assert done.old_database is not None
     assert execute(done.old_database, "SELECT text FROM note") == [("after",)]
+
+
+def restore_and_die(settings: Settings, copy: Path, moment: int) -> None:
+    """Restore, and be killed at this change of the names of the database's files."""
+    changes = itertools.count(1)
+
+    def die(event: str, arguments: tuple[object, ...]) -> None:
+        names = [Path(str(argument)).name for argument in arguments[:2]]
+        is_change = event in ("os.link", "os.rename", "os.remove") and any(
+            name.startswith("cqe.db") for name in names
+        )
+        if is_change and next(changes) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(die)
+    backups.restore(settings, copy)
+
+
+def test_a_restore_that_is_killed_leaves_one_of_both_databases(
+    settings: Settings, tmp_path: Path
+) -> None:
+    file, copy = settings.sqlite_file, tmp_path / "copy"
+    backups.backup(settings, copy)
+    execute(file, "CREATE TABLE later (one INTEGER)")
+    killed = 0
+    for moment in itertools.count(1):
+        arguments = (settings, copy, moment)
+        output = tmp_path / "output"
+        ended = ForkedProcess(restore_and_die, *arguments, environment={}, output=output).wait()
+        assert databases.check_file(file) == []
+        assert execute(file, "SELECT count(*) FROM saved_views") == [(0,)]
+        if ended == 0:
+            break
+        assert ended == -signal.SIGKILL, output.read_text()
+        killed += 1
+    assert killed >= 2
+    assert execute(file, "SELECT name FROM sqlite_master WHERE name = 'later'") == []
+
+
+def test_a_damaged_database_is_told_and_replaced(settings: Settings, tmp_path: Path) -> None:
+    backups.backup(settings, tmp_path / "copy")
+    settings.sqlite_file.write_bytes(b"this is no database " * 500)
+    with pytest.raises(ServiceUnavailable) as refused:
+        first_start.prepare(settings, access_file=None)
+    told = "the database is damaged: file is not a database. Restore a backup (docs/backup.md)"
+    assert text_of(refused.value) == told
+    done = backups.restore(settings, tmp_path / "copy")
+    assert databases.check_file(settings.sqlite_file) == []
+    assert done.old_database is not None
+    assert done.old_database.read_bytes().startswith(b"this is no database")
 
 
 def test_a_folder_in_use_is_not_restored(settings: Settings, tmp_path: Path) -> None:

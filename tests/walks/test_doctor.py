@@ -33,6 +33,7 @@ def test_doctor_tells_of_a_broken_database_and_a_silent_queue(
     assert told.exit_code == 1
     lines = {line[6:18].strip(): line for line in told.stdout.splitlines()}
     assert lines["database"].startswith("fail")
+    assert "run `./run db " in lines["database"]
     assert lines["queue"].startswith("warn")
     assert lines["versions"].startswith("ok")
 

@@ -96,6 +96,11 @@ def test_the_storage_of_another_deployment_is_refused(
     with pytest.raises(ForeignStorage, match="the marker dep_of_another of another deployment"):
         first_start.prepare(settings, access_file=None)
     assert marker.read_text() == "dep_of_another\n"
+    settings.sqlite_file.unlink()
+    with pytest.raises(
+        ForeignStorage, match=r"database is new.* dep_of_another .*restore a backup"
+    ):
+        first_start.prepare(settings, access_file=None)
 
 
 def test_health_tells_of_a_storage_that_was_exchanged(

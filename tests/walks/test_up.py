@@ -86,6 +86,7 @@ def test_a_request_is_logged_without_its_query(started: ServiceProcess) -> None:
     wait_until(lambda: "of-the-caller" in started.text)
     [line] = [line for line in started.text.splitlines() if "of-the-caller" in line]
     logged = json.loads(line)
+    assert (logged["host"], logged["role"]) == (socket.gethostname(), "web")
     assert logged["requestId"] == answer.headers["X-Request-Id"]
     assert (logged["method"], logged["path"], logged["status"]) == ("GET", "/health/live", 200)
     assert logged["bytes"] == len(answer.content)

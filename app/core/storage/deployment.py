@@ -45,16 +45,13 @@ def require_own(db: Database, storage: Storage) -> None:
     # Before the storage, which another host may be marking at this moment.
     with db.reading() as session:
         row = recorded(session)
-        deployment_id = row.id if row is not None and row.marked_at else None
+        marked_id = row.id if row is not None and row.marked_at else None
     try:
-        if deployment_id is None:
-            deployment_id, marker = _mark(db, storage)
-        else:
-            marker = storage.marker()
+        deployment_id, marker = (marked_id, storage.marker()) if marked_id else _mark(db, storage)
     except StorageAway:
         return
     if marker != deployment_id:
-        raise ForeignStorage(_difference(deployment_id, marker))
+        raise ForeignStorage(_difference(deployment_id, marker, is_new=marked_id is None))
 
 
 def adopt(db: Database, storage: Storage) -> None:
@@ -95,7 +92,13 @@ def _mark(db: Database, storage: Storage) -> tuple[str, str | None]:
         return row.id, marker
 
 
-def _difference(deployment_id: str, marker: str | None) -> str:
+def _difference(deployment_id: str, marker: str | None, *, is_new: bool) -> str:
+    if is_new:
+        return (
+            f"the database is new, but the storage of recordings has the marker {marker} of another "
+            "deployment: restore a backup of that deployment (docs/backup.md), or set the "
+            "CQE_DATABASE_URL or the CQE_STORAGE_URL that belongs to it"
+        )
     has = f"has the marker {marker} of another deployment" if marker else "has no marker"
     return (
         f"the storage of recordings {has}, the database expects {deployment_id}: is CQE_STORAGE_URL "

@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from sqlalchemy import inspect, make_url
@@ -118,7 +118,8 @@ def _replace_file(settings: Settings, source: Path) -> Path | None:
     shutil.copyfile(source, partial)
     partial.chmod(0o600)
     sync(partial)
-    old_database = _move_aside(target)
+    old_database = _keep_former(target)
+    # One step: after a kill the former database is here or the new one, and no start makes an empty one.
     partial.rename(target)
     sync(target.parent)
     return old_database
@@ -128,15 +129,20 @@ def _open_read_only(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
 
 
-def _move_aside(target: Path) -> Path | None:
+def _keep_former(target: Path) -> Path | None:
+    """Give the database, which may be damaged, a second name; return it."""
     if not target.exists():
         return None
-    with closing(sqlite3.connect(target, timeout=5)) as connection:
+    with (
+        suppress(sqlite3.DatabaseError),
+        closing(sqlite3.connect(target, timeout=5)) as connection,
+    ):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    old = target.with_name(f"{target.name}.before-restore-{int(time.time())}")
-    target.rename(old)
+    old = target.with_name(f"{target.name}.before-restore-{time.time_ns() // 1_000_000}")
+    old.hardlink_to(target)
     for tail in ("-wal", "-shm"):
-        target.with_name(target.name + tail).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            target.with_name(target.name + tail).rename(old.with_name(old.name + tail))
     return old
 
 

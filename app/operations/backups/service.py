@@ -108,14 +108,15 @@ def restore(
         object_count = 0
         if described.objects is not None and (storage := storage_folder(settings)) is not None:
             object_count = contents.copy_in(source, described, storage, settings)
+        # Before the database: a start after a kill erases again what they name.
+        for copies in (source / _ERASURES, later_erasures):
+            if copies is not None:
+                records.add_copies(records.folder_of(settings), copies)
         old_database = databases.restore(settings, source / described.database.name)
         if keys and not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
             write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
         # Parts of analytics are a cache, and these belong to the former database.
         shutil.rmtree(parts_folder(settings), ignore_errors=True)
-        for copies in (source / _ERASURES, later_erasures):
-            if copies is not None:
-                records.add_copies(records.folder_of(settings), copies)
         _, revision = migrating.upgrade(settings)
         revived = databases.revived(settings, old_database) if old_database else []
         erasure_count = repeat_erasures(settings)
@@ -128,6 +129,8 @@ def backup_before_upgrade(settings: Settings, revision: str) -> None:
     """Back up the database before a migration, and delete all but the newest backups."""
     folder = settings.data_dir / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
+    for interrupted in folder.glob(".before-upgrade-*.part"):
+        shutil.rmtree(interrupted)
     name = f"before-upgrade-{int(time.time())}-{revision}"
     backup(settings, folder / name, database_only=True)
     for outdated in sorted(folder.glob("before-upgrade-*/"))[:-_KEPT_BACKUPS]:

@@ -11,7 +11,9 @@ import orjson
 from gunicorn.glogging import Logger  # type: ignore[import-untyped]
 
 from app.core.clock import utc_now
+from app.core.hosts import WEB
 from app.core.process.log import JsonLines, redact
+from app.core.process.owner import host_name
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
@@ -22,7 +24,9 @@ class AccessLog(Logger):  # type: ignore[misc]
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(JsonLines())
+        formatter = JsonLines()
+        formatter.role = WEB
+        handler.setFormatter(formatter)
         self.error_log.handlers[:] = [handler]
         self.error_log.propagate = False
 
@@ -32,6 +36,8 @@ class AccessLog(Logger):  # type: ignore[misc]
             "time": utc_now(),
             "level": "INFO",
             "logger": "access",
+            "host": host_name(),
+            "role": WEB,
             "requestId": dict(resp.headers).get("X-Request-Id"),
             "callerRequestId": caller_id if _REQUEST_ID.fullmatch(caller_id) else None,
             "client": environ.get("REMOTE_ADDR"),

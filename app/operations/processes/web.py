@@ -14,7 +14,7 @@ from app.core import hosts
 from app.core.database.engine import limit_statements
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import BEAT_EVERY_S, WEB, Heartbeat
-from app.core.process import stopping
+from app.core.process import log, stopping
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard.install import compile_templates
@@ -27,6 +27,7 @@ _PURGE_EVERY_S = 3600.0
 
 def _prepare_worker(server: Any, worker: Any) -> None:
     stopping.follow(worker.ppid)
+    log.name_process(hosts.WEB)
     application = server.app.wsgi()
     # In the background: requests come first, also while the worker starts.
     Thread(target=compile_templates, args=(application,), daemon=True).start()
