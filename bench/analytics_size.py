@@ -67,7 +67,7 @@ FROM (
   FROM generate_series(CAST(:first AS integer), CAST(:last AS integer)) AS n
 ) AS made
 """
-MONTH = func.to_char(func.timezone("UTC", EvaluationFact.created_at), "YYYY-MM")
+fact_month = func.to_char(func.timezone("UTC", EvaluationFact.created_at), "YYYY-MM")
 QUESTIONS = {
     "summary, 30 days": ("summary", 30, {}),
     "summary, a year": ("summary", DAYS, {}),
@@ -122,7 +122,7 @@ def fill(runtime: Runtime, number: int) -> None:
 def write_parts(runtime: Runtime) -> None:
     """Write the parts of the months with pending facts, each at once, which takes more memory."""
     database = FactDatabase(replace(runtime.settings, analytics_memory_mb=2048))
-    pending = select(MONTH.distinct()).where(EvaluationFact.is_pending)
+    pending = select(fact_month.distinct()).where(EvaluationFact.is_pending)
     with runtime.db.reading() as session:
         score_count = facts.widest(session)
         months = sorted(session.scalars(pending))
@@ -141,7 +141,7 @@ def write_parts(runtime: Runtime) -> None:
         file.unlink()
         with runtime.db.writing() as session:
             parts.register(session, month, part)
-            written = update(EvaluationFact).where(month == MONTH)
+            written = update(EvaluationFact).where(fact_month == month)
             session.execute(
                 written.values(part=month, is_pending=False),
                 execution_options={"synchronize_session": False},
@@ -158,7 +158,7 @@ def copy_month(runtime: Runtime, month: str, file: Path) -> None:
         func.timezone("UTC", column) if isinstance(column.type, UtcDateTime) else column
         for column in tables.fact_columns()
     ]
-    query = select(*columns).where(month == MONTH)
+    query = select(*columns).where(fact_month == month)
     rows = query.compile(runtime.db.engine, compile_kwargs={"literal_binds": True})
     with runtime.db.engine.connect() as connection, file.open("wb") as output:
         cursor = connection.connection.cursor()

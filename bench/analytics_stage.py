@@ -54,9 +54,12 @@ class Stage:
 
     def _team(self, place: int) -> tuple[int, list[int]]:
         """Return the call centre of an executive, and the campaigns worked in; the first most."""
-        skewed = lambda count: min(int(self.dice.expovariate(4 / count)), count - 1)  # noqa: E731
-        campaigns = [skewed(NUMBERS["campaign"]) for _ in range(1 if place < 2 else 3)]
-        return skewed(NUMBERS["call_center"]), campaigns
+        campaigns = [self._skewed(NUMBERS["campaign"]) for _ in range(1 if place < 2 else 3)]
+        return self._skewed(NUMBERS["call_center"]), campaigns
+
+    def _skewed(self, count: int) -> int:
+        """Draw a place below this number; the first ones most."""
+        return min(int(self.dice.expovariate(4 / count)), count - 1)
 
     def make(self) -> None:
         criteria = [f"criterion_{number}" for number in range(CRITERIA)]

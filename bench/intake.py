@@ -26,6 +26,7 @@ from app.ai.judges import build_judge
 from app.ai.scorecard.values import Scorecard
 from app.ai.transcript import Transcript
 from app.core.process import background
+from app.core.process.stopping import never_stop
 from app.core.runtime import Runtime, open_runtime
 from app.evaluations.jobs import judge_batch
 from app.evaluations.judging.model_answers import StoredAnswers
@@ -95,7 +96,7 @@ class TimedJudge:
         scorecard: Scorecard,
         context: Context,
         *,
-        should_stop: Callable[[], bool],
+        should_stop: Callable[[], bool] = never_stop,
     ) -> Judgement:
         """Judge, and add the CPU that it takes."""
         with self._shares.of("judge"):

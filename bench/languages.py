@@ -76,7 +76,8 @@ def dialogues(path: Path = DIALOGUES) -> Iterator[Labelled]:
         if line.startswith("= "):
             if found:
                 yield found
-            found = Labelled(*line[2:].split())
+            name, language, split = line[2:].split()
+            found = Labelled(name, language, split)
         elif found and line and not line.startswith("#"):
             found.lines.append(_labelled(line))
     if found:

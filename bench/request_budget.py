@@ -30,6 +30,7 @@ PARTS = {
     "headers of the answer": ("flask/app.py", "process_response"),
 }
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+Stats = dict[tuple[str, int, str], tuple[int, int, float, float, Any]]
 
 
 def main() -> None:
@@ -76,7 +77,7 @@ def shares(application: Wsgi, build: Callable[[], bytes], requests: int) -> dict
     for environment in environments:
         call(application, environment)
     profile.disable()
-    stats: dict[Any, Any] = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    stats: Stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     total = seconds(stats, "request_budget.py", "call")
     found = {part: seconds(stats, *place) / total for part, place in PARTS.items()}
     found["key, signature, scope"] -= found["limits, nonce, counts"]
@@ -84,7 +85,7 @@ def shares(application: Wsgi, build: Callable[[], bytes], requests: int) -> dict
     return found
 
 
-def seconds(stats: dict[Any, Any], file: str, function: str) -> float:
+def seconds(stats: Stats, file: str, function: str) -> float:
     """Return the time within the functions of a file of this name; of any name if it is empty."""
     return sum(
         cumulative

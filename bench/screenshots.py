@@ -7,14 +7,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from tests.pages.conftest import CHROMIUM, DEMO_WITHIN_S, Demo, sign_in
 from tests.visitor import PASSWORD, add_user
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
-WINDOW = {"width": 1280, "height": 800}
+WINDOW: ViewportSize = {"width": 1280, "height": 800}
 CALL = "demo-recording-talked-over"
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.service import free_port
 
-HELP = ([], ["keys"], ["up"])
+HELP: tuple[list[str], ...] = ([], ["keys"], ["up"])
 # A web process takes more memory once it has answered: enough requests for each to do so.
 _REQUESTS = 50
 

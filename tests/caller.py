@@ -31,6 +31,7 @@ class Caller:
     api_key: str
     secret: str
     session: requests.Session = field(default_factory=requests.Session)
+    key_id: str = ""
 
     def __post_init__(self) -> None:
         self.session.trust_env = False

@@ -202,7 +202,7 @@ def make_settings(data_dir: Path, database_url: str) -> Callable[..., Settings]:
 def listening(app: Flask) -> Iterator[str]:
     """Serve an application on a free port; return its address."""
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    server.daemon_threads = False
+    server.daemon_threads = False  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -239,7 +239,7 @@ def base(serve: Callable[..., str]) -> str:
 @pytest.fixture
 def flask_app(serve: Callable[..., str], base: str) -> Flask:
     """The application behind `base`."""
-    return serve.apps[-1]  # type: ignore[attr-defined, no-any-return]
+    return serve.apps[-1]  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -253,9 +253,7 @@ def caller_of(runtime: Runtime, base: str, **key: Any) -> Caller:
     values = {"name": "test", "scopes": ["*"], **key}
     with runtime.db.writing() as session:
         issued = api_keys.create_key(session, runtime.keyring, **values)
-    caller = Caller(base, issued.pair.api_key, issued.pair.secret)
-    caller.key_id = issued.key.id  # type: ignore[attr-defined]
-    return caller
+    return Caller(base, issued.pair.api_key, issued.pair.secret, key_id=issued.key.id)
 
 
 @pytest.fixture

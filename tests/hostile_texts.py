@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _parser as parser
 from typing import Any
 
 # What is repeated whatever the pattern says: letters, blanks, signs that begin or join tokens.

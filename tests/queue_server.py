@@ -28,7 +28,16 @@ class QueueServer:
     def start(self) -> None:
         socket = self.folder / "queue.sock"
         socket.unlink(missing_ok=True)
-        options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", self.folder]
+        options = [
+            "--port",
+            "0",
+            "--unixsocket",
+            str(socket),
+            "--save",
+            "",
+            "--dir",
+            str(self.folder),
+        ]
         self.process = subprocess.Popen([bundled_program(), *options], stdout=subprocess.DEVNULL)
         while not queue.answers(self.url):
             time.sleep(0.005)

@@ -242,7 +242,7 @@ class Receiver:
                 )
                 with self._lock:
                     self._open = (self._open - {raw}) | {sock}
-                sock.do_handshake()  # type: ignore[attr-defined]
+                sock.do_handshake()
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with sock.makefile("rb") as stream:
                 while self._answer_one(sock, stream, number):

@@ -234,6 +234,9 @@ def _is_empty_collection(value: ast.expr | None) -> bool:
 
 def _calls(file: Path, name: str) -> Iterator[int]:
     for node in ast.walk(tree_of(file)):
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Attribute) and called.attr == name:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == name
+        ):
             yield node.lineno

@@ -105,8 +105,8 @@ def form_of(request: Received) -> Form:
     message = message_from_bytes(head + request.body, policy=policy.HTTP)
     form = Form()
     for part in message.iter_parts():
-        content = part.get_payload(decode=True)
-        name = part.get_param("name", header="content-disposition")
+        content: Any = part.get_payload(decode=True)
+        name = str(part.get_param("name", header="content-disposition"))
         if name == "file":
             with wave.open(io.BytesIO(content)) as sound:
                 form.seconds = sound.getnframes() / sound.getframerate()

@@ -149,7 +149,9 @@ class WebhookHarness:
     def close(self) -> None:
         for sender in self.senders:
             sender.kill()
-        for process in [*self.webs, *self.metrics]:
+        for web in self.webs:
+            web.kill()
+        for process in self.metrics:
             process.kill()
         self.runtime.db.engine.dispose()
 

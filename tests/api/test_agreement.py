@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskCliRunner
 
 from app.agreement import alpha, two_raters
+from app.agreement.alpha import Units
+from app.agreement.two_raters import Pair
 from app.ai.transcript import Role
 from app.analytics.cli import agreement
 from app.core.runtime import Runtime
@@ -69,13 +70,13 @@ def review_the_rest(
 
 def people_agree(people: Any) -> None:
     # Of 23 chats with two reviewers: greeted[1] and ungreeted[1] they see differently.
-    units = Counter({(1, 1): 10, (0, 0): 11, (0, 1): 2})
+    units: Units = Counter({(1, 1): 10, (0, 0): 11, (0, 1): 2})
     assert people["pairs"] == 23
     assert people["percentAgreement"]["value"] == pytest.approx(100 * 21 / 23, abs=1e-3)
     assert people["alpha"]["value"] == pytest.approx(alpha.nominal(units), abs=1e-4)
 
 
-def the_command_shows_it(runner: FlaskCliRunner) -> None:
+def the_command_shows_it(runner: CommandRunner) -> None:
     shown = runner.invoke(agreement).output
     assert shown.startswith("24 reviewed evaluations, 2 reviewers")
     assert GREETING in shown
@@ -118,8 +119,8 @@ def test_figures_come_from_twenty_pairs_on(
     assert (data["evaluations"], data["reviewers"]) == (24, 2)
     the_page_shows_it(visitor)
     greeting = of(data, GREETING)
-    nora = Counter({(1, 1): 10, (1, 0): 2, (0, 1): 2, (0, 0): 10})
-    omar = Counter({(1, 1): 11, (1, 0): 1, (0, 0): 11})
+    nora: Counter[Pair] = Counter({(1, 1): 10, (1, 0): 2, (0, 1): 2, (0, 0): 10})
+    omar: Counter[Pair] = Counter({(1, 1): 11, (1, 0): 1, (0, 0): 11})
     both = nora + omar
     assert greeting["pairs"] == 47
     assert greeting["confusion"] == {"categories": [0, 1], "counts": [[21, 3], [2, 21]]}

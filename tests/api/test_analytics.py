@@ -161,7 +161,8 @@ def test_leaderboards_have_shape_and_pages(client: Caller, runtime: Runtime, vie
     ]
     with runtime.db.writing() as session:
         for number in range(3):
-            completed(session, **{f"{column}_id": new_id(prefix), column: f"No {number}"})
+            values: dict[str, Any] = {f"{column}_id": new_id(prefix), column: f"No {number}"}
+            completed(session, **values)
     answer = client.get(f"/analytics/{view}", params={"pageSize": 2, "page": 2, "sort": "name"})
     body = answer.json()
     assert AnalyticsMemberSchema(many=True).validate(body["data"]) == {}

@@ -3,7 +3,7 @@
 import math
 import statistics as plain
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -46,7 +46,7 @@ def mean(values: list[Any]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def percentile(values: list[float], share: int) -> float | None:
+def percentile(values: Sequence[float], share: int) -> float | None:
     if len(values) < 2:
         return values[0] if values else None
     return plain.quantiles(values, n=100, method="inclusive")[share - 1]
@@ -210,9 +210,11 @@ def check_leaderboard(
     kind = {key: world.kinds.get(key, "human") if noun == "executive" else "" for key in ids}
     adjusted = {}
     for key in ids:
-        own = ranked([row for row in done if row[f"{noun}_id"] == key])
+        scores = ranked([row for row in done if row[f"{noun}_id"] == key])
         like = ranked([row for row in done if kind[row[f"{noun}_id"]] == kind[key]])
-        adjusted[key] = (sum(own) + 5 * (mean(like) or 0)) / (len(own) + 5) if own else None
+        adjusted[key] = (
+            (sum(scores) + 5 * (mean(like) or 0)) / (len(scores) + 5) if scores else None
+        )
     for shown in data:
         own = [row for row in done if row[f"{noun}_id"] == shown["id"]]
         assert shown["evaluations"] == len(own)
@@ -389,6 +391,6 @@ def test_every_report_is_right_whatever_happens(
 ) -> None:
     client = make_caller(serve(rate=RateLimit(1_000_000, 60)))
     run_state_machine_as_test(
-        lambda: Reports(client, running_runtime()),
+        lambda: Reports(client, running_runtime()),  # type: ignore[arg-type]
         settings=settings(max_examples=8, stateful_step_count=15, derandomize=True),
     )

@@ -173,11 +173,11 @@ def test_people_see_the_results_once_they_have_rated_everything(
             assert f"/evaluations/{chat}?" not in page
             blind = f"/evaluations/{chat}/blind?round={path.rpartition('/')[2]}"
             assert blind in page
-            [save] = re.findall(
+            [address] = re.findall(
                 r'method="post" action="(/evaluations/[^"]+)"', visitor.get(blind).text
             )
-            form = {"blind": "1", "action": "comment", "reason": "Mine.", GREETING: answer}
-            saved = visitor.post(save, form)
+            rating = {"blind": "1", "action": "comment", "reason": "Mine.", GREETING: answer}
+            saved = visitor.post(address, rating)
             assert saved.headers["Location"].startswith(path)
     page = nora.get(path).text
     assert "conversations left to you" not in page

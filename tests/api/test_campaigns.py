@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.campaigns import service
+from app.campaigns.enums import CampaignCount
 from app.campaigns.service import CAMPAIGNS
 from app.core.errors import InvalidInput
 from app.core.runtime import Runtime
@@ -159,16 +160,16 @@ def test_upserts_keep_counts_and_scores(client: Caller, runtime: Runtime) -> Non
 
     def work(_: int) -> None:
         with runtime.db.writing() as session:
-            service.count(session, campaign_id, "conversations")
-            service.count(session, campaign_id, "evaluations")
+            service.count(session, campaign_id, CampaignCount.CONVERSATIONS)
+            service.count(session, campaign_id, CampaignCount.EVALUATIONS)
             service.note_score(session, campaign_id, 81, 1)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(12)))
     with runtime.db.writing() as session:
-        service.count(session, campaign_id, "voice_calls")
-        service.count(session, campaign_id, "audio_files", by=2)
-        service.count(session, campaign_id, "audio_files", by=-1)
+        service.count(session, campaign_id, CampaignCount.VOICE_CALLS)
+        service.count(session, campaign_id, CampaignCount.AUDIO_FILES, by=2)
+        service.count(session, campaign_id, CampaignCount.AUDIO_FILES, by=-1)
         service.note_score(session, campaign_id, 13, 0)
     shown = client.get(f"/campaigns/{campaign_id}").json()["data"]
     assert shown["counts"] == {

@@ -37,7 +37,7 @@ def said(*lines: tuple[str, int | None, str], **fields: Any) -> list[dict[str, A
 
 
 def test_a_conversation_has_all_its_fields(client: Caller) -> None:
-    fields = {
+    fields: dict[str, Any] = {
         "status": "abandoned",
         "platform": "whatsapp",
         "subject": "Parcel",

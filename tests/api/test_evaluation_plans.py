@@ -28,7 +28,7 @@ def many(runtime: Runtime) -> dict[str, list[str]]:
         "engagement_id": eng,
         **{f"{noun}_id": [new_id(prefix) for _ in range(9)] for noun, prefix in PREFIXES.items()},
     }
-    words = {
+    words: dict[str, list[Any]] = {
         "channel": ["chat", "voice"],
         "status": ["completed", "completed", "failed", "queued"],
         "auto_failed": [False, False, True],

@@ -27,7 +27,7 @@ def test_results_have_the_documented_shape_and_quote_the_transcript(
     assert ResultsSchema().validate(results) == {}
     assert results["evaluationId"] == evaluation.id
     assert results["score"] == evaluation.score
-    assert results["generatedAt"] == iso_utc(evaluation.completed_at)  # type: ignore[arg-type]
+    assert results["generatedAt"] == iso_utc(evaluation.completed_at)
     transcript = data_of(client, f"/evaluations/{evaluation.id}/transcript")
     texts = {segment["id"]: segment["text"] for segment in transcript["segments"]}
     quotes = [quote for criterion in results["criteria"] for quote in criterion["evidence"]]

@@ -139,7 +139,7 @@ def test_what_has_ended_does_not_move_again(runtime: Runtime) -> None:
 
 def test_a_re_evaluation_replaces_only_when_it_completes(client: Caller, runtime: Runtime) -> None:
     engagement_id, source_id = engagement_of(runtime), new_id("conv")
-    same = {"source_id": source_id, "engagement_id": engagement_id}
+    same: dict[str, Any] = {"source_id": source_id, "engagement_id": engagement_id}
     with runtime.db.writing() as session:
         first = completed(session, **same)
         second = opened(session, **same)

@@ -89,7 +89,7 @@ def test_an_export_is_queued_made_and_downloaded(
     waiting = shown(client, job_id)
     assert waiting["status"] == "queued"
     assert waiting["downloadUrl"] is None
-    assert waiting["createdBy"] == client.key_id  # type: ignore[attr-defined]
+    assert waiting["createdBy"] == client.key_id
     jobs.run_export(running_runtime(), job_id)
     rows = read(downloaded(client, job_id))
     assert [row["evaluation_id"] for row in rows] == [each.id for each in three]
@@ -162,8 +162,8 @@ def test_every_dataset_can_be_had_in_every_format(
     pyarrow = pytest.importorskip("pyarrow.parquet")
     client.get("/usage/summary")
     to = iso_utc(utc_now())
-    lines = made(client, runtime, dataset, "jsonl", to=to).splitlines()
-    lines = [json.loads(line) for line in lines]
+    texts = made(client, runtime, dataset, "jsonl", to=to).splitlines()
+    lines = [json.loads(text) for text in texts]
     rows = read(made(client, runtime, dataset, "csv", to=to))
     assert json.loads(made(client, runtime, dataset, "json", to=to)) == lines
     table = pyarrow.read_table(io.BytesIO(made(client, runtime, dataset, "parquet", to=to)))

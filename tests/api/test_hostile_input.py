@@ -111,7 +111,7 @@ def test_odd_paths_and_queries_are_4xx(shared_client: Caller, path: str) -> None
 @pytest.mark.parametrize("key", ["", " ", "x" * 256, "a b", "ünïcode"])
 def test_a_wrong_idempotency_key_is_named(shared_client: Caller, key: str) -> None:
     headers = {"Idempotency-Key": key.encode("latin-1")}
-    answer = shared_client.post("/engagements", GOOD, headers=headers)  # type: ignore[arg-type]
+    answer = shared_client.post("/engagements", GOOD, headers=headers)
     assert answer.status_code == 422
     assert answer.json()["error"]["details"][0]["location"] == "headers"
 
@@ -123,7 +123,7 @@ def test_a_wrong_idempotency_key_is_named(shared_client: Caller, key: str) -> No
 def test_odd_signature_headers_are_401(shared_client: Caller, name: str, value: str) -> None:
     if (name, value) == ("X-Nonce", ""):
         pytest.skip("an empty nonce means none")
-    answer = shared_client.get("/engagements", headers={name: value.encode("latin-1")})  # type: ignore[dict-item]
+    answer = shared_client.get("/engagements", headers={name: value.encode("latin-1")})
     assert answer.status_code == 401
     assert error_code(answer) in ("INVALID_SIGNATURE", "TIMESTAMP_EXPIRED")
 

@@ -105,9 +105,12 @@ def test_documents_of_a_queued_import_are_encrypted(client: Caller, runtime: Run
 
 
 def test_importing_the_same_records_again_changes_nothing(client: Caller, runtime: Runtime) -> None:
-    items = (chat("a"), {"kind": "campaign", "externalId": "c", "name": "Spring"})
-    items += ({"kind": "executive", "externalId": "e", "name": "Asha"},)
-    items += ({"kind": "call_center", "externalId": "cc", "name": "Pune"},)
+    items = (
+        chat("a"),
+        {"kind": "campaign", "externalId": "c", "name": "Spring"},
+        {"kind": "executive", "externalId": "e", "name": "Asha"},
+        {"kind": "call_center", "externalId": "cc", "name": "Pune"},
+    )
     first = run(client, *items)
     assert counted(first) == {"received": 4, "created": 4, "evaluationsQueued": 1}
     again = run(client, *items)
@@ -499,7 +502,7 @@ def test_a_call_is_completed_and_evaluated_once(client: Caller, runtime: Runtime
             {"role": "customer", "text": "I want to pay my bill.", "startMs": 1800, "endMs": 3000},
         ],
     }
-    backwards = {**call, "externalId": "x", "turns": [{**call["turns"][0], "endMs": -1}]}  # type: ignore[index,dict-item]
+    backwards = {**call, "externalId": "x", "turns": [{**call["turns"][0], "endMs": -1}]}  # type: ignore[dict-item]
     first = run(client, call, backwards, {**call, "externalId": "y", "durationSeconds": -5})
     assert counted(first) == {"received": 3, "created": 1, "failed": 2, "evaluationsQueued": 1}
     assert counted(run(client, call)) == {"received": 1, "skipped": 1}

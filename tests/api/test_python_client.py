@@ -263,7 +263,11 @@ def test_a_webhook_of_the_service_is_verified() -> None:
 )
 def test_any_other_webhook_is_refused(changes: dict[str, Any], reason: str) -> None:
     body, headers = signed_webhook()
-    arguments = {"signing_secret": SIGNING_SECRET, "body": body.encode(), "now": SENT_AT}
+    arguments: dict[str, Any] = {
+        "signing_secret": SIGNING_SECRET,
+        "body": body.encode(),
+        "now": SENT_AT,
+    }
     for name, value in changes.items():
         (headers if name in headers else arguments)[name] = value
     with pytest.raises(InvalidWebhook, match=reason):

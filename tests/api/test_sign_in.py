@@ -161,7 +161,7 @@ def test_a_weak_password_is_refused_at_its_field(
     )
     assert answer.status_code == 422
     assert (
-        re.search(r'class="problem small" id="(\w+)-problem">([^<]+)<', answer.text)[2].startswith(  # type: ignore[index]
+        re.search(r'class="problem small" id="(\w+)-problem">([^<]+)<', answer.text)[2].startswith(
             message
         )
         or message in answer.text

@@ -84,11 +84,11 @@ def quota_warnings(runtime: Runtime) -> list[dict[str, Any]]:
 def test_summary_details_and_keys_agree_exactly(
     client: Caller, base: str, make_caller: Callable[..., Caller], runtime: Runtime
 ) -> None:
-    robot = make_caller(base, name="robot").key_id  # type: ignore[attr-defined]
+    robot = make_caller(base, name="robot").key_id
     for back, size_bytes in [(27, 999_999), (3, 1_200_000_001), (1, 700), (0, 1_500_000_000)]:
         day = DAY - timedelta(days=back)
         calls(runtime, robot, day, back + 1)
-        calls(runtime, client.key_id, day, 2)  # type: ignore[attr-defined]
+        calls(runtime, client.key_id, day, 2)
         deliver(runtime, day, 2)
         store(runtime, size_bytes, day)
     for beside in (DAY - timedelta(days=28), DAY + timedelta(days=2)):
@@ -145,7 +145,7 @@ def test_a_record_has_these_fields(client: Caller, runtime: Runtime) -> None:
     store(runtime, 1, utc_now())
     records = {detail["type"]: detail for detail in details(client)}
     today = utc_now().date().isoformat()
-    key_id = client.key_id  # type: ignore[attr-defined]
+    key_id = client.key_id
     common = {"billingPeriod": today[:7], "date": today, "billable": True}
     webhook = {"operation": "wh_a", "quantity": 1, "unit": "delivery"}
     storage = {"operation": "storage", "quantity": Decimal("0.000001"), "unit": "gb"}
@@ -186,13 +186,13 @@ def test_the_newest_day_comes_first_by_default(client: Caller, runtime: Runtime)
 
 
 def test_details_are_filtered_by_type_and_key(client: Caller, runtime: Runtime) -> None:
-    calls(runtime, client.key_id, DAY, 1)  # type: ignore[attr-defined]
+    calls(runtime, client.key_id, DAY, 1)
     deliver(runtime, DAY)
     store(runtime, 5000)
     for metric in ("calls", "webhooks", "storage_gb"):
         found = details(client, billingPeriod=PAST, type=metric)
         assert [row["type"] for row in found] == [metric]
-    key_id = client.key_id  # type: ignore[attr-defined]
+    key_id = client.key_id
     assert len(details(client, billingPeriod=PAST, keyId=key_id)) == 1
     assert details(client, billingPeriod=PAST, keyId=key_id, type="webhooks") == []
     assert details(client, billingPeriod=PAST, keyId=new_id("key")) == []
@@ -343,7 +343,7 @@ def test_an_index_covers_the_totals(runtime: Runtime) -> None:
 
 
 def test_the_command_shows_the_same(client: Caller, runtime: Runtime) -> None:
-    calls(runtime, client.key_id, DAY, 3)  # type: ignore[attr-defined]
+    calls(runtime, client.key_id, DAY, 3)
     store(runtime, 2_000_000)
     runner = CommandRunner()
     shown = runner.invoke(usage_command, ["show", "--period", PAST, "--json"])

@@ -26,11 +26,11 @@ DIMENSIONS = [
     *("opening", "understanding", "task_completion", "accuracy"),
     *("conversation_flow", "empathy_tone", "compliance", "closing"),
 ]
-BARE = {"turns": [], "startedAt": None, "answeredAt": None, "endedAt": None}
+BARE: dict[str, Any] = {"turns": [], "startedAt": None, "answeredAt": None, "endedAt": None}
 
 
 def test_a_call_has_all_its_fields(client: Caller) -> None:
-    fields = {
+    fields: dict[str, Any] = {
         "botVersion": "7",
         "endReason": "goal_reached",
         "endedBy": "bot",

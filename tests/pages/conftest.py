@@ -71,7 +71,7 @@ class Demo:
         """Return whether every conversation of these channels, or of all, has been judged."""
         with self.runtime.db.reading() as session:
             request = PageRequest(page_size=100)
-            filters = {"channel": list(channels)} if channels else {}
+            filters: dict[str, Any] = {"channel": list(channels)} if channels else {}
             rows = listing.list_page(session, request, **filters).items
         return bool(rows) and all(row["status"] in ENDED for row in rows)
 

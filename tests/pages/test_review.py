@@ -10,7 +10,7 @@ from app.evaluations.enums import ReviewStatus
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S, Demo
 from tests.visitor import PASSWORD, add_user
-from tests.walks.service_process import wait_until
+from tests.waiting import wait_until
 
 FOCUS_IS_VISIBLE = """() => {
     const style = getComputedStyle(document.activeElement);

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agreement import alpha, bootstrap, two_raters
+from app.agreement.alpha import Units
+from app.agreement.two_raters import Pair, Pairs
 
 # (judge, human), as one public tool prints it: kappa 0.763 at 90 % raw agreement.
-TABLE = {(1, 1): 78, (1, 0): 10, (0, 1): 2, (0, 0): 30}
+TABLE: dict[Pair, int] = {(1, 1): 78, (1, 0): 10, (0, 1): 2, (0, 0): 30}
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section D: four observers.
 OBSERVED = (
     (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),
@@ -20,7 +22,7 @@ OBSERVED = (
     (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None),
     (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None),
 )
-UNITS = Counter(
+UNITS: Units = Counter(
     tuple(value for value in unit if value is not None) for unit in zip(*OBSERVED, strict=True)
 )
 ratings = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
@@ -55,7 +57,7 @@ def test_alpha_of_the_published_example() -> None:
 
 def test_quadratic_weights_of_a_small_table() -> None:
     # 4 pairs: (0, 0), (1, 2), (2, 2), (2, 1): 1 - 4 * 2 / (sum over all 16 crossings of squares).
-    pairs = Counter([(0, 0), (1, 2), (2, 2), (2, 1)])
+    pairs: Pairs = Counter([(0, 0), (1, 2), (2, 2), (2, 1)])
     crossed = sum((a - b) ** 2 for (a, _), (_, b) in itertools.product(pairs, pairs))
     assert two_raters.weighted_kappa(pairs) == pytest.approx(1 - 4 * 2 / crossed)
 
@@ -83,7 +85,7 @@ def test_nothing_and_sameness_have_no_figure() -> None:
 
 @given(ratings)
 @settings(max_examples=40)
-def test_kappas_are_what_their_definitions_say(pairs: list[tuple[int, int]]) -> None:
+def test_kappas_are_what_their_definitions_say(pairs: list[tuple[float, float]]) -> None:
     counted, size = Counter(pairs), len(pairs)
     crossed = [(a, b) for (a, _), (_, b) in itertools.product(pairs, pairs)]
     for figure, distance in (
@@ -101,7 +103,7 @@ def test_kappas_are_what_their_definitions_say(pairs: list[tuple[int, int]]) -> 
 
 @given(rated)
 @settings(max_examples=40)
-def test_alpha_is_what_its_definition_says(units: list[tuple[int, ...]]) -> None:
+def test_alpha_is_what_its_definition_says(units: list[tuple[float, ...]]) -> None:
     paired = [unit for unit in units if len(unit) > 1]
     every = [value for unit in paired for value in unit]
     for level, distance in (
@@ -121,7 +123,7 @@ def test_alpha_is_what_its_definition_says(units: list[tuple[int, ...]]) -> None
         assert value == pytest.approx(1 - (len(every) - 1) * met / expected)
 
 
-def _between(every: list[int], one: int, other: int) -> float:
+def _between(every: list[float], one: float, other: float) -> float:
     low, high = sorted((one, other))
     inside = sum(low <= value <= high for value in every)
     return inside - (every.count(low) + every.count(high)) / 2
@@ -130,7 +132,7 @@ def _between(every: list[int], one: int, other: int) -> float:
 @given(numbers)
 @settings(max_examples=40)
 def test_distances_and_correlations_are_what_the_library_says(
-    pairs: list[tuple[int, int]],
+    pairs: list[tuple[float, float]],
 ) -> None:
     counted = Counter(pairs)
     differences = [judge - human for judge, human in pairs]
@@ -150,14 +152,14 @@ def test_distances_and_correlations_are_what_the_library_says(
     assert two_raters.spearman(counted) == pytest.approx(ranked)
 
 
-def _ranks(values: tuple[int, ...]) -> list[float]:
+def _ranks(values: tuple[float, ...]) -> list[float]:
     return [
         sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values
     ]
 
 
 def test_intervals_are_reproducible_and_hold_the_truth() -> None:
-    def of(table: Mapping[tuple[int, int], int]) -> bootstrap.Estimate | None:
+    def of(table: Pairs) -> bootstrap.Estimate | None:
         return bootstrap.estimates(table, {"kappa": two_raters.kappa}, seed="x")["kappa"]
 
     first = of(TABLE)
@@ -174,8 +176,8 @@ def test_intervals_are_reproducible_and_hold_the_truth() -> None:
 def test_an_interval_is_as_wide_with_units_one_by_one_as_counted() -> None:
     one_by_one = dict.fromkeys(enumerate(_told(TABLE)), 1)
 
-    def share(units: Mapping[tuple[int, tuple[int, int]], int]) -> float | None:
-        pairs: Counter[tuple[int, int]] = Counter()
+    def share(units: Mapping[tuple[int, tuple[float, float]], int]) -> float | None:
+        pairs: Counter[tuple[float, float]] = Counter()
         for (_, pair), count in units.items():
             pairs[pair] += count
         return two_raters.share_equal(pairs)
@@ -188,7 +190,7 @@ def test_an_interval_is_as_wide_with_units_one_by_one_as_counted() -> None:
         assert one == pytest.approx(other, abs=0.02)
 
 
-def _told(table: Mapping[tuple[int, int], int]) -> list[tuple[int, int]]:
+def _told(table: Pairs) -> list[tuple[float, float]]:
     return [pair for pair, count in table.items() for _ in range(count)]
 
 
@@ -199,5 +201,7 @@ def test_a_figure_that_most_draws_lack_has_no_bounds() -> None:
     # All three are drawn in a quarter of the cases: (1 - 1 / e) cubed.
     estimates = bootstrap.estimates({"a": 1, "b": 1, "c": 1}, {"all": of_all_three}, seed="x")
     assert estimates == {"all": bootstrap.Estimate(1.0, None, None)}
-    sure = bootstrap.estimates({(1, 1): 30}, {"share": two_raters.share_equal}, seed="x")
+    sure = bootstrap.estimates(
+        dict.fromkeys([(1.0, 1.0)], 30), {"share": two_raters.share_equal}, seed="x"
+    )
     assert sure == {"share": bootstrap.Estimate(1.0, 1.0, 1.0)}

@@ -18,7 +18,7 @@ def test_a_change_moves_the_judgement_as_it_must(row) -> None:
 
 
 def test_what_people_call_resolved_is_likelier_resolved() -> None:
-    chances = {True: [], False: []}
+    chances: dict[bool, list[float]] = {True: [], False: []}
     for row in ROWS:
         shown = outputs(judge(row["messages"]))
         chances[row["labels"]["resolved"]].append(shown["resolution.probability"])

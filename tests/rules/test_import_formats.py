@@ -120,9 +120,7 @@ class Endless(io.RawIOBase):
 
 def test_a_line_of_fifty_megabytes_is_refused_without_holding_it() -> None:
     tracemalloc.start()
-    records = list(
-        READERS["native"](io.BufferedReader(Endless(50), 1 << 20), ReaderOptions())  # type: ignore[arg-type]
-    )
+    records = list(READERS["native"](io.BufferedReader(Endless(50), 1 << 20), ReaderOptions()))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert bad(records) == [(1, "TOO_LONG")]

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ def conversations(draw: st.DrawFn) -> tuple[str, Transcript]:
     lines = [(draw(letters), step, draw(texts)) for step in steps]
     language = draw(st.sampled_from(["en", "en-GB", None, "de"]))
     known = draw(st.sampled_from(["channel", "messages", "none"]))
-    fields = {"language": language, "speaker_attribution": known}
+    fields: dict[str, Any] = {"language": language, "speaker_attribution": known}
     if channel == "chat":
         return channel, chat(*((who, at / 1000, text) for who, at, text in lines), **fields)
     lengths = draw(st.lists(st.integers(0, 9_000), min_size=count, max_size=count))

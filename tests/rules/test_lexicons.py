@@ -1,5 +1,5 @@
-import re._constants as code
-import re._parser as parser
+from re import _constants as code
+from re import _parser as parser
 from unicodedata import category
 
 import pytest

@@ -1,6 +1,6 @@
 """Criteria that an author writes: phrases, metrics, and the conditions under which they apply."""
 
-from typing import Any
+from typing import Any, Literal
 from unicodedata import normalize
 
 import pytest
@@ -13,6 +13,8 @@ from app.ai.scorecard.values import scorecard_from
 from app.ai.transcript import Role, Transcript
 from app.scorecards.authoring import check
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat
+
+Form = Literal["NFC", "NFD"]
 
 
 def own(*criteria: dict[str, Any], channel: str = "chat", **more: Any) -> dict[str, Any]:
@@ -128,7 +130,7 @@ def test_a_phrase_may_go_over_two_messages_and_any_script() -> None:
 
 @pytest.mark.parametrize("spoken", ["NFC", "NFD"])
 @pytest.mark.parametrize("asked", ["NFC", "NFD"])
-def test_a_phrase_is_found_however_its_accents_are_spelled(asked: str, spoken: str) -> None:
+def test_a_phrase_is_found_however_its_accents_are_spelled(asked: Form, spoken: Form) -> None:
     pairs = [
         ("tschüß déjà", "TSCHÜSS, Déjà"),
         ("phải", "phải"),

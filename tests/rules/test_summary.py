@@ -13,7 +13,7 @@ from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, document, scorecard
 
 CHAT = scorecard("chat")
-NOTHING = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
+NOTHING: dict[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
 def summary(talk: Transcript, channel: str = "chat") -> dict[str, Any]:

@@ -24,4 +24,4 @@ class Signed(requests.auth.AuthBase):
         return request
 
 
-schemathesis.auth.set_from_requests(Signed())
+schemathesis.auth.set_from_requests(Signed())  # type: ignore[attr-defined]

@@ -77,7 +77,8 @@ class Attacked:
         return self._status(job)
 
     def _status(self, job: Job) -> str:
-        return (self.redis.hget(job.key, "status") or b"").decode()
+        status: Any = self.redis.hget(job.key, "status") or b""
+        return str(status, "ascii")
 
 
 @pytest.fixture(scope="module")

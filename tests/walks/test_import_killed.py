@@ -138,7 +138,10 @@ def test_a_killed_command_can_be_repeated_without_duplicates(
     file.write_text("\n".join(map(line, range(NUMBER))))
     command = [sys.executable, "-P", "-m", "app.cli", "import", str(file), "--json"]
     url = runtime.settings.effective_database_url
-    place = {"env": environment(runtime.settings.data_dir, CQE_DATABASE_URL=url), "cwd": tmp_path}
+    place: dict[str, Any] = {
+        "env": environment(runtime.settings.data_dir, CQE_DATABASE_URL=url),
+        "cwd": tmp_path,
+    }
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, **place)
     there = killed_at(runtime, first, 1)
     assert there < NUMBER

@@ -25,7 +25,7 @@ pytest.importorskip("faster_whisper", reason="the speech engine is not installed
 EVENTS = ("audio.transcribed", "evaluation.completed", "audio.processed")
 
 
-def start_service(folder: Path, **variables: str) -> ServiceProcess:
+def start_service(folder: Path, **variables: Any) -> ServiceProcess:
     """Start a service that sends its events to receivers of this test run."""
     service = ServiceProcess(
         folder / "instance",

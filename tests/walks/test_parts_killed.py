@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,10 @@ def totals(client: Caller) -> Any:
     answer = client.get("/analytics/summary", params=params)
     assert answer.status_code == 200, answer.text
     return answer.json()["data"]["totals"]
+
+
+def is_written(output: Path) -> bool:
+    return "written" in output.read_text()
 
 
 def test_every_fact_counts_once_whenever_the_writer_is_killed(
@@ -60,7 +65,7 @@ def test_every_fact_counts_once_whenever_the_writer_is_killed(
                 write_parts, environment=environment(data_dir, **variables), output=output
             )
             try:
-                wait_until(lambda output=output: "written" in output.read_text())
+                wait_until(partial(is_written, output))
                 until = time.monotonic() + dice.uniform(0, 1)
                 while time.monotonic() < until:
                     assert totals(client)["completed"] == NUMBER

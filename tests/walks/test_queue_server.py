@@ -6,6 +6,7 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def served(tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
         server.wait()
 
 
-def choose_with(folder: Path, **settings: str) -> QueueChoice:
+def choose_with(folder: Path, **settings: Any) -> QueueChoice:
     return queue_choice.choose(Settings(data_dir=folder, **settings))
 
 

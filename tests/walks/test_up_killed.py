@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -63,7 +64,7 @@ def harness(make_harness: Callable[..., WebhookHarness]) -> WebhookHarness:
 @pytest.fixture
 def start_up(harness: WebhookHarness) -> Iterator[StartUp]:
     started: list[ServiceProcess] = []
-    variables = environment_of(harness.runtime.settings)
+    variables: dict[str, Any] = environment_of(harness.runtime.settings)
     data_dir = Path(variables.pop("CQE_DATA_DIR"))
     del variables["CQE_REDIS_URL"]
 

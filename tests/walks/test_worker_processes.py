@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ run_worker(queues=[queue])
 class Room:
     """Rows in a folder, and the worker that does them."""
 
-    def __init__(self, data_dir: Path, **variables: str) -> None:
+    def __init__(self, data_dir: Path, **variables: Any) -> None:
         self.folder = data_dir.parent
         (self.folder / "room.py").write_text(ROOM)
         (self.folder / "main.py").write_text(MAIN)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
@@ -34,7 +35,7 @@ main()
 
 
 # An S3 server of the tests checks no signature.
-_STORAGE_SECRETS = {"storage_access_key": "AKIDEXAMPLE", "storage_secret": "secret"}
+_STORAGE_SECRETS: dict[str, Any] = {"storage_access_key": "AKIDEXAMPLE", "storage_secret": "secret"}
 _OVERLOADED = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -120,7 +121,7 @@ class TestHost:
             storage_url += f"http://127.0.0.1:{self.storage.port}"
             storage_url += f"&public=http://127.0.0.1:{storage_port}"
         place = f"{address.username}{f':{address.password}' if address.password else ''}"
-        self._variables = {
+        self._variables: dict[str, Any] = {
             "CQE_HOST_ID": name,
             "CQE_DATABASE_URL": f"postgresql://{place}@127.0.0.1:{self.database.port}{address.path}",
             "CQE_REDIS_URL": f"redis://127.0.0.1:{self.redis.port}/0",
@@ -186,9 +187,7 @@ def new_master_keys() -> str:
 def make_caller(runtime: Runtime, base: str) -> Caller:
     with runtime.db.writing() as session:
         issued = api_keys.create_key(session, runtime.keyring, name="walk", scopes=["*"])
-    caller = Caller(base, issued.pair.api_key, issued.pair.secret)
-    caller.key_id = issued.key.id  # type: ignore[attr-defined]
-    return caller
+    return Caller(base, issued.pair.api_key, issued.pair.secret, key_id=issued.key.id)
 
 
 def redis_answers(port: int) -> bool:

@@ -61,7 +61,7 @@ def shared(
     server: Path, redis_port: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shared]:
     # A restart must lose no commit.
-    start = [SERVER, "start", server, "synchronous_commit = on"]
+    start = [str(SERVER), "start", str(server), "synchronous_commit = on"]
     url = subprocess.run(start, check=True, capture_output=True, text=True).stdout.strip()
     engine = create_engine(url)
     make_tables(engine)

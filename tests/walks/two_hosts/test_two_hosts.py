@@ -100,7 +100,7 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
     assert max(attempts(runtime)) >= 2
     wait_for_judgement(runtime, judged + 3)
     assert deliveries_billed(runtime, subscription_id) == len(published)
-    key_id = callers[0].key_id  # type: ignore[attr-defined]
+    key_id = callers[0].key_id
     # Three uploads were reserved and requested to be processed: six calls.
     wait_until(
         lambda: calls_billed(runtime, key_id) == 6, describe=lambda: calls_billed(runtime, key_id)
