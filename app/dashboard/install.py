@@ -13,7 +13,7 @@ from typing import Any
 from flask import Blueprint, Flask, Response, g, request
 from jinja2 import FileSystemBytecodeCache, StrictUndefined
 from jinja2.bccache import Bucket
-from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.wrappers import Response as AnyResponse
 
 from app.core import errors, hosts
@@ -25,7 +25,7 @@ from app.dashboard.blueprint import public
 from app.dashboard.forms import current_notice
 from app.dashboard.navigation import sections_for
 from app.dashboard.pages import PAGES
-from app.dashboard.queries import page_url
+from app.dashboard.queries import carried_chips, page_url
 from app.dashboard.views import formatting
 from app.people import gate
 from app.people.gate import Gate, find_person
@@ -61,7 +61,7 @@ def install(app: Flask, runtime: Runtime) -> None:
         dashboard.register_blueprint(pages)
     app.register_blueprint(dashboard)
     _prepare_templates(app, runtime, assets)
-    _answer_unknown_paths(app, runtime)
+    _answer_unrouted(app, runtime)
 
 
 def compile_templates(app: Flask) -> None:
@@ -135,7 +135,12 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals.update(
-        asset=assets.url, command=COMMAND, page_url=page_url, words=words.text_of, zip=zip
+        asset=assets.url,
+        carried_chips=carried_chips,
+        command=COMMAND,
+        page_url=page_url,
+        words=words.text_of,
+        zip=zip,
     )
     app.jinja_env.filters.update(
         age=formatting.age,
@@ -166,16 +171,16 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
         }
 
 
-def _answer_unknown_paths(app: Flask, runtime: Runtime) -> None:
+def _answer_unrouted(app: Flask, runtime: Runtime) -> None:
     @app.before_request
-    def answer_unknown_path() -> AnyResponse | None:
-        unknown = isinstance(request.routing_exception, NotFound)
+    def answer_unrouted() -> AnyResponse | None:
+        failure = request.routing_exception
         if (
-            not unknown
+            not isinstance(failure, (NotFound, MethodNotAllowed))
             or is_under_a_base(request.path)
             or request.path.startswith(_NOT_PAGES)
             or "text/html" not in request.headers.get("Accept", "")
         ):
             return None
         g.person = find_person(request, runtime)
-        return responses.finish(app.make_response(responses.render_error(errors.NotFound())))
+        return responses.finish(app.make_response(responses.render_http_error(failure)))

@@ -1,4 +1,4 @@
-"""Navigation of the frame, and the own paths that redirects may lead to."""
+"""Navigation of the frame, the query that its links keep, and the own paths that redirects may lead to."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,8 @@ from app.people.gate import may_open
 from app.people.sessions import Person
 
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
+# The frame reads this parameter; no schema knows it.
+_NOTICE = "notice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
 
 def sections_for(person: Person) -> Iterator[list[ShownLink]]:
     """Yield the sections with the links that a person may open."""
-    carried = filters.carried(request.args.to_dict())
+    carried = filters.carried(request_texts())
     for section in SECTIONS:
         links = [
             _shown(link, carried)
@@ -84,6 +86,12 @@ def _shown(link: Link, carried: Mapping[str, str]) -> ShownLink:
         url=filters.url(path, carried if link.keeps_filters else {}),
         is_here=request.path == path or is_below,
     )
+
+
+def request_texts() -> dict[str, str]:
+    """Return the query of this request without its notice; repeated values become a comma list."""
+    joined = {name: ",".join(filter(None, values)) for name, values in request.args.lists()}
+    return {name: text for name, text in joined.items() if text and name != _NOTICE}
 
 
 def own_path(text: str) -> str:

@@ -27,6 +27,15 @@ def options_of(session: Session, query: Mapping[str, str]) -> dict[str, dict[str
     return options
 
 
+def names_of(session: Session, query: Mapping[str, str]) -> dict[str, str]:
+    """Return the name of each id that a query names."""
+    names = {row["id"]: row["name"] for row in _scorecards(session)}
+    for table in _NAMED:
+        if table.field in query:
+            names |= table.names(session, [query[table.field]])
+    return names
+
+
 def campaign_names(session: Session, ids: Collection[str]) -> dict[str, str]:
     """Return ids and names of the campaigns to choose from; these ids are always among them."""
     return _offered(session, CAMPAIGNS, ids)

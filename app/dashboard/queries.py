@@ -14,16 +14,17 @@ from app.analytics.engine.selection import Selection, selection_of
 from app.core.clock import utc_now
 from app.core.database.paging import Page
 from app.dashboard import forms
+from app.dashboard.navigation import request_texts
+from app.dashboard.pickers import names_of
 from app.dashboard.views import filters
 from app.dashboard.views.filters import ChosenPeriod
 from app.evaluations import listing
 from app.evaluations.schemas.evaluations import EvaluationQuery
 from app.people.gate import current_person
+from app.web.current import current_runtime
 
 LIST_PATH = "/evaluations"
 LIST_SCHEMA = EvaluationQuery()
-# The frame reads this parameter; no schema knows it.
-_NOTICE = "notice"
 _LONGEST_DAYS = str(max(filters.DAYS))
 
 
@@ -70,6 +71,11 @@ class PageFilters:
         """Return the address of the list with these filters and this period."""
         return filters.url(LIST_PATH, self.list_query(**more))
 
+    def executive_url(self, executive_id: str) -> str:
+        """Return the address of the page of an executive with the other filters and this period."""
+        others = filters.without(filters.carried(self.texts), ("executiveId",))
+        return filters.url(f"/executives/{executive_id}", others)
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedCount:
@@ -86,21 +92,31 @@ def filters_of_request(*, for_figures: bool = False) -> PageFilters:
     Args:
         for_figures: figures have no open period: all time is a year.
     """
-    texts = _request_texts()
+    texts = request_texts()
     if for_figures and texts.get("days") == filters.ALL_TIME:
         texts["days"] = _LONGEST_DAYS
     return filters_of(texts)
 
 
-def _request_texts() -> dict[str, str]:
-    """Return the query of this request without its notice; repeated values become a comma list."""
-    joined = {name: ",".join(filter(None, values)) for name, values in request.args.lists()}
-    return {name: text for name, text in joined.items() if text and name != _NOTICE}
-
-
 def page_url(number: int) -> str:
     """Return the address of another page of the list that this request shows."""
-    return filters.url(request.path, _request_texts(), page=str(number))
+    return filters.url(request.path, request_texts(), page=str(number))
+
+
+def carried_chips(*without: str) -> list[filters.Chip]:
+    """Return a chip for each filter that this request has carried from another page, without some."""
+    texts = request_texts()
+    shown = filters.without(filters.carried(texts), (*filters.PERIOD_NAMES, *without))
+    if not shown:
+        return []
+    with current_runtime().db.reading() as session:
+        names = names_of(session, shown)
+    return filters.chips(
+        request.path,
+        texts,
+        filters.chip_texts(shown, names),
+        hidden=tuple(name for name in texts if name not in shown),
+    )
 
 
 def filters_of(texts: Mapping[str, str]) -> PageFilters:

@@ -4,7 +4,7 @@ import gzip
 import logging
 import time
 from http import HTTPStatus
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from flask import Response, g, make_response, redirect, render_template, request, url_for
 from werkzeug.exceptions import HTTPException
@@ -72,7 +72,13 @@ def render_error(error: AppError) -> AnyResponse:
 
 
 def render_http_error(error: HTTPException) -> AnyResponse:
-    """Answer a failure that Flask has found, such as a method that a page does not accept."""
+    """Answer a failure that Flask has found, such as a method that a page does not accept.
+
+    An answer to a form has the address of the form: opening that leads to the page with the form.
+    """
+    if error.code == HTTPStatus.METHOD_NOT_ALLOWED and request.method == "GET":
+        above = request.full_path.replace(request.path, request.path.rpartition("/")[0], 1)
+        return redirect(own_path(above.rstrip("?")), 303)
     if error.code == HTTPStatus.METHOD_NOT_ALLOWED:
         return render_error(MethodNotAllowed())
     if error.code == HTTPStatus.NOT_FOUND:
@@ -120,7 +126,8 @@ def _return_path() -> str:
     if request.method == "GET":
         return own_path(request.full_path.rstrip("?"))
     page = urlsplit(request.referrer or "")
-    return own_path(page.path + (f"?{page.query}" if page.query else ""))
+    query = urlencode([*parse_qsl(page.query), ("notice", "not-sent")])
+    return own_path(f"{page.path}?{query}")
 
 
 def _compressed(response: Response) -> Response:

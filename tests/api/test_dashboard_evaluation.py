@@ -123,6 +123,17 @@ def test_a_refused_review_says_why_and_keeps_what_was_typed(
     assert refused.status_code == 422
     assert "answer must be one of yes, no" in refused.text
     assert "Typed with care." in refused.text
+    reason = "No name was given."
+    unanswered = {
+        "action": "confirm",
+        "answer.opening.greeting": "",
+        "reason.opening.greeting": reason,
+    }
+    refused = reviewer.post(f"/evaluations/{chat}/reviews", unanswered)
+    assert refused.status_code == 422
+    assert "opening.greeting: Choose an answer" in refused.text
+    assert '<details class="change" open>' in refused.text
+    assert 'value="No name was given."' in refused.text
     late = {"action": "confirm", "reason": "Typed with care.", "reviewsSeen": "7"}
     conflict = reviewer.post(f"/evaluations/{chat}/reviews", late)
     assert conflict.status_code == 409

@@ -173,8 +173,12 @@ def test_reviews_of_marked_rows_are_requested(
     visitor = visit("reviewer")
     visitor.get("/evaluations")
     for _ in range(2):
-        answer = visitor.post("/evaluations/marked/request-review", {"ids": chat})
-        assert answer.status_code == 303
+        form = {"ids": chat, "query": "days=90&channel=chat"}
+        answer = visitor.post("/evaluations/marked/request-review", form)
+        assert (
+            answer.headers["Location"]
+            == "/evaluations?days=90&channel=chat&notice=review-requested"
+        )
     assert get(client, f"/evaluations/{chat}")["reviewStatus"] == "requested"
     (review,) = get(client, f"/evaluations/{chat}/reviews")
     assert (review["action"], review["reviewer"]) == ("request", "reviewer")
@@ -204,7 +208,8 @@ def test_judging_again_counts_first(client: Caller, visit: Callable[[str], Visit
     assert visitor.post("/evaluations/judge-again", {"ids": chat}).status_code == 303
     judge()
     assert get(client, "/evaluations")[0]["revision"] == 2
-    assert visitor.post("/evaluations/judge-again", {"query": "channel=chat"}).status_code == 303
+    answer = visitor.post("/evaluations/judge-again", {"query": "channel=chat"})
+    assert answer.headers["Location"] == "/evaluations?channel=chat&notice=judged-again"
     judge()
     assert get(client, "/evaluations")[0]["revision"] == 3
 

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from html import unescape
+from urllib.parse import urlencode
 
 import pytest
 from sqlalchemy import insert
@@ -161,7 +162,8 @@ def test_executives_are_ranked_as_the_api_ranks_them(client: Caller, visitor: Vi
     members = client.get("/analytics/executives", params=PERIOD).json()["data"]
     shown = {key: (rank, int(count)) for rank, key, count, _ in rows_of_board(page)}
     assert shown == {
-        member["id"]: (str(member["rank"] or "–"), member["evaluations"]) for member in members
+        member["id"]: (str(member["rank"] or "–"), member["evaluations"] - member["withoutVerdict"])
+        for member in members
     }
     people, bots = page.index(">People</h2>"), page.index(">Bots</h2>")
     for member in members:
@@ -277,3 +279,24 @@ def test_filters_stay_from_page_to_page(visitor: Visitor) -> None:
     for path in ("/evaluations", "/executives", "/trends", "/topics"):
         assert f'href="{path}?days=7&amp;channel=chat"' in page
     assert 'href="/settings"' in page
+    ticked = visitor.get("/evaluations?channel=chat&channel=voice").text
+    assert 'href="/executives?channel=chat%2Cvoice"' in ticked
+
+
+def test_every_page_with_figures_shows_the_filters_that_it_keeps(
+    client: Caller, visitor: Visitor
+) -> None:
+    scorecard = client.get("/scorecards").json()["data"][0]
+    filters = f"channel=chat&scorecardId={scorecard['id']}"
+    for path in ("/", "/executives", "/campaigns", "/trends", "/topics"):
+        page = visitor.get(f"{path}?{QUERY}&{filters}").text
+        chips = re.findall(r'<a class="chip" href="([^"]+)" aria-label="(.*?), remove"', page)
+        assert [text for _, text in chips] == ["Channel: Chat", f"Scorecard: {scorecard['name']}"]
+        without_channel = urlencode({**PERIOD, "scorecardId": scorecard["id"]})
+        assert unescape(chips[0][0]) == f"{path}?{without_channel}"
+    member = client.get("/analytics/executives", params=PERIOD).json()["data"][0]
+    board = visitor.get(f"/executives?{QUERY}&channel=chat,voice,voice_bot").text
+    (link,) = re.findall(rf'href="(/executives/{member["id"]}[^"]*)"', board)
+    person = visitor.get(unescape(link)).text
+    assert figures_of(person)["Score"][0] == f"{member['meanScore']:.1f}"
+    assert person.count(", remove") == 1

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
-from app.people import passwords, service
+from app.people import passwords, service, sessions
 from app.people.audit import Action
 from app.people.models import AuditEntry, UserSession
 from tests.visitor import PASSWORD, Visitor, add_user
@@ -41,6 +41,27 @@ def test_a_page_without_a_session_leads_to_the_sign_in_and_back(visitor: Visitor
     assert form == "/sign-in?next=/settings?notice%3Dsaved"
     assert visitor.get(form).status_code == 200
     assert visitor.sign_in("nora", path=form).headers["Location"] == "/settings?notice=saved"
+
+
+def test_a_form_that_was_sent_without_a_session_is_told_not_to_be_saved(
+    nora: Visitor, base: str, runtime: Runtime
+) -> None:
+    with runtime.db.writing() as session:
+        sessions.end_all(session, service.find_active(session, "nora").id)
+    asked = nora.post("/settings", headers={"Referer": f"{base}/settings?days=7"})
+    page = nora.sign_in("nora", path=asked.headers["Location"]).headers["Location"]
+    assert page == "/settings?days=7&notice=not-sent"
+    assert "what you sent was not saved" in nora.get(page).text
+
+
+def test_the_address_of_a_form_leads_to_its_page(nora: Visitor) -> None:
+    for path, page in (
+        ("/settings/password", "/settings"),
+        ("/evaluations/views?days=7", "/evaluations?days=7"),
+        ("/sign-out", "/"),
+    ):
+        answer = nora.get(path)
+        assert (answer.status_code, answer.headers["Location"]) == (303, page)
 
 
 @pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "https://evil.example", "x"])

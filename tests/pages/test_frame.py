@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 from datetime import timedelta
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from sqlalchemy import update
 
 from app.core.clock import utc_now
@@ -109,6 +109,39 @@ def test_a_lost_connection_shows_as_a_strip_until_it_is_back(
     page.evaluate(show_again)
     expect(strip).to_be_hidden()
     assert "503" in console.pop()
+
+
+def test_an_ended_session_leaves_what_was_typed(page: Page, console: list[str]) -> None:
+    page.goto("/keys")
+    page.route("**/live/progress*", lambda route: route.fulfill(status=401, body=""))
+    name = page.get_by_label("Name, such as")
+    name.fill("Typed with care")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.get_by_text("Your session has ended. Copy what you have typed")).to_be_visible()
+    expect(name).to_have_value("Typed with care")
+    assert "401" in console.pop()
+
+
+def test_a_form_is_sent_once_however_often_its_button_is_pressed(page: Page) -> None:
+    page.goto("/exports")
+    page.clock.install()
+    page.clock.pause_at(utc_now() + timedelta(minutes=1))
+    sent: list[str] = []
+
+    def answer(route: Route) -> None:
+        sent.append(route.request.method)
+        route.fulfill(status=204)
+
+    page.route("**/exports", answer)
+    button = page.get_by_role("button", name="Request the export")
+    for _ in range(2):
+        button.click()
+    assert sent == ["POST"]
+    # Whoever has stopped the browser can send the form again.
+    page.clock.run_for(5000)
+    with page.expect_request("**/exports"):
+        button.click()
+    assert sent == ["POST", "POST"]
 
 
 def test_a_silent_worker_shows_as_a_strip_until_it_is_back(demo: Demo, page: Page) -> None:

@@ -96,9 +96,12 @@ def criteria_of(typed: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the ratings of a form: the criteria for which an answer was chosen."""
     ratings = []
     for name, choice in typed.items():
-        if not name.startswith(_ANSWER) or not choice:
+        if not name.startswith(_ANSWER):
             continue
         key = name.removeprefix(_ANSWER)
+        if not choice:
+            _check_unanswered(typed, key)
+            continue
         rating: dict[str, Any] = {"key": key}
         if choice == NOT_APPLICABLE_CHOICE:
             rating["applicable"] = False
@@ -156,6 +159,14 @@ def _demanded(rating: Mapping[str, Any]) -> dict[str, Any]:
     ]
     values = {name: rating[name] for name in _RATED if rating[name] is not None}
     return {**values, "evidence": evidence}
+
+
+def _check_unanswered(typed: Mapping[str, str], key: str) -> None:
+    """Refuse a reason or a quote for a criterion without a chosen answer, which would be lost."""
+    if typed.get(_REASON + key, "").strip() or typed.get(_QUOTE + key):
+        raise InvalidInput.field(
+            key, "Choose an answer for the criterion that has a reason or a quote.", location="form"
+        )
 
 
 def _answer(text: str) -> str | int:

@@ -14,7 +14,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import is_id
 from app.dashboard import forms, saved_views
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.forms import redirect_with
+from app.dashboard.forms import redirect_to
 from app.dashboard.pages import places
 from app.dashboard.pages.audited import audited
 from app.dashboard.pages.review_queue import add_review_step
@@ -116,7 +116,7 @@ def delete_view(view_id: str) -> Response:
     """Delete one's own view."""
     with current_runtime().db.writing() as session:
         saved_views.delete(session, current_person().user_id, view_id)
-    return redirect_with("view-deleted", "evaluation_list.show")
+    return _back_to_list("view-deleted")
 
 
 @blp.post(f"{LIST_PATH}/marked/request-review")
@@ -125,7 +125,7 @@ def request_reviews() -> Response:
     """Request a review of each marked evaluation; those in review already stay as they are."""
     for evaluation_id in _marked():
         add_review_step(evaluation_id, ReviewAction.REQUEST)
-    return redirect_with("review-requested", "evaluation_list.show")
+    return _back_to_list("review-requested")
 
 
 def _page(page_filters: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) -> str:
@@ -225,11 +225,17 @@ def judge_again() -> Response:
         with current_runtime().db.writing() as session:
             started = bulk.start(session, selected=selected, filters=selection)
             audit.record(session, current_actor(), Action.RE_EVALUATED, started["id"])
-        return redirect_with("judged-again", "evaluation_list.show")
+        return _back_to_list("judged-again")
     for evaluation_id in _marked():
         with suppress(Conflict), audited(Action.RE_EVALUATED, evaluation_id) as session:
             judgements.request_again(session, evaluation_id)
-    return redirect_with("judged-again", "evaluation_list.show")
+    return _back_to_list("judged-again")
+
+
+def _back_to_list(notice: str) -> Response:
+    """Redirect to the list with the filters that the form names."""
+    query = dict(parse_qsl(request.form.get("query", "")))
+    return redirect_to(filters.url(LIST_PATH, query), notice)
 
 
 def _marked() -> list[str]:

@@ -7,6 +7,7 @@ const workerStrip = document.getElementById("worker-strip");
 const connectionStrip = document.getElementById("connection-strip");
 let busySince = performance.now();
 let timer = 0;
+let isTyped = false;
 
 function awaited() {
   return [...document.querySelectorAll("[data-live]")].filter(element => !element.dataset.ended);
@@ -23,6 +24,13 @@ function show(element, work) {
   if ("liveReload" in element.dataset) location.reload();
 }
 
+// Loading the page again leads to the sign-in, but loses what was typed.
+function endSession() {
+  if (!isTyped) return location.reload();
+  connectionStrip.textContent = "Your session has ended. Copy what you have typed, then load the page again to sign in.";
+  connectionStrip.hidden = false;
+}
+
 // Ask at once and often, because new work has begun.
 export function watch() {
   busySince = performance.now();
@@ -37,7 +45,7 @@ async function ask() {
     const answer = await fetch("/live/progress?ids=" + elements.map(element => element.dataset.live), {
       headers: {Accept: "application/json"},
     });
-    if (answer.status === 401) return location.reload();
+    if (answer.status === 401) return endSession();
     if (!answer.ok) throw new Error(answer.statusText);
     const {worker, work} = await answer.json();
     workerStrip.hidden = worker;
@@ -54,5 +62,6 @@ async function ask() {
   timer = setTimeout(ask, isBusy ? 2000 : 4000);
 }
 
+document.addEventListener("input", () => { isTyped = true; });
 document.addEventListener("visibilitychange", watch);
 timer = setTimeout(ask, awaited().length ? 1000 : 4000);

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import render_template, request
+from flask import render_template
 
 from app.analytics.engine.reader import FactReader, open_facts
 from app.analytics.reports import leaderboards, summary
@@ -12,6 +12,7 @@ from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scales import Frame
 from app.dashboard.charts.trend import TrendChart
+from app.dashboard.navigation import request_texts
 from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
 from app.dashboard.queries import PageFilters, filters_of_request, listed
@@ -60,7 +61,7 @@ def show(executive_id: str) -> str:
         page_filters=page_filters,
         executive=executive,
         lowest=lowest.items,
-        sheet_url=url(f"/executives/{executive_id}/sheet", carried(request.args)),
+        sheet_url=url(f"/executives/{executive_id}/sheet", carried(request_texts())),
     )
 
 

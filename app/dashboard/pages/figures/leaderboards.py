@@ -156,7 +156,9 @@ def _board(
         page=page,
         boards=_boards(page.items, courses, min_evaluations=least, titles=titles),
         least=least,
-        list_url=lambda key: page_filters.list_url(status="completed", **{filter_name: key}),
+        list_url=lambda key: page_filters.list_url(
+            status="completed", hasVerdict="true", **{filter_name: key}
+        ),
         of_executives=group is GroupBy.EXECUTIVE,
         most_compared=_MOST_COMPARED,
     )
