@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from marshmallow import fields, validate, validates_schema
+from marshmallow import fields, validates_schema
 
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
-from app.web.schemas.base import FORMAT, RANGE, CamelSchema, CodedMessage, reject
+from app.web.schemas.base import RANGE, CamelSchema, reject
 from app.web.schemas.fields import (
     Choice,
+    FileName,
     Flag,
     Labels,
     LanguageTag,
     Nested,
+    PastMoment,
     Pattern,
     Reference,
     Text,
@@ -43,14 +45,7 @@ class ChannelMapSchema(CamelSchema):
 class UploadCreate(CamelSchema):
     """Body that reserves an upload."""
 
-    file_name = Text(
-        255,
-        low=1,
-        validate=validate.Regexp(
-            r"[^/\\]+\Z", error=CodedMessage(FORMAT, "fileName must be a name without a folder.")
-        ),
-        required=True,
-    )
+    file_name = FileName(255, required=True)
     content_type = Choice(list(ContentType), required=True)
     size_bytes = Whole(low=1, required=True)
     sha256 = Pattern("[0-9a-fA-F]{64}", "sha256 must be 64 hex digits.", allow_none=True)
@@ -60,7 +55,7 @@ class UploadCreate(CamelSchema):
     executive_id = Reference("exec", allow_none=True)
     language = LanguageTag(allow_none=True)
     channel_map = Nested(ChannelMapSchema, allow_none=True)
-    recorded_at = Timestamp(allow_none=True)
+    recorded_at = PastMoment(allow_none=True)
     direction = Choice(DIRECTIONS, load_default="unknown")
     external_id = Text(255, low=1, allow_none=True)
     auto_process = Flag(load_default=False)

@@ -1,6 +1,7 @@
 """Parsing of request arguments: strict JSON bodies, and query parameters given once."""
 
 from typing import Any, NoReturn
+from urllib.parse import parse_qs
 
 from flask import Request
 from marshmallow import Schema, ValidationError
@@ -40,7 +41,9 @@ class StrictParser(FlaskParser):
     def load_querystring(self, req: Request, schema: Schema) -> Any:
         """Read the query; refuses a parameter that is given twice."""
         parameters: dict[str, str] = {}
-        for name, values in req.args.lists():
+        # Flask's `args` keep an escaped byte that is not UTF-8 as the text `%FF`.
+        query = parse_qs(req.query_string.decode(errors="replace"), keep_blank_values=True)
+        for name, values in query.items():
             if len(values) > 1:
                 message = CodedMessage(FORMAT, "This parameter may be given only once.")
                 raise InvalidInput(details=details_of({"query": {name: [message]}}))

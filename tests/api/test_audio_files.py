@@ -119,6 +119,7 @@ def test_a_reserved_upload_is_pending(client: Caller, base: str) -> None:
         ({"sizeBytes": 0}, "sizeBytes", "RANGE"),
         ({"sizeBytes": 3 * 1024**3}, "sizeBytes", "RANGE"),
         ({"fileName": "../../etc/passwd"}, "fileName", "FORMAT"),
+        ({"recordedAt": "9000-01-01T00:00:00Z"}, "recordedAt", "RANGE"),
         ({"sha256": "abc"}, "sha256", "FORMAT"),
         ({"engagementId": ENGAGEMENT}, "engagementId", "FORMAT"),
         ({"campaignId": ENGAGEMENT.replace("eng", "camp")}, "campaignId", "FORMAT"),

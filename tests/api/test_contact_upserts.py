@@ -260,6 +260,8 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, str]]] = [
         {"recording.audioFileId": "FORMAT"},
     ),
     ("voice-calls", {"epaStatus": "completed"}, {"epaStatus": "UNKNOWN"}),
+    ("conversations", {"labels": {"team": "A", "team ": "B"}}, {"labels": "FORMAT"}),
+    ("voice-calls", {"collectedFields": {"é": 1, "e\u0301": 2}}, {"collectedFields": "FORMAT"}),
 ]
 
 
@@ -272,6 +274,22 @@ def test_an_invalid_body_is_reported_by_field(client: Caller, runtime: Runtime) 
         for table in (Conversation, VoiceCall, Message, Evaluation):
             assert session.scalar(select(func.count()).select_from(table)) == 0
     assert happened(runtime) == []
+
+
+def test_a_name_that_two_have_refers_to_neither(client: Caller) -> None:
+    namesakes = [put(client, "executives", key, {"name": "Asha"})["id"] for key in "ab"]
+    answer = client.call("PUT", "/imports/conversations/k", chat(executive="Asha"))
+    assert findings(answer) == {"executive": "FORMAT"}
+    assert put_chat(client, executiveId=namesakes[1])["executiveId"] == namesakes[1]
+
+
+def test_languages_are_found_in_any_case(client: Caller) -> None:
+    for key, language in (("a", "EN"), ("b", "en-gb"), ("c", "hi"), ("d", "eng")):
+        put_chat(client, key, language=language)
+    for language in ("en", "EN"):
+        rows = get(client, "/conversations", language=language)
+        assert sorted(row["externalId"] for row in rows) == ["a", "b"]
+    assert [row["externalId"] for row in get(client, "/conversations", language="EN-GB")] == ["b"]
 
 
 def test_ten_thousand_messages_are_the_maximum(client: Caller) -> None:

@@ -220,7 +220,7 @@ def test_every_sort_works_both_ways_with_nulls_last(client: Caller) -> None:
         ({"statuss": "open"}, {"statuss": "UNKNOWN"}),
         ({"status": "ended"}, {"status": "ENUM"}),
         ({"platform": "fax"}, {"platform": "ENUM"}),
-        ({"minMessages": "-1"}, {"minMessages": "TYPE"}),
+        ({"minMessages": "-1"}, {"minMessages": "RANGE"}),
         ({"hasEvaluation": "yes"}, {"hasEvaluation": "TYPE"}),
         ({"sort": "subject"}, {"sort": "ENUM"}),
         ({"campaignId": f"eng_{NOBODY}"}, {"campaignId": "FORMAT"}),

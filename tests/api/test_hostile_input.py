@@ -108,6 +108,23 @@ def test_odd_paths_and_queries_are_4xx(shared_client: Caller, path: str) -> None
     error_code(answer)
 
 
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("q=caf%e9", "FORMAT"),
+        ("q=%ff", "FORMAT"),
+        ("minScore=-1", "RANGE"),
+        ("maxScore=1000000000000", "RANGE"),
+        ("minScore=1.5", "TYPE"),
+    ],
+)
+def test_a_query_parameter_is_refused_for_its_true_reason(
+    shared_client: Caller, query: str, code: str
+) -> None:
+    answer = shared_client.get(f"/evaluations?{query}")
+    assert findings(answer) == {query.partition("=")[0]: code}
+
+
 @pytest.mark.parametrize("key", ["", " ", "x" * 256, "a b", "ünïcode"])
 def test_a_wrong_idempotency_key_is_named(shared_client: Caller, key: str) -> None:
     headers = {"Idempotency-Key": key.encode("latin-1")}

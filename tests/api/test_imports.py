@@ -207,6 +207,20 @@ def test_named_rows_that_do_not_exist_are_created_on_request(
     assert campaign["counts"]["conversations"] == 3
 
 
+def test_records_with_the_name_of_two_executives_fail(client: Caller) -> None:
+    for key in "ab":
+        client.call("PUT", f"/imports/executives/{key}", {"name": "Asha"})
+    records = (chat("x", executive="Asha"), chat("y", executive="Tom"))
+    an_import = run(client, *records, createMissing=True)
+    assert counted(an_import) == {
+        "received": 2,
+        "created": 1,
+        "failed": 1,
+        "evaluationsQueued": 1,
+    }
+    assert an_import["errors"][0]["externalId"] == "x"
+
+
 def test_defaults_apply_to_records_without_a_value(client: Caller) -> None:
     engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
     run(

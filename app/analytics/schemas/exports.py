@@ -8,7 +8,7 @@ from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.schemas.reports import Day
 from app.evaluations.schemas.evaluations import EvaluationFilters
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Zone
+from app.web.schemas.fields import Choice, FileName, Flag, Items, Nested, Text, Timestamp, Zone
 from app.web.schemas.query_fields import Choices, PageQuery, sort_field
 
 
@@ -53,7 +53,7 @@ class ExportCreate(CamelSchema):
             "Requires the scope `conversations:read` as well."
         },
     )
-    file_name = Text(120, low=1)
+    file_name = FileName(120)
 
 
 class ExportQuery(PageQuery):

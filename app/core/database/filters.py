@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 Condition: TypeAlias = Callable[[Any], ColumnElement[bool]]
@@ -42,12 +42,13 @@ def before(column: _Column) -> Condition:
 
 
 def language(*columns: _Column) -> Condition:
-    """Match a language tag and its subtags: `en` matches `en` and `en-GB` (RFC 4647, 3.3.1)."""
+    """Match a language tag and its subtags in any case: `en` matches `en` and `EN-gb` (RFC 4647, 3.3.1)."""
+    lowered = [func.lower(column) for column in columns]
     return lambda tag: or_(
         *(
             condition
-            for column in columns
-            for condition in (column == tag, column.startswith(f"{tag}-", autoescape=True))
+            for column in lowered
+            for condition in (column == tag.lower(), column.startswith(f"{tag.lower()}-"))
         )
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Set
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from sqlalchemy import RowMapping, Select, select
+from sqlalchemy import RowMapping, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.core.database.session import Reader, Table
@@ -80,21 +80,28 @@ class NamedTable(Generic[Row]):
         return find_row(session, self.model, row_id, self.noun)
 
     def find_by_name(self, session: Session, name: str) -> Row | None:
-        """Return the row of this name, the oldest if several have it."""
-        columns = self.model.__table__.c
-        return session.scalar(
-            select(self.model).where(columns.name == name).order_by(columns.id).limit(1)
-        )
+        """Return the row of this name.
+
+        Raises:
+            InvalidInput: several rows have the name; the error names the field of the name.
+        """
+        named = select(self.model).where(self.model.__table__.c.name == name)
+        rows = session.scalars(named.limit(2)).all()
+        if len(rows) > 1:
+            message = f"More than one {self.noun} has this name; give {self.field} instead."
+            raise InvalidInput.field(self.field.removesuffix("Id"), message)
+        return rows[0] if rows else None
 
     def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
-        """Map names to the ids of their rows, the oldest if several have one."""
+        """Map names to the ids of their rows, without names that several rows have."""
         columns = self.model.__table__.c
         rows = session.execute(
-            select(columns.name, columns.id)
+            select(columns.name, func.min(columns.id))
             .where(columns.name.in_(names))
-            .order_by(columns.id.desc())
+            .group_by(columns.name)
+            .having(func.count() == 1)
         )
-        return {row.name: row.id for row in rows}
+        return dict(rows.all())
 
     def require(self, session: Session, row_id: str | None) -> None:
         """Check a reference; None is allowed.

@@ -93,7 +93,7 @@ class NameResolver:
         """Return the ids by column for names by field.
 
         Raises:
-            InvalidInput: nothing has this name, and the options do not create it.
+            InvalidInput: nothing has this name and the options do not create it, or several have it.
         """
         return {
             NAMED_REFERENCES[field].column: self._id_of(field, name)
@@ -101,7 +101,7 @@ class NameResolver:
         }
 
     def missing(self, records: Iterable[Mapping[str, str]]) -> set[str]:
-        """Look the names of many records up at once; return those that nothing has, with the field.
+        """Look the names of many records up at once; return the unresolved ones, with the field.
 
         `ids_of` then queries no known name.
         """

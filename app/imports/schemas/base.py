@@ -1,12 +1,10 @@
 """Base schemas, fields and checks that several kinds of imported records share."""
 
 import re
-from datetime import datetime, timedelta
 from typing import Any
 
 from marshmallow import ValidationError, fields, validate, validates_schema
 
-from app.core.clock import utc_now
 from app.core.json_documents import camel_case
 from app.imports.loading.references import (
     EXTERNAL_ID_MESSAGE,
@@ -19,29 +17,16 @@ from app.web.schemas.fields import (
     MAX_INTEGER,
     Labels,
     LanguageTag,
+    Members,
+    PastMoment,
     Pattern,
     Reference,
     Text,
-    Timestamp,
 )
 from app.web.schemas.query_fields import QueryFlag
 
-# The clocks of other systems may be ahead of ours, but not by more than a day.
-_CLOCK_TOLERANCE = timedelta(days=1)
 _MAX_VALUES = 100
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-class PastMoment(Timestamp):
-    """A time in the past, or at most a day ahead of the service's clock."""
-
-    default_error_messages = {"future": CodedMessage(RANGE, "This time is in the future.")}
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> datetime:
-        moment = super()._deserialize(value, attr, data, **kwargs)
-        if moment > utc_now() + _CLOCK_TOLERANCE:
-            raise self.make_error("future")
-        return moment
 
 
 class SpokenText(fields.String):
@@ -64,7 +49,7 @@ class SpokenText(fields.String):
         return str(text)
 
 
-class PlainValues(fields.Dict):
+class PlainValues(Members):
     """A map of at most 100 names to strings, numbers, booleans or nulls."""
 
     default_error_messages = {

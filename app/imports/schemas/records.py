@@ -20,7 +20,6 @@ from app.imports.loading.references import NAMED_REFERENCES, normalised_external
 from app.imports.schemas.base import (
     ContactUpsert,
     NamedUpsert,
-    PastMoment,
     PlainValues,
     ReferencesByName,
     SpokenText,
@@ -41,6 +40,7 @@ from app.web.schemas.fields import (
     LanguageTag,
     Nested,
     Number,
+    PastMoment,
     Pattern,
     Reference,
     Text,

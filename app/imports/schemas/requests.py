@@ -14,6 +14,7 @@ from app.web.schemas.fields import (
     Flag,
     Items,
     LanguageTag,
+    Members,
     Nested,
     Pattern,
     Reference,
@@ -53,7 +54,7 @@ class ImportDefaults(CamelSchema):
         metadata={"description": "The channel of timed transcripts; `voice_bot` by default."},
     )
     language = LanguageTag(allow_none=True)
-    roles = fields.Dict(
+    roles = Members(
         keys=Text(200, low=1),
         values=Choice(ROLES),
         metadata={"description": "Maps names of speakers to roles."},
@@ -79,7 +80,7 @@ class ImportSettings(CamelSchema):
         load_default=False,
         metadata={"description": "Only count; POST /imports/{id} then imports the same."},
     )
-    columns = fields.Dict(
+    columns = Members(
         keys=Text(200, low=1),
         values=Text(100, low=1),
         load_default=dict,

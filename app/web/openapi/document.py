@@ -68,7 +68,7 @@ def build_document(
     document["paths"]["/health"] = {"get": _parts()["health"]}
     document["webhooks"] = {entry["event"]: {"post": _webhook(entry)} for entry in event_types}
     document["tags"] += _parts()["tags"]
-    _translate_patterns(document)
+    _translate_limits(document)
     exemplify(components["schemas"])
     add_samples(document)
     _describe(document)
@@ -176,14 +176,17 @@ def _error(status: str) -> dict[str, Any]:
     }
 
 
-def _translate_patterns(node: Any) -> None:
-    """Write the end of a text as in ECMA-262, the syntax of OpenAPI patterns."""
+def _translate_limits(node: Any) -> None:
+    """Write patterns as in ECMA-262, the syntax of OpenAPI, and the sizes of objects as such."""
     members = node.values() if isinstance(node, dict) else node
-    if isinstance(node, dict) and str(node.get("pattern", "")).endswith(r"\Z"):
-        node["pattern"] = f"^{node['pattern'].removesuffix(chr(92) + 'Z')}$"
+    if isinstance(node, dict):
+        if str(node.get("pattern", "")).endswith(r"\Z"):
+            node["pattern"] = f"^{node['pattern'].removesuffix(chr(92) + 'Z')}$"
+        if node.get("type") == "object" and "maxLength" in node:
+            node["maxProperties"] = node.pop("maxLength")
     for member in members:
         if isinstance(member, dict | list):
-            _translate_patterns(member)
+            _translate_limits(member)
 
 
 def _header_references() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import ip_network
 from typing import Any
@@ -11,11 +11,13 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from marshmallow import fields, validate
 
-from app.core.clock import iso_utc
+from app.core.clock import iso_utc, utc_now
 from app.core.ids import SUFFIX, is_id
 from app.web.schemas.base import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage
 
 MAX_INTEGER = 2**53 - 1
+# The clocks of other systems may be ahead of ours, but not by more than a day.
+_CLOCK_TOLERANCE = timedelta(days=1)
 BASE_MESSAGES = {
     "required": CodedMessage(REQUIRED, "This field is required."),
     "null": CodedMessage(TYPE, "This field may not be null."),
@@ -63,6 +65,14 @@ class Text(PlainText):
         if len(text) > self._high:
             raise self.make_error("long", high=self._high)
         return text
+
+
+class FileName(Text):
+    """The name of a file, without a folder."""
+
+    def __init__(self, high: int, **kwargs: Any) -> None:
+        error = CodedMessage(FORMAT, "fileName must be a name without a folder.")
+        super().__init__(high, low=1, validate=validate.Regexp(r"[^/\\]+\Z", error=error), **kwargs)
 
 
 class Pattern(PlainText):
@@ -229,6 +239,18 @@ class Timestamp(fields.DateTime):
         return None if value is None else iso_utc(value)
 
 
+class PastMoment(Timestamp):
+    """A time in the past, or at most a day ahead of the service's clock."""
+
+    default_error_messages = {"future": CodedMessage(RANGE, "This time is in the future.")}
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> datetime:
+        moment = super()._deserialize(value, attr, data, **kwargs)
+        if moment > utc_now() + _CLOCK_TOLERANCE:
+            raise self.make_error("future")
+        return moment
+
+
 class Zone(PlainText):
     """A time zone by its IANA name; loads as a ZoneInfo."""
 
@@ -260,13 +282,25 @@ class Network(PlainText):
             raise self.make_error("form") from error
 
 
-class Labels(fields.Dict):
-    """An object of at most 20 texts."""
+class Members(fields.Dict):
+    """An object whose names differ as they are stored too, so that no value replaces another."""
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be an object of texts."),
+        "repeated": CodedMessage(FORMAT, "Two names are the same without the spaces around them."),
     }
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        members = super()._deserialize(value, attr, data, **kwargs)  # type: ignore[no-untyped-call]
+        if len(members) < len(value):
+            raise self.make_error("repeated")
+        return members
+
+
+class Labels(Members):
+    """An object of at most 20 texts."""
+
+    default_error_messages = {"invalid": CodedMessage(TYPE, "This must be an object of texts.")}
 
     def __init__(self, **kwargs: Any) -> None:
         error = CodedMessage(LENGTH, "This must have at most 20 members.")

@@ -15,10 +15,10 @@ _DEEPEST = 1_000_000
 
 
 class QueryWhole(Whole):
-    """A whole number: one to nine ASCII digits."""
+    """A whole number: ASCII digits with an optional minus, which a range may refuse."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", str(value), re.ASCII):
+        if not re.fullmatch(r"-?[0-9]{1,18}", str(value), re.ASCII):
             raise self.make_error("invalid", input=value)
         return super()._deserialize(int(value), attr, data, **kwargs)
 
