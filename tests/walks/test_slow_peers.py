@@ -188,6 +188,21 @@ def test_a_peer_that_still_sends_sees_that_its_upload_is_refused(service: Servic
         timeout=20,
     )
     assert (answer.status_code, error_code(answer)) == (403, "URL_SIGNATURE_INVALID")
+    assert answer.headers["Connection"] == "close"
+
+
+@pytest.mark.parametrize(
+    ("announced", "status"),
+    [(b"Content-Length: 2000000", 413), (b"Transfer-Encoding: chunked", 411)],
+)
+def test_a_body_that_is_refused_unread_ends_the_connection(
+    opened: Open, client: Caller, announced: bytes, status: int
+) -> None:
+    """A client that kept the connection would send its next request into a closed one."""
+    head = b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: %b\r\n%b\r\n\r\n"
+    answer = opened(head % (client.api_key.encode(), announced), 1)[0].makefile("rb")
+    assert answer.readline().split()[1] == b"%d" % status
+    assert b"\r\nconnection: close\r\n" in answer.read().lower()
 
 
 def test_a_full_set_of_transfer_slots_is_answered_at_once(

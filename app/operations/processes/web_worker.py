@@ -162,6 +162,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         conn.sock.begin()
         try:
             request = next(conn.parser)
+            is_chunked = any(name == "TRANSFER-ENCODING" for name, _ in request.headers)
+            if is_chunked or not conn.sock.is_complete:
+                # The rest of a refused body is not waited for: the answer has to say so.
+                request.force_close()
             keep = self.handle_request(request, conn) and conn.parser.finish_body()
         except (StopIteration, NoMoreData, OSError) as error:
             self.log.debug("A connection ended: %s", error)
