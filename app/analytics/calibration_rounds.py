@@ -14,11 +14,9 @@ from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
 from app.core.errors import InvalidInput
 from app.core.ids import new_id
-from app.evaluations.enums import Status
-from app.evaluations.models import Evaluation
 from app.reviews.models import CalibrationRound
 from app.reviews.ratings import LatestRatings
-from app.reviews.rounds import SEALED_FOR, ratings_in
+from app.reviews.rounds import SEALED_FOR, ratings_in, reviewable_ids
 
 _SORTABLE = {"created_at": CalibrationRound.created_at}
 
@@ -37,15 +35,7 @@ def create(
         InvalidInput: an evaluation is not completed and current, or there are fewer than two
             reviewers.
     """
-    reviewable = set(
-        session.scalars(
-            select(Evaluation.id).where(
-                Evaluation.id.in_(evaluation_ids),
-                Evaluation.status == Status.COMPLETED,
-                Evaluation.is_current.is_not(False),
-            )
-        )
-    )
+    reviewable = reviewable_ids(session, evaluation_ids)
     for index, evaluation_id in enumerate(evaluation_ids):
         if evaluation_id not in reviewable:
             raise InvalidInput.field(
@@ -93,6 +83,7 @@ def show(session: Session, round_id: str) -> dict[str, Any]:
     )
     return {
         **_shown(row),
+        "reviewable_ids": reviewable_ids(session, row.evaluation_ids),
         "sealed": False,
         "ratings": [
             {
@@ -136,11 +127,15 @@ def sealed(shown: Mapping[str, Any], reviewer: str | None) -> dict[str, Any]:
 
 
 def left_to_rate(shown: Mapping[str, Any], reviewer: str) -> list[str]:
-    """Return the conversations of a round that one of its people has yet to rate."""
+    """Return the conversations of a round that one of its people has yet to rate.
+
+    What was judged again since cannot be rated, and holds nobody up.
+    """
     rated = {
         rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == reviewer
     }
-    return [key for key in shown["evaluation_ids"] if key not in rated]
+    left = shown["reviewable_ids"] - rated
+    return [key for key in shown["evaluation_ids"] if key in left]
 
 
 def _shown(row: CalibrationRound) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.errors import Conflict
-from app.evaluations.enums import ReviewAction
+from app.evaluations.enums import ReviewAction, Status
+from app.evaluations.models import Evaluation
 from app.reviews.models import CalibrationRound, Review
 from app.reviews.ratings import LatestRatings, latest_ratings
 
@@ -32,6 +33,19 @@ def reviews_in(row: CalibrationRound) -> ColumnElement[bool]:
     )
 
 
+def reviewable_ids(session: Session, evaluation_ids: Sequence[str]) -> set[str]:
+    """Return the evaluations of these that can be rated: completed ones that none replaces."""
+    return set(
+        session.scalars(
+            select(Evaluation.id).where(
+                Evaluation.id.in_(evaluation_ids),
+                Evaluation.status == Status.COMPLETED,
+                Evaluation.is_current.is_not(False),
+            )
+        )
+    )
+
+
 def open_rounds(session: Session, evaluation_id: str | None = None) -> list[CalibrationRound]:
     """Return the rounds whose ratings are sealed.
 
@@ -42,9 +56,17 @@ def open_rounds(session: Session, evaluation_id: str | None = None) -> list[Cali
     return [
         row
         for row in session.scalars(recent)
-        if evaluation_id in (None, *row.evaluation_ids)
-        and len(ratings_in(session, row)) < len(row.evaluation_ids) * len(row.reviewers)
+        if evaluation_id in (None, *row.evaluation_ids) and not _is_complete(session, row)
     ]
+
+
+def _is_complete(session: Session, row: CalibrationRound) -> bool:
+    rated = {(rating.evaluation_id, rating.rater) for rating in ratings_in(session, row)}
+    return all(
+        (evaluation_id, reviewer.casefold()) in rated
+        for evaluation_id in reviewable_ids(session, row.evaluation_ids)
+        for reviewer in row.reviewers
+    )
 
 
 def sealed_reviews(session: Session, evaluation_id: str) -> Sequence[str]:

@@ -132,6 +132,18 @@ def test_a_key_shows_its_strings_once_and_works(admin: Visitor, client: Caller) 
     renewed.close()
 
 
+def test_a_key_expires_when_the_day_begins_for_the_person(admin: Visitor, client: Caller) -> None:
+    admin.get("/settings")
+    profile = {"displayName": "A", "theme": "dark", "letterKeys": "on"}
+    assert admin.post("/settings", {**profile, "timezone": "Pacific/Kiritimati"}).status_code == 303
+    form = {"name": "crm", "scopes": "usage:read", "expiresAt": "2040-01-02"}
+    page = admin.post("/keys", form).text
+    assert "2 Jan 2040, 00:00" in page
+    assert "2040-01-01T10:00:00.000Z" in {
+        key["expiresAt"] for key in client.get("/api-keys").json()["data"]
+    }
+
+
 @pytest.mark.parametrize(
     ("form", "field"),
     [

@@ -121,6 +121,28 @@ def test_a_round_that_is_never_completed_is_unsealed_after_thirty_days(
     assert [criterion["answer"] for criterion in review["criteria"]] == ["no"]
 
 
+def test_a_conversation_that_is_judged_again_holds_no_round_up(
+    client: Caller, base: str, runtime: Runtime, chats: list[str]
+) -> None:
+    nora = Visitor(base)
+    people = [add_user(runtime, "reviewer", "nora"), "Omar"]
+    assert nora.sign_in("nora").status_code == 303
+    body = {"name": "Week 47", "evaluationIds": chats, "reviewers": people}
+    created = client.post(ROUNDS, body).json()["data"]
+    path = f"{ROUNDS}/{created['id']}"
+    assert client.post(f"/evaluations/{chats[0]}/re-evaluate", {}).status_code == 202
+    judge()
+    page = nora.get(f"/review/calibration/{created['id']}").text
+    assert "Rate the 1 conversation left to you" in page
+    assert f"/evaluations/{chats[0]}/blind" not in page
+    assert "was judged again" in nora.get(f"/evaluations/{chats[0]}/blind").text
+    for reviewer in people:
+        assert get(client, path)["sealed"] is True
+        rate(client, chats[1], reviewer, "no")
+    assert get(client, path)["sealed"] is False
+    assert get(client, f"/evaluations/{chats[1]}/reviews")[0]["criteria"]
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

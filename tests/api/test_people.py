@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
@@ -220,6 +220,21 @@ def test_the_audit_trail_names_who_did_what_to_whom(
     ]
     assert all(row["address"] == "127.0.0.1" and row["requestId"] for row in rows)
     assert all(row["at"].endswith("Z") for row in rows)
+
+
+def test_dates_of_the_audit_trail_begin_in_the_zone_of_its_times(
+    admin: Visitor, runtime: Runtime
+) -> None:
+    profile = {"displayName": "A", "theme": "dark", "letterKeys": "on"}
+    assert admin.post("/settings", {**profile, "timezone": "Pacific/Kiritimati"}).status_code == 303
+    late = datetime(2026, 11, 22, 11, tzinfo=UTC)
+    with time_machine.travel(late), runtime.db.writing() as session:
+        audit.record(session, Actor(None, "10.0.0.1", ""), Action.SIGN_IN_FAILED)
+    query = "action=sign_in_failed&from=2026-11-23&to=2026-11-24"
+    assert "23 Nov 2026, 01:00" in admin.get(f"/audit?{query}").text
+    assert len(admin.get(f"/audit.csv?{query}").text.splitlines()) == 2
+    earlier = query.replace("=2026-11-23", "=2026-11-22").replace("=2026-11-24", "=2026-11-23")
+    assert "Entries: 0<" in admin.get(f"/audit?{earlier}").text
 
 
 def test_a_wrong_filter_is_a_message_at_its_field(admin: Visitor) -> None:

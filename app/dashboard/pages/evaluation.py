@@ -189,11 +189,16 @@ def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
     """Render the page of a second opinion; nothing of the judgement is in it.
 
     Raises:
-        Conflict: the evaluation is not completed, or its scorecard is not kept any more.
+        Conflict: the evaluation is not completed, a newer revision replaces it, or its scorecard
+            is not kept any more.
     """
     details = _read(evaluation_id)
     if details.scorecard is None or details.evaluation["status"] != Status.COMPLETED:
         raise Conflict("Only a completed evaluation can get a second opinion.")
+    if not details.evaluation["is_current"] and form is None:
+        raise Conflict(
+            "This conversation was judged again: ask for the link of its newest revision."
+        )
     return render_template(
         "evaluation/blind.html",
         evaluation=details.evaluation,

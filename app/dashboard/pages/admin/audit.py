@@ -15,6 +15,8 @@ from app.core.errors import InvalidInput
 from app.core.runtime import Runtime
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.navigation import request_texts
+from app.dashboard.queries import filters_of
 from app.people import audit, service
 from app.people.audit import Action
 from app.people.roles import READ_AUDIT
@@ -51,7 +53,7 @@ def show() -> tuple[str, int]:
     """Show the entries that match, the newest first."""
     errors: dict[str, str] = {}
     try:
-        filters = forms.load(AuditQuery(), request.args)
+        filters = _load_query()
     except InvalidInput as error:
         errors = forms.field_errors(error)
         filters = {"page_request": PageRequest()}
@@ -76,11 +78,19 @@ def show() -> tuple[str, int]:
 @require_scope(READ_AUDIT, policy=EXPENSIVE)
 def download() -> Response:
     """Answer with every entry that matches as CSV."""
-    filters = forms.load(AuditQuery(), request.args)
+    filters = _load_query()
     del filters["page_request"]
     response = Response(_lines(current_runtime(), filters), content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = 'attachment; filename="audit-trail.csv"'
     return response
+
+
+def _load_query() -> dict[str, Any]:
+    """Return the filters of this request; dates begin in the person's zone, as the times are shown."""
+    texts = request_texts()
+    if "from" in texts or "to" in texts:
+        texts = filters_of(texts).moments()
+    return forms.load(AuditQuery(), texts)
 
 
 def _object_url(object_id: str) -> str:

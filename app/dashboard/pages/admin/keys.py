@@ -14,6 +14,7 @@ from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
+from app.dashboard.queries import filters_of
 from app.dashboard.words import WORDS
 from app.people import audit
 from app.people.audit import Action
@@ -94,7 +95,8 @@ def _typed() -> dict[str, Any]:
     return {
         **request.form,
         "scopes": request.form.getlist("scopes"),
-        "expiresAt": f"{expires_on}T00:00:00Z" if expires_on else "",
+        # The beginning of the day in the person's zone.
+        "expiresAt": filters_of({"from": expires_on}).moments()["from"] if expires_on else "",
         "ipAllowlist": [network for network in networks if network],
     }
 
