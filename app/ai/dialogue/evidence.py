@@ -9,13 +9,15 @@ from typing import Any
 from app.ai.transcript import Segment
 
 MOST_WORDS = 30
-_LEAST_WORDS = 5
+_LEAST_WORDS = 4
 _BEFORE = 10
 # Most lines of a conversation are quoted for several criteria.
 _TEXTS_REMEMBERED = 512
-# A dot within a number or an address ends nothing.
+# A dot within a number or an address, or behind an abbreviation, ends nothing.
+_ABBREVIATED = r"(?i:(?<=\bdr|\bmr|\bms|\bvs)|(?<=\bmrs|\be\.g|\bi\.e)|(?<=\bprof))\.(?=\s+\w)"
 _SENTENCE = re.compile(
-    r"(?:[^.!?\u0964\u3002\uff01\uff1f\n]++|\.(?=\w))+[.!?\u0964\u3002\uff01\uff1f]*"
+    rf"(?:[^.!?\u0964\u3002\uff01\uff1f\n]++|\.(?=\w)|{_ABBREVIATED}|(?<=\b[ap]\.m)\.(?=\s+[a-z])"
+    r"|(?<=\b[Nn]o)\.(?=\s?\d))+[.!?\u0964\u3002\uff01\uff1f]*"
 )
 # Scripts without spaces have no words to count; 24 signs count as one.
 _WORD = re.compile(r"\S{1,24}")

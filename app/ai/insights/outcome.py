@@ -12,19 +12,28 @@ from app.ai.facts.conversation_facts import Facts, examined, quoted
 from app.ai.facts.model_input import ModelInput
 from app.ai.insights.linear import shipped_models
 from app.ai.rules.closing import is_transferred
-from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
+from app.ai.rules.course import (
+    asks_nothing,
+    last_request_for_person,
+    mood_at_end,
+    opt_out_confirmation,
+    standing_refusal,
+)
 from app.ai.scoring.score import Score
 from app.ai.wording import percent, quote_at_end, sentence
 
 _RESOLVED, _UNRESOLVED = 0.7, 0.35
+# A customer who closes with thanks says little where a resolution is less likely than not.
+_DOUBTFUL = 0.5
 _UNHAPPY = 0.4
 _DONE = ("done", "success")
 _FAILED = ("failure", "no_result", "refusal", "bad_news", "fallback")
+_WRONG = ("problem", "still_broken")
 _OBJECTIONS = ("rejection", "correction", "asks_again")
 _LEAST_LINES = 4
 # The probabilities that go with a status.
 _RANGES = {
-    "resolved": (0.6, 1.0),
+    "resolved": (0.5, 1.0),
     "partially_resolved": (0.3, 0.7),
     "escalated": (0.1, 0.7),
     "unresolved": (0.0, 0.4),
@@ -99,10 +108,12 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
 
 
 def _shown_probability(predicted: float | None, resolution: _Resolution) -> float | None:
-    """Fit the predicted probability into the range of the status, where words decided it."""
-    if resolution.status not in _RANGES or not (resolution.stated or predicted is None):
+    """Fit the predicted probability into the range of the status, where words decided it otherwise."""
+    if resolution.status not in _RANGES:
         return predicted
     low, high = _RANGES[resolution.status]
+    if predicted is not None and not resolution.stated:
+        return min(max(predicted, low), high)
     return round(low + (high - low) * (0.5 if predicted is None else predicted), 6)
 
 
@@ -117,13 +128,17 @@ def _resolution(facts: Facts, score: Score, probability: float | None) -> _Resol
     if asks_nothing(facts):
         evidence = examined(facts.dialogue.customer[:1], SUPPORTS)
         return _Resolution("resolved", facts.sentence("no_occasion.praise"), evidence, stated=True)
+    granted = opt_out_confirmation(facts)
+    if granted is not None and not facts.heard(*_WRONG):
+        explanation = facts.sentence("opt_out.confirmed")
+        return _Resolution("resolved", explanation, quoted([granted]), stated=True)
     return _ending(facts, _course(facts, score, probability))
 
 
 def _course(facts: Facts, score: Score, probability: float | None) -> _Resolution:
     for item in score.judged:
         if item.criterion.rule == "resolution_confirmed" and item.answer.answer == "yes":
-            if probability is not None and probability < _UNRESOLVED:
+            if probability is not None and probability < _DOUBTFUL:
                 break
             return _Resolution("resolved", item.answer.explanation, item.answer.evidence)
     if (stated := _stated(facts)) is not None:
@@ -161,7 +176,11 @@ def _why_unknown(facts: Facts) -> str:
 def _stated(facts: Facts) -> _Resolution | None:
     if (unresolved := _unresolved_at_end(facts)) is not None:
         return unresolved
-    for key, cue in (("refused", standing_refusal(facts)), ("objected", _objection(facts))):
+    for key, cue in (
+        ("asks_person", last_request_for_person(facts)),
+        ("refused", standing_refusal(facts)),
+        ("objected", _objection(facts)),
+    ):
         if cue is not None:
             explanation = facts.sentence(f"resolution.{key}")
             return _Resolution("unresolved", explanation, quoted([cue], CONTRADICTS), stated=True)
@@ -225,7 +244,9 @@ def _likely(facts: Facts, probability: float) -> _Resolution:
     done = facts.said("success") or facts.said("done")
     failed = sorted(facts.said("failure", "no_result"), key=attrgetter("place"))
     chance = percent(probability)
-    if probability >= _RESOLVED:
+    places = [cue.place for cue in facts.said("failure")]
+    remains = bool(done and places) and max(cue.place for cue in done) < max(places)
+    if probability >= _RESOLVED and not remains:
         evidence = quoted(done[-1:]) or _last_words(facts)
         key = "resolution.probably" if done else "resolution.probably_unsaid"
         return _Resolution("resolved", _explanation(facts, key, chance, evidence), evidence)

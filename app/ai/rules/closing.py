@@ -9,7 +9,13 @@ from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.conversation_facts import Facts, examined, quoted
-from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
+from app.ai.rules.course import (
+    asks_nothing,
+    last_request_for_person,
+    mood_at_end,
+    opt_out_confirmation,
+    standing_refusal,
+)
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
 from app.ai.wording import listed, no, sentence
@@ -33,7 +39,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when near the end it is asked or said that the issue is solved, and not denied.
 
     A customer who closes content says so as well, with thanks or nothing more to ask; but where
-    something failed, thanks alone are courtesy. A customer whose request was refused for a stated
+    something failed and was not done later, thanks alone are courtesy. A customer whose request was refused for a stated
     reason has nothing to confirm.
     """
     no_occasion = _no_occasion(facts)
@@ -79,9 +85,10 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
             evidence=[end.evidence],
             advice=sentence("advice.confirmed"),
         )
+    thanked = facts.heard("thanks", "praise", lines=ending)
     return yes_or_no(
         False,
-        sentence("confirmed.missing"),
+        facts.sentence("confirmed.only_thanks" if thanked else "confirmed.missing"),
         confidence=facts.confidence(0.6),
         evidence=examined(ending[-_QUOTED_LINES:]),
     )
@@ -111,9 +118,9 @@ def _content(facts: Facts) -> list[Cue]:
     # The last completed action and the customer's reply to it.
     done = _last(facts.said("done", "success"))
     reasoned = {cue.line.position for cue in _refusals(facts)}
-    failed = facts.said("failure", "no_result")
-    failed += [cue for cue in facts.said("bad_news") if done and cue.place > done.place]
-    if any(cue.line.position not in reasoned for cue in failed):
+    failed = facts.said("failure", "no_result", *(["bad_news"] if done else []))
+    failed = [cue for cue in failed if cue.line.position not in reasoned]
+    if last_request_for_person(facts) or not _made_up_for(facts, failed, done):
         return []
     lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
     replies = facts.heard("thanks", "praise", "nothing_more", lines=None if done else lines)
@@ -122,7 +129,18 @@ def _content(facts: Facts) -> list[Cue]:
     if not after:
         return []
     thanks = [cue for cue in after if cue.kind != "nothing_more" and not _declines(cue)]
+    if any(cue.kind != "bad_news" for cue in failed) and not thanks:
+        return []
     return [*([] if done is None else [done]), max(thanks or after, key=attrgetter("place"))]
+
+
+def _made_up_for(facts: Facts, failed: list[Cue], done: Cue | None) -> bool:
+    # What failed at first counts no more once it is done, unless the customer got something else.
+    if facts.model_input is not None and facts.model_input.friction.concessions and failed:
+        return False
+    return all(
+        done is not None and cue.kind != "no_result" and cue.place < done.place for cue in failed
+    )
 
 
 def _declined_offers(facts: Facts) -> Iterator[Cue]:
@@ -226,13 +244,12 @@ def opt_out(facts: Facts, criterion: Criterion) -> Answer:
     requests = facts.heard("opt_out")
     if not requests:
         return not_applicable(facts.sentence("opt_out.not_asked"))
-    first = requests[0]
-    done = [cue for cue in facts.said("opt_out_done") if cue.line.position > first.line.position]
+    done = opt_out_confirmation(facts)
     return yes_or_no(
-        bool(done),
+        done is not None,
         facts.sentence("opt_out.confirmed" if done else "opt_out.missing"),
         confidence=0.85 if done else 0.75,
-        evidence=quoted([first, *done[:1]]) if done else quoted(requests, CONTRADICTS),
+        evidence=quoted([requests[0], done]) if done else quoted(requests, CONTRADICTS),
     )
 
 

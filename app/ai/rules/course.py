@@ -8,7 +8,7 @@ from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, CustomerLine, Readin
 from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.dialogue.friction import BARE, asks_fact, last_alternative
-from app.ai.dialogue.turns import Line
+from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.conversation_facts import Facts, shown
 
 # How much of the feeling in the line before the last still counts at the end, and how much of it
@@ -47,6 +47,23 @@ class MoodAtEnd:
         return self.mood is not Mood.PLEASED
 
 
+def opt_out_confirmation(facts: Facts) -> Cue | None:
+    """Return the confirmation of the customer's request not to be contacted again."""
+    requested = min((cue.line.position for cue in facts.heard("opt_out")), default=None)
+    if requested is None:
+        return None
+    confirmations = facts.said("opt_out_done")
+    return next((cue for cue in confirmations if cue.line.position > requested), None)
+
+
+def last_request_for_person(facts: Facts) -> Cue | None:
+    """Return the customer's request for somebody else, where nobody replied to it."""
+    turns = facts.dialogue.turns
+    if not turns or turns[-1].side is not Side.CUSTOMER:
+        return None
+    return next(iter(facts.heard("escalation_request", lines=turns[-1].lines)), None)
+
+
 def mood_at_end(facts: Facts) -> MoodAtEnd | None:
     """Read the mood of the last lines; None where they show none, or after the agent has helped."""
     readings = facts.readings
@@ -56,13 +73,17 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
     if refused is not None:
         return refused
     before, last = readings.customer[-2:][0], readings.customer[-1]
+    granted = opt_out_confirmation(facts)
+    if granted is not None and granted.line.position > last.line.position:
+        return None
     helped = any(
         max(line.shows("done"), line.shows("next")) >= SHOWN for line in readings.agent[-3:]
     )
     calm = last.negative < _CALM
     if last.positive >= SHOWN or (before is not last and before.positive >= 0.6 and calm):
         satisfied = last if last.positive >= SHOWN else before
-        return _pleased(readings, satisfied, helped=helped)
+        asks_for_person = last_request_for_person(facts) is not None
+        return _pleased(readings, satisfied, helped=helped, asks_for_person=asks_for_person)
     share_kept = _FORGIVEN if facts.heard(*_FAREWELLS, lines=[last.line]) else _EARLIER
     upset = max(last.negative, share_kept * before.negative)
     if helped and upset < _HOT:
@@ -116,9 +137,11 @@ def _unsatisfied(facts: Facts, readings: Readings) -> MoodAtEnd | None:
     return MoodAtEnd(Mood.REFUSED, shown(worst, NEGATIVE_LABELS, CONTRADICTS))
 
 
-def _pleased(readings: Readings, line: CustomerLine, *, helped: bool) -> MoodAtEnd | None:
+def _pleased(
+    readings: Readings, line: CustomerLine, *, helped: bool, asks_for_person: bool
+) -> MoodAtEnd | None:
     rude = any(agent.is_rude for agent in readings.agent)
-    if rude or not (helped or len(readings.lines) <= _SHORT):
+    if rude or asks_for_person or not (helped or len(readings.lines) <= _SHORT):
         return None
     return MoodAtEnd(Mood.PLEASED, shown(line, ("sat",)))
 

@@ -25,6 +25,7 @@ _REPAIR = 0.7
 _RUDE, _COLD, _REPEATED, _USELESS = 1.0, 0.8, 0.7, 0.6
 _LEAST_WORDS = 4
 _CONFUSED, _ANGRY = 0.75, 0.6
+_FELT = {"confusing_reply": "conf", "angering_reply": "anger"}
 # Asking why the customer did or did not do something does not look for a solution.
 _BLAMING = re.compile(r"\bwhy (?:did|didn't) you\b", re.IGNORECASE)
 
@@ -100,8 +101,7 @@ def _useless_replies(facts: Facts) -> Iterator[_Miss]:
         agent = reply.agent
         kind, weight = _fault(reply)
         if kind:
-            label = "dismissive" if kind == "rude_reply" else "stall"
-            yield _Miss(agent.line.position, kind, weight, shown(agent, (label,), CONTRADICTS))
+            yield _Miss(agent.line.position, kind, weight, _shown_fault(reply, kind))
         if agent.line.position in repeated and _says_something(agent):
             yield _Miss(agent.line.position, "repeated_answer", _REPEATED, *examined([agent.line]))
 
@@ -123,6 +123,16 @@ def _fault(reply: ReplyInContext) -> tuple[str, float]:
     asks = max(agent.shows("greet"), agent.shows("probing"), agent.shows("verification")) >= SHOWN
     angers = after.shows("anger") >= _ANGRY and not asks
     return ("angering_reply", _USELESS) if angers else ("", 0.0)
+
+
+def _shown_fault(reply: ReplyInContext, kind: str) -> Evidence:
+    # What a reply did to the customer shows in the customer's words.
+    if reply.after is not None and kind in _FELT:
+        return shown(reply.after, (_FELT[kind],), CONTRADICTS)
+    if kind == "rude_reply":
+        return shown(reply.agent, ("dismissive",), CONTRADICTS)
+    (evidence,) = examined([reply.agent.line])
+    return evidence
 
 
 def _says_something(agent: AgentLine) -> bool:
@@ -187,7 +197,7 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     amount = friction.amount + (weights["endsOpen"] if end else 0.0)
     score = fulfilment(amount, criterion.parameters.get("halfAt", HALF_AT))
     obstacles = _of_each_kind([*friction.obstacles, *friction.concessions])
-    kinds = [cue.kind for cue in obstacles]
+    kinds = [_told(facts, cue.kind) for cue in obstacles]
     evidence = quoted(obstacles, CONTRADICTS)
     if end and len(kinds) < _MOST_TOLD:
         kinds.append(f"ends_{end.mood}")
@@ -208,6 +218,14 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
         confidence=0.7 if done else 0.5,
         evidence=quoted(done) or examined(facts.dialogue.customer[-2:], SUPPORTS),
     )
+
+
+def _told(facts: Facts, kind: str) -> str:
+    # What failed before the last completed action failed at first only.
+    if kind not in ("failure", "no_result"):
+        return kind
+    done = max(facts.said_at("done", "success"), default=-1)
+    return f"{kind}_at_first" if max(facts.said_at(kind), default=-1) < done else kind
 
 
 def _bad_end(facts: Facts) -> MoodAtEnd | None:
