@@ -2,6 +2,7 @@
 
 import math
 import re
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_network
@@ -18,6 +19,10 @@ _STORAGE_FORM = re.compile(
     r"|s3://[a-z0-9.-]{3,63}(/[\w-]+)*/?(\?(region=[\w-]+|(endpoint|public)=https?://[^&#\s]+)"
     r"(&(region=[\w-]+|(endpoint|public)=https?://[^&#\s]+))*)?",
     re.ASCII,
+)
+YEAR_S = 31_536_000
+_SERVER_FORM = re.compile(
+    r"[a-z+]+://(.*@)?(\[[^\]]*\]|[^\[\]:/?@]*)(:(?P<port>[0-9]{1,5}))?([/?].*)?", re.ASCII
 )
 _BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
@@ -54,6 +59,11 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def days(low: int) -> Callable[[str], int]:
+    """Make a parser of days from `low` to a hundred years, more than which is no date."""
+    return whole(low, 36_500)
+
+
 def amount(value: str) -> float:
     """Parse a number of at least 0, fractions allowed."""
     try:
@@ -74,8 +84,8 @@ def share(value: str) -> float:
 
 
 def seconds(value: str) -> float:
-    """Parse a number of seconds above 0, fractions allowed."""
-    number = amount(value)
+    """Parse a number of seconds above 0 and up to a year, fractions allowed."""
+    number = _delay(value)
     if number == 0:
         raise ValueError("must be above 0 seconds")
     return number
@@ -120,11 +130,15 @@ def host_id(value: str) -> str:
 
 
 def starting_with(*prefixes: str) -> Callable[[str], str]:
-    """Make a parser of addresses that start with one of these."""
+    """Make a parser of addresses that start with one of these; messages repeat no password."""
 
     def parse(value: str) -> str:
         if not value.startswith(prefixes):
             raise ValueError(f"must start with {' or '.join(prefixes)}")
+        match = _SERVER_FORM.fullmatch(value)
+        if match is None or int(match["port"] or 0) > 65535:
+            scheme = value.partition(":")[0]
+            raise ValueError(f"must be an address such as {scheme}://USER:PASSWORD@HOST:PORT/NAME")
         return value
 
     return parse
@@ -145,10 +159,12 @@ def path(value: str) -> Path:
     return Path(value).expanduser()
 
 
-def existing_file(value: str) -> str:
-    """Parse the name of a file that exists."""
-    if not Path(value).is_file():
-        raise ValueError(f"there is no file {value!r}")
+def certificates(value: str) -> str:
+    """Parse the name of a file of certificates."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(value)
+    except OSError as error:
+        raise ValueError(f"{value!r} is no file of certificates: {error.strerror}") from error
     return value
 
 
@@ -236,7 +252,7 @@ def labels(value: str) -> tuple[str, ...]:
 
 def retry_delays(value: str) -> tuple[float, ...]:
     """Parse the seconds before attempt 2 and before attempt 3."""
-    delays = tuple(amount(part.strip()) for part in value.split(","))
+    delays = tuple(_delay(part.strip()) for part in value.split(","))
     if len(delays) != 2:
         raise ValueError(f"must be two delays such as 60,300, not {value!r}")
     return delays
@@ -256,6 +272,13 @@ def token_prices(value: str) -> TokenPrices:
     if len(parts) != 2:
         raise ValueError(f"must be two amounts such as 0.4/1.6, not {value!r}")
     return TokenPrices(amount(parts[0]), amount(parts[1]))
+
+
+def _delay(value: str) -> float:
+    number = amount(value)
+    if number > YEAR_S:
+        raise ValueError(f"must be at most {YEAR_S} seconds, a year")
+    return number
 
 
 def _parts(value: str) -> tuple[str, ...]:

@@ -69,16 +69,16 @@ class Settings:
     # Processes
     host: str = setting("CQE_HOST", "127.0.0.1", str)
     port: int = setting("CQE_PORT", 8000, read.whole(1, 65535))
-    workers: int = setting("CQE_WORKERS", 2, read.whole(1))
-    threads: int = setting("CQE_THREADS", 8, read.whole(1))
+    workers: int = setting("CQE_WORKERS", 2, read.whole(1, 256))
+    threads: int = setting("CQE_THREADS", 8, read.whole(1, 256))
     worker_processes: int = setting(
         "CQE_WORKER_PROCESSES",
         0,
-        read.whole(0),
+        read.whole(0, 256),
         zero="one for every two cores, four at most",
     )
-    analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32))
-    analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1))
+    analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32, 1_000_000))
+    analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1, 256))
     host_id: str = setting("CQE_HOST_ID", "", read.host_id)
     worker_roles: tuple[str, ...] = setting("CQE_WORKER_ROLES", ROLES, read.some_of(*ROLES))
     metrics_listen: tuple[str, int] | None = setting(
@@ -96,7 +96,7 @@ class Settings:
     trusted_proxies: tuple[Network, ...] = setting("CQE_TRUSTED_PROXIES", (), read.networks)
     cors_origins: tuple[str, ...] = setting("CQE_CORS_ORIGINS", (), read.origins)
     require_tls: str = setting("CQE_REQUIRE_TLS", "auto", read.one_of("auto", "1", "0"))
-    signature_window_s: int = setting("CQE_SIGNATURE_WINDOW_SECONDS", 300, read.whole(1))
+    signature_window_s: int = setting("CQE_SIGNATURE_WINDOW_SECONDS", 300, read.whole(1, 86_400))
     rate_limit_default: RateLimit = setting("CQE_RATE_LIMIT_DEFAULT", RateLimit(600, 60), read.rate)
     rate_limit_expensive: RateLimit = setting(
         "CQE_RATE_LIMIT_EXPENSIVE", RateLimit(20, 60), read.rate
@@ -109,8 +109,8 @@ class Settings:
 
     # Dashboard
     dashboard: bool = setting("CQE_DASHBOARD", True, read.boolean)
-    session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60))
-    session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60))
+    session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60, read.YEAR_S))
+    session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60, read.YEAR_S))
     rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
 
     # Plan
@@ -125,7 +125,7 @@ class Settings:
         "CQE_WEBHOOK_ALLOWED_CIDRS", (), read.networks
     )
     webhook_allow_http: bool = setting("CQE_WEBHOOK_ALLOW_HTTP", False, read.boolean)
-    webhook_ca_bundle: str = setting("CQE_WEBHOOK_CA_BUNDLE", "", read.existing_file)
+    webhook_ca_bundle: str = setting("CQE_WEBHOOK_CA_BUNDLE", "", read.certificates)
     webhook_retry_delays_s: tuple[float, ...] = setting(
         "CQE_WEBHOOK_RETRY_DELAYS", (60.0, 300.0), read.retry_delays
     )
@@ -135,18 +135,20 @@ class Settings:
     )
 
     # Recordings
-    upload_max_bytes: int = setting("CQE_UPLOAD_MAX_BYTES", 2 * 1024**3, read.whole(1))
-    audio_max_duration_s: int = setting("CQE_AUDIO_MAX_DURATION_SECONDS", 4 * 3600, read.whole(1))
+    upload_max_bytes: int = setting("CQE_UPLOAD_MAX_BYTES", 2 * 1024**3, read.whole(1, 10**12))
+    audio_max_duration_s: int = setting(
+        "CQE_AUDIO_MAX_DURATION_SECONDS", 4 * 3600, read.whole(1, 604_800)
+    )
     url_ttl_s: int = setting("CQE_URL_TTL_SECONDS", 900, read.whole(1, 86_400))
     speech_model_dir: str = setting("CQE_SPEECH_MODEL_DIR", "", read.existing_dir)
-    speech_threads: int = setting("CQE_SPEECH_THREADS", 2, read.whole(1))
+    speech_threads: int = setting("CQE_SPEECH_THREADS", 2, read.whole(1, 256))
     transcriber: str = setting("CQE_TRANSCRIBER", LOCAL, read.one_of(LOCAL, "openai"))
     transcriber_url: str = setting(
         "CQE_TRANSCRIBER_URL", "", read.model_url("/audio/transcriptions", "CQE_TRANSCRIBER_KEY")
     )
     transcriber_model: str = setting("CQE_TRANSCRIBER_MODEL", "", str)
     transcriber_key: str = setting("CQE_TRANSCRIBER_KEY", "", read.header_token, secret=True)
-    transcriber_ca_bundle: str = setting("CQE_TRANSCRIBER_CA_BUNDLE", "", read.existing_file)
+    transcriber_ca_bundle: str = setting("CQE_TRANSCRIBER_CA_BUNDLE", "", read.certificates)
     transcriber_timeout_s: float = setting("CQE_TRANSCRIBER_TIMEOUT_SECONDS", 300.0, read.seconds)
     transcriber_fallback: str = setting(
         "CQE_TRANSCRIBER_FALLBACK", "none", read.one_of("none", LOCAL)
@@ -160,31 +162,33 @@ class Settings:
     )
     judge_model: str = setting("CQE_JUDGE_MODEL", "", str)
     judge_api_key: str = setting("CQE_JUDGE_API_KEY", "", read.header_token, secret=True)
-    judge_ca_bundle: str = setting("CQE_JUDGE_CA_BUNDLE", "", read.existing_file)
+    judge_ca_bundle: str = setting("CQE_JUDGE_CA_BUNDLE", "", read.certificates)
     judge_timeout_s: float = setting("CQE_JUDGE_TIMEOUT_SECONDS", 60.0, read.seconds)
     judge_deadline_s: float = setting("CQE_JUDGE_DEADLINE_SECONDS", 150.0, read.seconds)
-    judge_concurrency: int = setting("CQE_JUDGE_CONCURRENCY", 4, read.whole(1))
-    judge_input_tokens: int = setting("CQE_JUDGE_INPUT_TOKENS", 24_000, read.whole(500))
-    judge_output_tokens: int = setting("CQE_JUDGE_OUTPUT_TOKENS", 4_000, read.whole(500))
+    judge_concurrency: int = setting("CQE_JUDGE_CONCURRENCY", 4, read.whole(1, 256))
+    judge_input_tokens: int = setting("CQE_JUDGE_INPUT_TOKENS", 24_000, read.whole(500, 10_000_000))
+    judge_output_tokens: int = setting(
+        "CQE_JUDGE_OUTPUT_TOKENS", 4_000, read.whole(500, 10_000_000)
+    )
     judge_prices: TokenPrices | None = setting("CQE_JUDGE_PRICES", None, read.token_prices)
     judge_mask: bool = setting("CQE_JUDGE_MASK", True, read.boolean)
 
     # Personal data
     redaction: bool = setting("CQE_REDACTION", True, read.boolean)
     retention_texts_days: int = setting(
-        "CQE_RETENTION_TEXTS_DAYS", 0, read.whole(0), zero="for ever"
+        "CQE_RETENTION_TEXTS_DAYS", 0, read.days(0), zero="for ever"
     )
     retention_audio_days: int = setting(
-        "CQE_RETENTION_AUDIO_DAYS", 0, read.whole(0), zero="for ever"
+        "CQE_RETENTION_AUDIO_DAYS", 0, read.days(0), zero="for ever"
     )
     retention_raw_texts_days: int = setting(
-        "CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.whole(0), zero="for ever"
+        "CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.days(0), zero="for ever"
     )
-    retention_deliveries_days: int = setting("CQE_RETENTION_DELIVERIES_DAYS", 30, read.whole(1))
+    retention_deliveries_days: int = setting("CQE_RETENTION_DELIVERIES_DAYS", 30, read.days(1))
     retention_model_answers_days: int = setting(
-        "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.whole(1)
+        "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.days(1)
     )
-    retention_audit_days: int = setting("CQE_RETENTION_AUDIT_DAYS", 365, read.whole(1))
+    retention_audit_days: int = setting("CQE_RETENTION_AUDIT_DAYS", 365, read.days(1))
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str]) -> "Settings":

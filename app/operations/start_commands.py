@@ -10,8 +10,8 @@ import click
 @click.option("--host", help="Address that the web server listens on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port that the web server listens on.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Folder for all data.")
-@click.option("--workers", type=click.IntRange(1), help="Web processes.")
-@click.option("--threads", type=click.IntRange(1), help="Threads of each web process.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Web processes.")
+@click.option("--threads", type=click.IntRange(1, 256), help="Threads of each web process.")
 @click.option("--no-worker", is_flag=True, help="Start no worker.")
 @click.option("--demo", is_flag=True, help="Load sample conversations and calls.")
 def up(*, no_worker: bool, demo: bool, **options: Any) -> None:

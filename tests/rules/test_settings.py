@@ -38,6 +38,9 @@ def test_an_empty_value_means_the_default() -> None:
     assert Settings.from_env({"CQE_PORT": ""}).port == 8000
 
 
+PRIMARY = "postgresql://cqe:x@/cqe?host=a:5432&host=b:5432&target_session_attrs=read-write"
+
+
 @pytest.mark.parametrize(
     ("variable", "text", "name", "value"),
     [
@@ -55,6 +58,9 @@ def test_an_empty_value_means_the_default() -> None:
         ),
         ("CQE_LOG_LEVEL", "debug", "log_level", "DEBUG"),
         ("CQE_REDIS_URL", "none", "redis_url", "none"),
+        ("CQE_REDIS_URL", "redis://:p@ss@[::1]:6379/0", "redis_url", "redis://:p@ss@[::1]:6379/0"),
+        ("CQE_REDIS_URL", "unix:///run/q.sock?db=0", "redis_url", "unix:///run/q.sock?db=0"),
+        ("CQE_DATABASE_URL", PRIMARY, "database_url", PRIMARY),
         ("CQE_JUDGE_URL", "http://[::1]:8080/v1/", "judge_url", "http://[::1]:8080/v1"),
         ("CQE_JUDGE_PRICES", "0.4/1.6", "judge_prices", TokenPrices(0.4, 1.6)),
         ("CQE_JUDGE_MASK", "0", "judge_mask", False),
@@ -73,6 +79,12 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
     [
         ("CQE_PORT", "0"),
         ("CQE_PORT", "65536"),
+        ("CQE_WORKERS", "100000"),
+        ("CQE_AUDIO_MAX_DURATION_SECONDS", "999999999999999"),
+        ("CQE_RETENTION_TEXTS_DAYS", "36501"),
+        ("CQE_SESSION_MAX_SECONDS", "31536001"),
+        ("CQE_WEBHOOK_RETRY_DELAYS", "60,1e20"),
+        ("CQE_WEBHOOK_TIMEOUT_SECONDS", "31536001"),
         ("CQE_PORT", "\uff18\uff10"),
         ("CQE_WORKERS", "-1"),
         ("CQE_THREADS", "1.5"),
@@ -97,9 +109,12 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
         ("CQE_WEBHOOK_RETRY_DELAYS", "nan,1"),
         ("CQE_WEBHOOK_TIMEOUT_SECONDS", "0"),
         ("CQE_WEBHOOK_CA_BUNDLE", "/nowhere/ca.pem"),
+        ("CQE_WEBHOOK_CA_BUNDLE", __file__),
         ("CQE_URL_TTL_SECONDS", "86401"),
         ("CQE_DATABASE_URL", "mysql://db"),
         ("CQE_REDIS_URL", "http://queue"),
+        ("CQE_REDIS_URL", "redis://:secret@queue:66000/0"),
+        ("CQE_DATABASE_URL", "postgresql://cqe:secret@db:port/cqe"),
         ("CQE_STORAGE_URL", "ftp://files"),
         ("CQE_STORAGE_URL", "file://files"),
         ("CQE_STORAGE_URL", "azure://account"),
@@ -116,8 +131,9 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
     ],
 )
 def test_a_wrong_value_is_named(variable: str, text: str) -> None:
-    with pytest.raises(SettingsError, match=f"^{variable}: "):
+    with pytest.raises(SettingsError, match=f"^{variable}: ") as refused:
         Settings.from_env({variable: text})
+    assert "secret" not in str(refused.value)
 
 
 def test_a_judge_needs_its_endpoint_and_its_key_is_never_printed() -> None:

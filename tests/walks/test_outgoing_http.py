@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.core.outgoing_http.addresses import AddressPolicy
-from app.core.outgoing_http.client import RequestsClient
+from app.core.outgoing_http.client import RequestsClient, tls_context
 from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from tests import receiver as answers
 from tests.receiver import Receiver, write_ca_bundle
@@ -102,6 +102,12 @@ def test_the_timeout_is_one_for_the_whole_attempt(
     assert reply.outcome == AttemptOutcome.TIMEOUT
     assert reply.status_code is None
     assert 0.4 <= took_s < SOON_S
+
+
+def test_certificates_of_a_file_are_trusted_besides_the_public_ones(tmp_path: Path) -> None:
+    public = tls_context().get_ca_certs()
+    both = tls_context(write_ca_bundle(tmp_path)).get_ca_certs()
+    assert len(both) == len(public) + 1 > 1
 
 
 def test_the_timeout_holds_on_a_kept_connection_too(receiver: Receiver, post: Post) -> None:
