@@ -118,7 +118,7 @@ def test_an_empty_list_says_what_to_do(runtime: Runtime, visit: Callable[[str], 
     assert "Go to the first page" in beyond
     # The button next to it keeps the period.
     assert '<option value="all" selected>all time' in beyond
-    assert "pageSize must be between 1 and 100." in visitor.get("/evaluations?pageSize=500").text
+    assert "pageSize: This must be from 1 to 100." in visitor.get("/evaluations?pageSize=500").text
 
 
 def save(visitor: Visitor, name: str, query: str, **options: str) -> Any:
