@@ -19,14 +19,13 @@ from app.api_keys.key_cache import CachedKey, KeyCache
 from app.core import errors
 from app.core.clock import utc_now
 from app.core.errors import Detail
-from app.core.ip_addresses import Address
 from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
 from app.core.secrets import request_signing
 from app.core.settings import Settings
 from app.web import rate_limit
-from app.web.addresses import client_address, is_trusted
+from app.web.addresses import client_address, forwarded_scheme, is_trusted, peer_address
 from app.web.api import is_under_a_base
 from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import DEFAULT
@@ -108,7 +107,7 @@ class Authentication:
         self, request: Request, key: CachedKey, key_hash: str, nonce: str, now: datetime
     ) -> CachedKey:
         """Spend nonce and rate limits, count the call, and check the key as it is now."""
-        address = self._client_address(request)
+        address = client_address(request, self._settings.trusted_proxies)
         allowed = key.allows(address)
         operation = (request.endpoint or "unknown").rpartition(".")[2]
         key_id = key.principal.key_id
@@ -149,9 +148,9 @@ class Authentication:
         Not for local callers and proxies: one bad client behind a proxy that hides its address
         would use up the limit of all others.
         """
-        address = self._client_address(request)
         trusted = self._settings.trusted_proxies
-        if address is None or address.is_loopback or is_trusted(str(address), trusted):
+        address = client_address(request, trusted)
+        if address is None or address.is_loopback or is_trusted(address, trusted):
             return
         visit = Visit(now=utc_now(), limits=self._policies.for_failures(str(address)))
         admission = self._visit(visit)
@@ -168,22 +167,13 @@ class Authentication:
             self._state.uncount(count)
         return response
 
-    def _client_address(self, request: Request) -> Address | None:
-        return client_address(
-            request.environ.get("REMOTE_ADDR", ""),
-            request.headers.get("X-Forwarded-For", ""),
-            self._settings.trusted_proxies,
-        )
-
     def _require_tls(self, request: Request) -> None:
         policy = self._settings.require_tls
-        peer = request.environ.get("REMOTE_ADDR", "")
-        is_proxied = is_trusted(peer, self._settings.trusted_proxies)
-        forwarded = request.headers.get("X-Forwarded-Proto", "") if is_proxied else ""
+        forwarded = forwarded_scheme(request, self._settings.trusted_proxies)
         is_secure = (forwarded or request.scheme) == "https"
         if policy == "0" or is_secure:
             return
-        address = client_address(peer, "", ())
+        address = peer_address(request)
         if policy == "auto" and address is not None and address.is_loopback and not forwarded:
             return
         raise errors.TlsRequired()

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from app.api_keys import service
 from app.api_keys.credentials import IssuedKey
@@ -152,7 +153,7 @@ def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
     click.echo("Store both now: they are not shown again.")
 
 
-def _all_records(session: Any) -> list[dict[str, Any]]:
+def _all_records(session: Session) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for number in count(1):
         page = service.list_page(session, PageRequest(page=number, page_size=100))

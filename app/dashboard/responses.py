@@ -1,7 +1,6 @@
 """Responses of pages: security headers, compression and error pages."""
 
 import gzip
-import logging
 import time
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -15,8 +14,6 @@ from app.dashboard.navigation import own_path
 from app.people.gate import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded
 from app.web import errors
 from app.web.request_record import request_id
-
-logger = logging.getLogger(__name__)
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
@@ -88,13 +85,7 @@ def render_http_error(error: HTTPException) -> AnyResponse:
 
 def render_unexpected(error: Exception) -> AnyResponse:
     """Answer a failure of ours: it is logged, and the page names the request."""
-    logger.error(
-        "unexpected failure of %s %s",
-        request.method,
-        request.path,
-        exc_info=error,
-        extra={"request_id": request_id()},
-    )
+    errors.log_unexpected(error)
     return render_error(AppError())
 
 

@@ -189,6 +189,15 @@ def find_all(session: Session, evaluation_ids: Sequence[str]) -> list[Evaluation
     return [by_id[evaluation_id] for evaluation_id in evaluation_ids]
 
 
+def ended_among(session: Session, evaluation_ids: Sequence[str]) -> list[str]:
+    """Return those of these evaluations that have ended or were deleted."""
+    is_open = Evaluation.status.not_in(ENDED)
+    running = session.scalars(
+        select(Evaluation.id).where(Evaluation.id.in_(evaluation_ids), is_open)
+    ).all()
+    return [evaluation_id for evaluation_id in evaluation_ids if evaluation_id not in running]
+
+
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:
     """Show an evaluation with its summary; `NotFound` where there is none."""
     row = find_mapping(

@@ -15,8 +15,9 @@ from app.core import hosts
 from app.core.errors import ServiceUnavailable
 from app.core.process import stopping
 from app.core.runtime import Runtime
-from app.evaluations import jobs as evaluations
-from app.imports import files, service
+from app.evaluations import jobs as judging
+from app.evaluations import service as evaluations
+from app.imports import files
 from app.imports.files import ImportFile
 from app.imports.formats.records import BadLine
 from app.imports.loading.input import Document, ImportOptions, entries_of
@@ -119,14 +120,14 @@ class FileImport:
         evaluation_ids = self._awaited.first(_CHECKED_AT_ONCE)
         audio_file_ids = self._awaited_recordings.first(_CHECKED_AT_ONCE)
         with self._runtime.db.reading() as session:
-            ended = service.ended_evaluations(session, evaluation_ids) if evaluation_ids else []
+            ended = evaluations.ended_among(session, evaluation_ids) if evaluation_ids else []
             results = recordings.results_among(session, audio_file_ids) if audio_file_ids else []
         self._awaited.remove(ended)
         self._awaited_recordings.remove(row["id"] for row in results)
         is_idle = not ended and not results
         if is_idle and not hosts.is_running(self._runtime.db, hosts.WORKER):
             with stopping.on_interrupt():
-                evaluations.judge(self._runtime)
+                judging.judge(self._runtime)
                 audio_files.process_audio(self._runtime, "")
         return results
 

@@ -22,8 +22,6 @@ from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
 from app.core.storage.files import require_space
 from app.evaluations import sources
-from app.evaluations.enums import ENDED
-from app.evaluations.models import Evaluation
 from app.imports import sealed_documents
 from app.imports.loading.input import ImportOptions
 from app.imports.loading.load import ImportCounts, first_errors
@@ -247,16 +245,6 @@ def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
         .values(sealed_documents=None, file_id=None)
     )
     return [row.file_id for row in rows if row.file_id is not None]
-
-
-def ended_evaluations(session: Session, evaluation_ids: Sequence[str]) -> list[str]:
-    """Return the evaluations that have ended or were deleted."""
-    running = session.scalars(
-        select(Evaluation.id).where(
-            Evaluation.id.in_(evaluation_ids), Evaluation.status.not_in(ENDED)
-        )
-    ).all()
-    return [evaluation_id for evaluation_id in evaluation_ids if evaluation_id not in running]
 
 
 def _record(row: Import) -> dict[str, Any]:

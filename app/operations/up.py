@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import click
 
 from app import __version__
 from app.core.commands import COMMAND
+from app.core.ip_addresses import is_loopback
 from app.core.process import log
 from app.core.secrets.encryption import KEY_FILE
 from app.core.settings import Settings
@@ -295,7 +295,7 @@ def _addresses_of(settings: Settings) -> list[str]:
 
 def _tls_notes(settings: Settings) -> list[str]:
     """Return what a caller on another machine has to know about TLS; nothing on loopback alone."""
-    if _is_loopback(settings.host):
+    if is_loopback(settings.host):
         return []
     if settings.require_tls == "0":
         return [
@@ -314,10 +314,3 @@ def _outgoing_address(family: socket.AddressFamily, far_away: str) -> list[str]:
         probe.connect((far_away, 9))
         return [probe.getsockname()[0]]
     return []
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -5,10 +5,8 @@ import binascii
 import hashlib
 import hmac
 import logging
-import math
 import secrets
 from datetime import timedelta
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +15,7 @@ from werkzeug.wrappers import Response
 
 from app.core.clock import utc_now
 from app.core.errors import AppError, RateLimitExceeded, ServiceUnavailable
+from app.core.ip_addresses import is_loopback
 from app.core.principal import Principal
 from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Limit, Visit
@@ -28,7 +27,7 @@ from app.people.roles import CONFIRMED_SCOPES, OWN_ACCOUNT, ROLES
 from app.people.service import folded
 from app.people.sessions import Person
 from app.web import rate_limit
-from app.web.addresses import client_address, request_scheme
+from app.web.addresses import client_address, forwarded_scheme
 from app.web.current import current_runtime
 from app.web.principal import DEFAULT, check_scope
 from app.web.request_record import request_id
@@ -149,12 +148,7 @@ def current_actor(user_id: str | None = None) -> Actor:
 
 def current_address() -> str:
     """Return the client address of the current request, or an empty text."""
-    address = client_address(
-        request.environ.get("REMOTE_ADDR", ""),
-        request.headers.get("X-Forwarded-For", ""),
-        current_runtime().settings.trusted_proxies,
-    )
-    return str(address or "")
+    return str(client_address(request, current_runtime().settings.trusted_proxies) or "")
 
 
 def may_open(app: Flask, endpoint: str, person: Person) -> bool:
@@ -182,7 +176,7 @@ def spend_attempt(runtime: Runtime, *, name: str, address: str) -> None:
             "Sign-in is not possible right now; try again.", retry_after_s=5
         ) from error
     if not admission.admitted:
-        wait_s = max(1, math.ceil(max(status.wait_s for status in admission.limits)))
+        wait_s = rate_limit.seconds_to_wait(admission.limits)
         raise RateLimitExceeded(
             f"Too many attempts to sign in: wait {wait_s} seconds.", retry_after_s=wait_s
         )
@@ -283,12 +277,7 @@ def _xor(first: bytes, second: bytes) -> bytes:
 
 def _own_scheme(request: Request, settings: Settings) -> str:
     """Return the scheme that the browser uses, as a trusted proxy says or the connection is."""
-    return request_scheme(
-        request.scheme,
-        request.environ.get("REMOTE_ADDR", ""),
-        request.headers.get("X-Forwarded-Proto", ""),
-        settings.trusted_proxies,
-    )
+    return forwarded_scheme(request, settings.trusted_proxies) or request.scheme
 
 
 def _cookie_name(request: Request, settings: Settings) -> str:
@@ -297,9 +286,4 @@ def _cookie_name(request: Request, settings: Settings) -> str:
 
 def _is_this_machine(request: Request) -> bool:
     host = urlsplit(request.host_url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host.endswith(".localhost") or is_loopback(host)

@@ -5,44 +5,46 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
-from flask import request
+from flask import Request, request
 
 from app.core.errors import MalformedRequest
-from app.core.ip_addresses import Address, Network
+from app.core.ip_addresses import Address, Network, is_loopback
 from app.core.settings import Settings
 
 
-def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Address | None:
+def peer_address(request: Request) -> Address | None:
+    """Return the address of the connection; a Unix socket, which has none, counts as loopback."""
+    peer = request.environ.get("REMOTE_ADDR", "")
+    return _parse(peer) if peer else IPv4Address("127.0.0.1")
+
+
+def client_address(request: Request, trusted: Sequence[Network]) -> Address | None:
     """Return the client's address, None if it is malformed; trusted proxies are skipped.
 
-    Args:
-        peer: the address of the connection; empty for a Unix socket, which counts as loopback.
-        forwarded_for: the header as sent; ignored unless the peer is trusted.
+    X-Forwarded-For counts only if a trusted proxy has sent it.
     """
-    address = _parse(peer) if peer else IPv4Address("127.0.0.1")
-    if address is None or not _trusted(address, trusted):
+    address = peer_address(request)
+    if address is None or not is_trusted(address, trusted):
         return address
+    forwarded_for = request.headers.get("X-Forwarded-For", "")
     for hop in reversed([part.strip() for part in forwarded_for.split(",") if part.strip()]):
         address = _parse(_without_port(hop))
-        if address is None or not _trusted(address, trusted):
+        if address is None or not is_trusted(address, trusted):
             return address
     return address
 
 
-def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
-    """Return whether the connection comes from a trusted proxy."""
-    address = _parse(peer)
-    return address is not None and _trusted(address, trusted)
+def forwarded_scheme(request: Request, trusted: Sequence[Network]) -> str:
+    """Return X-Forwarded-Proto if a trusted proxy has sent it, else an empty text."""
+    peer = _parse(request.environ.get("REMOTE_ADDR", ""))
+    if peer is None or not is_trusted(peer, trusted):
+        return ""
+    return request.headers.get("X-Forwarded-Proto", "")
 
 
-def request_scheme(
-    scheme: str,
-    peer: str,
-    forwarded_proto: str,
-    trusted: Sequence[Network],
-) -> str:
-    """Return X-Forwarded-Proto if the peer is a trusted proxy and sends it, else `scheme`."""
-    return (forwarded_proto if is_trusted(peer, trusted) else "") or scheme
+def is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
+    """Whether an address is a trusted proxy's."""
+    return any(address in network for network in trusted)
 
 
 def public_address(settings: Settings) -> str:
@@ -56,17 +58,13 @@ def public_address(settings: Settings) -> str:
     if settings.public_url:
         return settings.public_url
     host = urlsplit(request.host_url).hostname or ""
-    here = ("localhost", settings.host.casefold(), request.environ.get("SERVER_NAME", ""))
-    if host not in here and not _is_loopback(host):
+    here = (settings.host.casefold(), request.environ.get("SERVER_NAME", ""))
+    if host not in here and not is_loopback(host):
         raise MalformedRequest(
             "The Host header does not name this service: set CQE_PUBLIC_URL to the address that "
             "callers use."
         )
     return request.host_url.rstrip("/")
-
-
-def _trusted(address: Address, trusted: Sequence[Network]) -> bool:
-    return any(address in network for network in trusted)
 
 
 @lru_cache(maxsize=4096)
@@ -83,10 +81,3 @@ def _without_port(hop: str) -> str:
     if hop.startswith("["):
         return hop[1:].split("]", 1)[0]
     return hop.split(":", 1)[0] if hop.count(":") == 1 else hop
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -111,7 +111,8 @@ def _render_http(error: HTTPException) -> Response:
     return render(answer)
 
 
-def _render_unexpected(error: Exception) -> Response:
+def log_unexpected(error: Exception) -> None:
+    """Log a failure of ours with the request that it broke."""
     logger.error(
         "unexpected failure of %s %s",
         request.method,
@@ -119,4 +120,8 @@ def _render_unexpected(error: Exception) -> Response:
         exc_info=error,
         extra={"request_id": request_id()},
     )
+
+
+def _render_unexpected(error: Exception) -> Response:
+    log_unexpected(error)
     return render(errors.AppError())

@@ -39,10 +39,14 @@ class Policies:
         return Limit(policy, caller, rate.limit, rate.window_s)
 
 
+def seconds_to_wait(statuses: Sequence[LimitStatus]) -> int:
+    """Return the whole seconds until all of these limits admit a request again."""
+    return max(1, math.ceil(max(status.wait_s for status in statuses)))
+
+
 def refuse(statuses: Sequence[LimitStatus]) -> RateLimitExceeded:
     """Build the 429 error with the whole seconds to wait."""
-    wait_s = max(1, math.ceil(max(status.wait_s for status in statuses)))
-    return RateLimitExceeded(retry_after_s=wait_s)
+    return RateLimitExceeded(retry_after_s=seconds_to_wait(statuses))
 
 
 def add_headers(response: Response, statuses: Sequence[LimitStatus], now: datetime) -> None:

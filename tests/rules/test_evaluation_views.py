@@ -144,9 +144,9 @@ def test_a_wait_of_a_minute_is_shown_between_messages() -> None:
         ),
         {},
     )
-    assert [turn["waitSeconds"] for turn in shown] == [None, None, 121, None]
-    assert [turn["clock"] for turn in shown] == ["0:00", "0:59", "3:00", ""]
-    assert {turn["name"] for turn in shown} == {"Ann"}
+    assert [turn.wait_s for turn in shown] == [None, None, 121, None]
+    assert [turn.clock for turn in shown] == ["0:00", "0:59", "3:00", ""]
+    assert {turn.name for turn in shown} == {"Ann"}
 
 
 def test_moments_are_in_the_order_of_their_times() -> None:

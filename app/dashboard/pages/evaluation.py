@@ -21,9 +21,9 @@ from app.dashboard.charts.trend import TrendChart
 from app.dashboard.pages import places
 from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
-from app.dashboard.queries import filters_of
+from app.dashboard.queries import PageSession, filters_of
 from app.dashboard.views import conversation, scored, sheets
-from app.dashboard.views.scored import AnswerChange, changes_between
+from app.dashboard.views.scored import AnswerChange, PlayableQuote, changes_between
 from app.dashboard.views.sheets import AdvisedConversation
 from app.evaluations import listing, outcome, results, service
 from app.evaluations import shown_transcripts as transcripts
@@ -228,15 +228,17 @@ def _sound(details: EvaluationDetails) -> dict[str, Any] | None:
     }
 
 
-def _coaching(details: EvaluationDetails) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the strengths and the improvements, each list under its heading."""
+def _coaching(
+    details: EvaluationDetails,
+) -> list[tuple[str, list[tuple[str, list[PlayableQuote]]]]]:
+    """Return the strengths and the improvements, texts with their quotes, under their headings."""
     coaching = details.results["coaching"] or {"strengths": (), "improvements": ()}
     turns, duration_ms = details.turns, details.duration_ms
     return [
         (
             heading,
             [
-                {**item, "evidence": scored.evidence_of(item["evidence"], turns, duration_ms)}
+                (item["text"], scored.quotes_of(item["evidence"], turns, duration_ms))
                 for item in coaching[kind]
             ],
         )
@@ -312,7 +314,7 @@ def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> 
         )
 
 
-def _voice_call(session: Any, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
+def _voice_call(session: PageSession, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the call of a voice bot, with its assessment."""
     if evaluation["source_type"] != SourceType.VOICE_CALL:
         return None
@@ -321,7 +323,7 @@ def _voice_call(session: Any, evaluation: Mapping[str, Any]) -> dict[str, Any] |
 
 
 def _recording(
-    session: Any, evaluation: Mapping[str, Any], call: Mapping[str, Any] | None
+    session: PageSession, evaluation: Mapping[str, Any], call: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
     """Return the recording of the conversation, if its file is kept."""
     is_recording = evaluation["source_type"] == SourceType.AUDIO_FILE
@@ -336,7 +338,7 @@ def _recording(
     return None
 
 
-def _revisions(session: Any, evaluation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _revisions(session: PageSession, evaluation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return every revision of the source, the newest first."""
     page = listing.list_page(
         session,
@@ -348,7 +350,7 @@ def _revisions(session: Any, evaluation: Mapping[str, Any]) -> list[Mapping[str,
 
 
 def _changes(
-    session: Any, evaluation: Mapping[str, Any], document: Mapping[str, Any]
+    session: PageSession, evaluation: Mapping[str, Any], document: Mapping[str, Any]
 ) -> list[AnswerChange] | None:
     """Return what differs from the revision before, None where there is none to compare with."""
     if evaluation["supersedes_id"] is None or evaluation["status"] != Status.COMPLETED:
@@ -360,7 +362,7 @@ def _changes(
     return changes_between(earlier["criteria"], document["criteria"])
 
 
-def _listeners(session: Any, recording: Mapping[str, Any] | None) -> list[str]:
+def _listeners(session: PageSession, recording: Mapping[str, Any] | None) -> list[str]:
     """Return the names of those who have played the recording."""
     if recording is None:
         return []

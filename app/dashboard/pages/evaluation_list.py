@@ -23,6 +23,7 @@ from app.dashboard.queries import (
     LIST_PATH,
     LIST_SCHEMA,
     PageFilters,
+    PageSession,
     filters_of,
     filters_of_request,
     linked_count,
@@ -172,7 +173,7 @@ def _views() -> list[tuple[Any, str, int | None]]:
         ]
 
 
-def _count(session: Any, query: str) -> int | None:
+def _count(session: PageSession, query: str) -> int | None:
     """Count the rows of a view; None where its filters are no longer valid."""
     try:
         return linked_count(session, filters_of(dict(parse_qsl(query))).moments()).count

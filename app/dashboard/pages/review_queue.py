@@ -16,7 +16,14 @@ from app.core.clock import iso_utc
 from app.core.errors import Conflict
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.audited import audited
-from app.dashboard.queries import LIST_PATH, PageFilters, filters_of_request, linked_count, listed
+from app.dashboard.queries import (
+    LIST_PATH,
+    PageFilters,
+    PageSession,
+    filters_of_request,
+    linked_count,
+    listed,
+)
 from app.dashboard.views.filters import url
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.people.audit import Action
@@ -146,7 +153,7 @@ def url_in_queue(evaluation_id: str, queue: str) -> str:
 
 
 def read_around(
-    session: Any, page_filters: PageFilters, evaluation: Mapping[str, Any]
+    session: PageSession, page_filters: PageFilters, evaluation: Mapping[str, Any]
 ) -> tuple[list[Mapping[str, Any]], int, int]:
     """Return the rows of a tab, the number of all, and the place of an evaluation among them.
 

@@ -20,6 +20,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.pages.exports import request_export
+from app.dashboard.queries import PageSession
 from app.dashboard.views.formatting import number, rounded_length
 from app.dashboard.words import text_of
 from app.evaluations import listing as evaluations
@@ -148,7 +149,7 @@ def _wait_text(expected: ExpectedWait) -> str:
     )
 
 
-def _parts(session: Any, *, is_open: bool) -> Iterator[WorkPart]:
+def _parts(session: PageSession, *, is_open: bool) -> Iterator[WorkPart]:
     """Yield a part for each kind of work that the person may see."""
     scopes = current_principal().scopes
     request = _OLDEST if is_open else _NEWEST

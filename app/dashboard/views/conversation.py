@@ -47,28 +47,43 @@ class PlayWindow:
         return max(0, self.start_ms - _LEAD_IN_MS)
 
 
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """A segment of the transcript with what the page adds to it.
+
+    Attributes:
+        name: the name of its participant.
+        clock: the time from the start, such as `0:08`.
+        runs: the text with the quotes of all criteria.
+        wait_s: the time without a message before, where it is worth showing.
+        is_unsure: whether the words are to be read with care.
+    """
+
+    segment: Mapping[str, Any]
+    name: str | None
+    clock: str
+    runs: list[TextRun]
+    wait_s: int | None
+    is_unsure: bool
+
+
 def turns_of(
     transcript: Mapping[str, Any], quotes: Mapping[str, Sequence[Quote]]
-) -> list[dict[str, Any]]:
-    """Return the segments of a transcript with these fields added.
-
-    `name` is that of the participant; `clock` the time from the start, such as `0:08`; `runs` the
-    text with the quotes of all criteria; `waitSeconds` the time without a message before, where it
-    is worth showing; `isUnsure` whether the words are to be read with care.
-    """
+) -> list[ShownTurn]:
+    """Return the turns of a transcript, given the quotes by the id of their segment."""
     names = {
         participant["id"]: participant["displayName"] for participant in transcript["participants"]
     }
     segments = transcript["segments"]
     return [
-        {
-            **segment,
-            "name": names.get(segment["participantId"]),
-            "clock": clock(offset_ms),
-            "runs": text_runs(segment["text"], quotes.get(segment["id"], ())),
-            "waitSeconds": _wait_s(before, segment) if before else None,
-            "isUnsure": segment["confidence"] is not None and segment["confidence"] < _CONFIDENT,
-        }
+        ShownTurn(
+            segment,
+            name=names.get(segment["participantId"]),
+            clock=clock(offset_ms),
+            runs=text_runs(segment["text"], quotes.get(segment["id"], ())),
+            wait_s=_wait_s(before, segment) if before else None,
+            is_unsure=segment["confidence"] is not None and segment["confidence"] < _CONFIDENT,
+        )
         for segment, before, offset_ms in zip(
             segments, [None, *segments], _offsets_ms(segments), strict=False
         )

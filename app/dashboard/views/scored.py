@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.ai.scorecard.values import Criterion, Option, Scorecard
-from app.dashboard.views.conversation import play_window
+from app.dashboard.views.conversation import PlayWindow, play_window
 from app.dashboard.views.formatting import number, percent
 
 NOT_APPLICABLE = "Not applicable"
@@ -35,6 +35,34 @@ class AnswerChange:
     judged_by: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class PlayableQuote:
+    """An item of evidence, and the part of the sound that contains it, if there is any."""
+
+    item: Mapping[str, Any]
+    window: PlayWindow | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCriterion:
+    """A criterion of the results with what the page adds to it.
+
+    Attributes:
+        level: `full`, `part`, `none`, or `unjudged` where there is no answer.
+        answer_text: the answer in words.
+        original_text: the judge's answer in words, where a review has replaced it.
+        choices: the answers that a reviewer may choose, none where the scorecard is not kept.
+    """
+
+    result: Mapping[str, Any]
+    level: str
+    answer_text: str
+    original_text: str | None
+    points_text: str
+    quotes: list[PlayableQuote]
+    choices: list[AnswerOption]
+
+
 def open_questions(scorecard: Scorecard) -> list[tuple[Criterion, list[AnswerOption]]]:
     """Return the criteria that people can answer, each with its answers."""
     return [
@@ -50,13 +78,8 @@ def scored_sections(
     scorecard: Scorecard | None,
     *,
     duration_ms: int | None,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[tuple[Mapping[str, Any], list[ScoredCriterion]]], list[ScoredCriterion]]:
     """Return the sections of results with what was judged in each, and what was not judged.
-
-    Each criterion is that of the results with these fields added: `level` is `full`, `part`, `none`,
-    or `unjudged` where there is no answer; `answerText`, `originalText` and `pointsText` are in
-    words; `evidence` has the parts of the sound; `choices` are the answers that a reviewer may
-    choose, none where the scorecard is not kept.
 
     Args:
         turns: the segments of the transcript by id.
@@ -69,31 +92,31 @@ def scored_sections(
         _criterion(criterion, turns, options.get(criterion["key"], ()), duration_ms)
         for criterion in results["criteria"]
     ]
-    judged = [criterion for criterion in criteria if criterion["level"] != "unjudged"]
+    judged = [criterion for criterion in criteria if criterion.level != "unjudged"]
     sections = [
-        {**section, "criteria": own}
+        (section, own)
         for section in results["sections"]
-        if (own := [criterion for criterion in judged if criterion["section"] == section["key"]])
+        if (own := [item for item in judged if item.result["section"] == section["key"]])
     ]
-    return sections, [criterion for criterion in criteria if criterion["level"] == "unjudged"]
+    return sections, [criterion for criterion in criteria if criterion.level == "unjudged"]
 
 
-def evidence_of(
+def quotes_of(
     items: Iterable[Mapping[str, Any]],
     turns: Mapping[str, Mapping[str, Any]],
     duration_ms: int | None,
-) -> list[dict[str, Any]]:
-    """Return quotes with `window`, the part of the sound that contains each."""
+) -> list[PlayableQuote]:
+    """Return items of evidence with the part of the sound that contains each."""
     return [
-        {
-            **item,
-            "window": play_window(
+        PlayableQuote(
+            item,
+            play_window(
                 turns.get(item["segmentId"]),
                 item["charStart"],
                 item["charEnd"],
                 duration_ms=duration_ms,
             ),
-        }
+        )
         for item in items
     ]
 
@@ -136,18 +159,18 @@ def _criterion(
     turns: Mapping[str, Mapping[str, Any]],
     options: Sequence[Option],
     duration_ms: int | None,
-) -> dict[str, Any]:
+) -> ScoredCriterion:
     original = criterion["original"]
     top = max((option.answer for option in options if isinstance(option.answer, int)), default=None)
-    return {
-        **criterion,
-        "level": _level(criterion["normalizedScore"]),
-        "answerText": _with_top(answer_text(criterion), criterion["answer"], top),
-        "originalText": original and _with_top(answer_text(original), original["answer"], top),
-        "pointsText": _points(criterion),
-        "evidence": evidence_of(criterion["evidence"], turns, duration_ms),
-        "choices": _choices(options),
-    }
+    return ScoredCriterion(
+        criterion,
+        level=_level(criterion["normalizedScore"]),
+        answer_text=_with_top(answer_text(criterion), criterion["answer"], top),
+        original_text=original and _with_top(answer_text(original), original["answer"], top),
+        points_text=_points(criterion),
+        quotes=quotes_of(criterion["evidence"], turns, duration_ms),
+        choices=_choices(options),
+    )
 
 
 def _with_top(text: str, answer: Any, top: int | None) -> str:

@@ -33,6 +33,7 @@ from app.web.schemas.fields import (
 from app.web.schemas.query_fields import (
     Choices,
     Ids,
+    PeriodFilter,
     PeriodQuery,
     QueryFlag,
     QueryNumber,
@@ -124,16 +125,8 @@ class EvaluationFilters(CamelSchema):
             raise reject("maxScore", "maxScore must not be less than minScore.", code=RANGE)
 
 
-class CurrentFilters(EvaluationFilters):
+class CurrentFilters(PeriodFilter, EvaluationFilters):
     """Filters of current evaluations; `from` and `to` bound createdAt."""
-
-    start = Timestamp(data_key="from", allow_date=True)
-    end = Timestamp(data_key="to", allow_date=True)
-
-    @validates_schema
-    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        if "start" in data and "end" in data and data["start"] >= data["end"]:
-            raise reject("to", "to must be later than from.", code=RANGE)
 
 
 class EvaluationQuery(EvaluationFilters, PeriodQuery):

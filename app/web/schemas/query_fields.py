@@ -96,8 +96,8 @@ class PageQuery(CamelSchema):
         return {"page_request": request, **data}
 
 
-class PeriodQuery(PageQuery):
-    """A page query with a period: `from` inclusive, `to` exclusive."""
+class PeriodFilter(CamelSchema):
+    """A period: `from` inclusive, `to` exclusive."""
 
     start = Timestamp(data_key="from", allow_date=True)
     end = Timestamp(data_key="to", allow_date=True)
@@ -106,6 +106,10 @@ class PeriodQuery(PageQuery):
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:
         if "start" in data and "end" in data and data["start"] >= data["end"]:
             raise reject("to", "to must be later than from.", code=RANGE)
+
+
+class PeriodQuery(PeriodFilter, PageQuery):
+    """A page query with a period: `from` inclusive, `to` exclusive."""
 
 
 def sort_field(*names: str, default: str = "-createdAt") -> Choice:

@@ -106,6 +106,22 @@ _RECEIVERS = (
     .where(Subscription.deleted_at.is_(None))
     .order_by(Subscription.id)
 )
+_DUE = (
+    select(
+        Delivery.id,
+        Delivery.event_id,
+        Delivery.attempts,
+        Delivery.max_attempts,
+        Delivery.trigger,
+        Delivery.metered,
+        Event.body,
+        Event.traceparent,
+    )
+    .join(Event, Event.id == Delivery.event_id)
+    .where(PENDING)
+    .order_by(Delivery.due_at, Delivery.id)
+    .with_for_update(skip_locked=True, of=Delivery)
+)
 
 
 def list_receivers(session: Session) -> list[Receiver]:
@@ -155,28 +171,8 @@ def claim_due(
     others = _claimed_by_others(owner).where(Delivery.subscription_id == receiver.id).limit(1)
     if session.scalar(others) is not None:
         return []
-    statement = (
-        select(
-            Delivery.id,
-            Delivery.event_id,
-            Delivery.attempts,
-            Delivery.max_attempts,
-            Delivery.trigger,
-            Delivery.metered,
-            Event.body,
-            Event.traceparent,
-        )
-        .join(Event, Event.id == Delivery.event_id)
-        .where(
-            Delivery.subscription_id == receiver.id,
-            PENDING,
-            Delivery.due_at <= now,
-        )
-        .order_by(Delivery.due_at, Delivery.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=Delivery)
-    )
-    rows = session.execute(statement if receiver.active else statement.where(_TEST)).all()
+    due = _DUE.where(Delivery.subscription_id == receiver.id, Delivery.due_at <= now).limit(limit)
+    rows = session.execute(due if receiver.active else due.where(_TEST)).all()
     if not rows:
         return []
     lease_token = uuid4().hex

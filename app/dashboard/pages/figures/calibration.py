@@ -13,7 +13,7 @@ from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.figures import agreement as agreement_views
-from app.dashboard.queries import listed
+from app.dashboard.queries import PageSession, listed
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scored import NOT_APPLICABLE, answer_text
 from app.evaluations.schemas.evaluations import MOST_IDS
@@ -45,6 +45,16 @@ class RoundRow:
     judge: str
     spread: str
     is_to_rate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDifference:
+    """A criterion that people have answered differently: a text for each, and the judge's answer."""
+
+    title: str
+    evaluation_id: str
+    cells: Sequence[str]
+    judge: str
 
 
 @blp.get("")
@@ -129,7 +139,7 @@ def _form(ids: str, typed: Mapping[str, Any], errors: Mapping[str, str]) -> str:
     )
 
 
-def _names(session: Any, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _names(session: PageSession, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Map the references of people to their names; one of no account stays as it is."""
     references = {reviewer for row in all_rounds for reviewer in row["reviewers"]}
     return {
@@ -168,13 +178,16 @@ def _rows_of(
     return rows
 
 
-def _differences_of(calibration_round: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the answers that differ, with `cells`: a text for each person of the round."""
+def _differences_of(calibration_round: Mapping[str, Any]) -> list[RoundDifference]:
+    """Return the answers that differ."""
     differences = []
     for difference in calibration_round["differences"]:
         answers = {answer["reviewer"]: _answer(answer) for answer in difference["answers"]}
         cells = [answers.get(reviewer, MISSING) for reviewer in calibration_round["reviewers"]]
-        differences.append({**difference, "judge": _answer(difference["judge"]), "cells": cells})
+        judge = _answer(difference["judge"])
+        differences.append(
+            RoundDifference(difference["title"], difference["evaluation_id"], cells, judge)
+        )
     return differences
 
 

@@ -15,7 +15,7 @@ from app.dashboard.charts.trend import TrendChart
 from app.dashboard.navigation import request_texts
 from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
-from app.dashboard.queries import PageFilters, filters_of_request, listed
+from app.dashboard.queries import PageFilters, PageSession, filters_of_request, listed
 from app.dashboard.views import figures, sheets
 from app.dashboard.views.figures import Figure
 from app.dashboard.views.filters import carried, url
@@ -115,6 +115,6 @@ def _figures(
     )
 
 
-def _advised(session: Any, row: Any) -> AdvisedConversation:
+def _advised(session: PageSession, row: Any) -> AdvisedConversation:
     document = results.results_of(session, service.find(session, row["id"]))
     return AdvisedConversation.of(row, document)

@@ -16,7 +16,13 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import histogram
 from app.dashboard.pages.figures.trends import score_chart, score_trend
 from app.dashboard.pickers import pass_threshold
-from app.dashboard.queries import LinkedCount, PageFilters, filters_of_request, linked_count
+from app.dashboard.queries import (
+    LinkedCount,
+    PageFilters,
+    PageSession,
+    filters_of_request,
+    linked_count,
+)
 from app.dashboard.views import figures, filters
 from app.dashboard.views.figures import MeasuredMean, change_of, mean_scores, standard_error
 from app.dashboard.views.formatting import percent, rounded_length
@@ -96,7 +102,7 @@ def show() -> str:
 
 
 def _situation(
-    session: Any, runtime: Runtime, page_filters: PageFilters, summary: dict[str, Any]
+    session: PageSession, runtime: Runtime, page_filters: PageFilters, summary: dict[str, Any]
 ) -> Situation:
     """Collect everything that alerts look at."""
     totals, scopes = summary["totals"], current_principal().scopes
@@ -122,7 +128,9 @@ def _situation(
     )
 
 
-def _usage_percents(session: Any, runtime: Runtime, page_filters: PageFilters) -> dict[str, float]:
+def _usage_percents(
+    session: PageSession, runtime: Runtime, page_filters: PageFilters
+) -> dict[str, float]:
     report = usage.summary(session, period_of(page_filters.now), plan_of(runtime.settings))
     return {
         text_of("usageMetric", metric): 100 * amounts["used"] / amounts["included"]

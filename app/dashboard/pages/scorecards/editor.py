@@ -20,6 +20,7 @@ from app.dashboard.pages.scorecards.trial import (
     start_trial,
 )
 from app.dashboard.pickers import campaign_names
+from app.dashboard.queries import PageSession
 from app.dashboard.views.scorecards import draft_form
 from app.dashboard.views.scorecards.controls import (
     edited_sections,
@@ -216,7 +217,7 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
     return redirect_with("scorecard-published", "scorecards.show", scorecard_id=published["id"])
 
 
-def _doubts(session: Any, draft: Any) -> list[str]:
+def _doubts(session: PageSession, draft: Any) -> list[str]:
     """Return the reasons to ask again before a draft is published."""
     doubts = []
     if draft.scorecard_id is not None:
@@ -234,12 +235,12 @@ def _doubts(session: Any, draft: Any) -> list[str]:
     return doubts
 
 
-def _name(session: Any, user_id: str) -> str:
+def _name(session: PageSession, user_id: str) -> str:
     return people.display_names(session, {user_id}).get(user_id, "Somebody")
 
 
 def _page(
-    session: Any,
+    session: PageSession,
     draft: Any,
     document: dict[str, Any],
     *,
