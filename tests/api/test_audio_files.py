@@ -308,8 +308,11 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_fails_without_events(client: Caller, runtime: Runtime, name: str) -> None:
+def test_a_hostile_file_fails_without_events(
+    client: Caller, runtime: Runtime, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
     audio = work(client, upload(client, HOSTILE[name]))
+    assert [each.levelname for each in caplog.records if "the job" in each.message] == ["WARNING"]
     assert audio["status"] == "failed"
     assert audio["error"]["code"] in ("UNSUPPORTED_MEDIA", "NO_AUDIO_STREAM")
     assert "/" not in audio["error"]["message"]

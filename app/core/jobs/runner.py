@@ -162,8 +162,12 @@ def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
         wait = max(RETRY_PAUSE, timedelta(seconds=error.retry_after_s or 0))
         _release(job, job_type, due_at=utc_now() + wait, counts=False)
     except Exception as error:  # the edge of the process: no job may hang half-way
-        logger.exception("the job %s failed", lease.job_id)
-        if job_type.is_final(error) or lease.attempt >= TRIES_AFTER_FAILURE:
+        is_final = job_type.is_final(error)
+        if is_final:  # its cause is the input, such as a file that is no recording
+            logger.warning("the job %s cannot be done: %s", lease.job_id, error)
+        else:
+            logger.exception("the job %s failed", lease.job_id)
+        if is_final or lease.attempt >= TRIES_AFTER_FAILURE:
             with job.transaction() as session:
                 job_type.fail(session, lease, error)
         else:
