@@ -39,7 +39,7 @@ class QueueServer:
             str(self.folder),
         ]
         self.process = subprocess.Popen([bundled_program(), *options], stdout=subprocess.DEVNULL)
-        while not queue.answers(self.url):
+        while queue.problem(self.url):
             time.sleep(0.005)
 
     def stop(self) -> None:

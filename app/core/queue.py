@@ -292,17 +292,23 @@ def work(queue: str, url: str, run_row: RunRow) -> None:
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
     background.give_way()
-    worker = _rq_worker(_Worker, queue, url, run_row)
-    worker.work(logging_level="WARNING", max_idle_time=_MAX_IDLE_S)
+    try:
+        worker = _rq_worker(_Worker, queue, url, run_row)
+        worker.work(logging_level="WARNING", max_idle_time=_MAX_IDLE_S)
+    except RedisError as error:
+        logger.warning("The queue server is unreachable, the sweep takes over: %s", error)
+        # A server that is full still shows its bells, for which the next worker would start at once.
+        time.sleep(_BREAKER_OPEN_S)
 
 
-def answers(url: str) -> bool:
-    """Whether a queue server answers at this address."""
+def problem(url: str) -> str:
+    """Return why the queue server at this address does not answer; empty if it does."""
     try:
         with connect(url) as client:
-            return bool(client.ping())
-    except RedisError:
-        return False
+            client.ping()
+    except RedisError as error:
+        return str(error)
+    return ""
 
 
 def clear_locks(url: str) -> None:

@@ -149,7 +149,7 @@ def _await_queue(
             choice = _start_queue(supervisor, settings, lock)
         until = time.monotonic() + _QUEUE_READY_WITHIN_S
         while time.monotonic() < until and not supervisor.is_stopping:
-            if queue.answers(choice.url):
+            if not queue.problem(choice.url):
                 queue.clear_locks(choice.url)
                 queue.publish_url(settings.data_dir, choice.url)
                 return choice

@@ -200,11 +200,11 @@ def _reading(settings: Settings) -> Iterator[Session | None]:
 def _queue(settings: Settings) -> Outcome:
     choice = queue_choice.choose(settings)
     url = queue.redis_url(settings)
-    if url and queue.answers(url):
-        return Verdict.OK, f"{choice.description}; it answers"
-    if url:
-        return Verdict.WARN, f"{choice.description}; it does not answer"
-    return Verdict.OK, f"{choice.description}; not running"
+    if not url:
+        return Verdict.OK, f"{choice.description}; not running"
+    if problem := queue.problem(url):
+        return Verdict.WARN, f"{choice.description}; it does not answer: {problem}"
+    return Verdict.OK, f"{choice.description}; it answers"
 
 
 def _worker(settings: Settings) -> Outcome:

@@ -35,6 +35,7 @@ def test_doctor_tells_of_a_broken_database_and_a_silent_queue(
     assert lines["database"].startswith("fail")
     assert "run `./run db " in lines["database"]
     assert lines["queue"].startswith("warn")
+    assert "Connection refused" in lines["queue"]
     assert lines["versions"].startswith("ok")
 
 

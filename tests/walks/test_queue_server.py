@@ -15,6 +15,8 @@ from app.core.settings import Settings
 from app.operations.processes import queue_server
 from app.system import queue_choice
 from app.system.queue_choice import QueueChoice
+from tests.forked import ForkedProcess
+from tests.queue_server import running_queue_server
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
@@ -101,7 +103,7 @@ def test_the_own_server_answers_on_a_private_socket(
     choice = choose_with(folder)
     queue_server.prepare(folder)
     served.append(subprocess.Popen(queue_server.command(bundled, folder)))
-    wait_until(lambda: queue.answers(choice.url))
+    wait_until(lambda: not queue.problem(choice.url))
     socket = queue_choice.socket_path(folder)
     assert len(os.fsencode(socket)) <= 100
     assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
@@ -126,3 +128,15 @@ def test_up_uses_a_program_on_path_and_sets_files_of_another_version_aside(
         assert service.stop() == 0
     finally:
         service.end()
+
+
+def test_a_worker_of_a_full_server_says_so_and_waits(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    with running_queue_server() as server, server.client() as client:
+        client.config_set("maxmemory", 1000)
+        arguments = (queue.work, "audio", server.url, print)
+        worker = ForkedProcess(*arguments, environment={}, output=output)
+        wait_until(lambda: "The queue server is unreachable" in output.read_text())
+        assert worker.poll() is None
+        worker.kill()
+    assert "Traceback" not in output.read_text()

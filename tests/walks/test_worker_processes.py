@@ -105,7 +105,7 @@ def queue_url(tmp_path: Path) -> Iterator[str]:
         pytest.skip("no queue server for this machine")
     queue_server.prepare(tmp_path)
     server = subprocess.Popen(queue_server.command(choice.program, tmp_path))
-    wait_until(lambda: queue.answers(choice.url))
+    wait_until(lambda: not queue.problem(choice.url))
     yield choice.url
     server.terminate()
     server.wait()
