@@ -148,11 +148,9 @@ class Endpoint:
 
     def _error_in(self, body: bytes) -> str:
         text = body.decode("utf-8", "replace")
-        try:
+        with suppress(ValueError, KeyError, TypeError):
             error = orjson.loads(body)["error"]
             text = error if isinstance(error, str) else error["message"]
-        except (ValueError, KeyError, TypeError):
-            pass
         text = " ".join(str(text).split())
         return (text.replace(self.api_key, "…") if self.api_key else text)[:_SHOWN_CHARS]
 

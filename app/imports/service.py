@@ -1,4 +1,4 @@
-"""Imports over the API: create, claim, count, end, show and delete."""
+"""Imports over the API: create, count, end, show and delete."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""Erasures: request, claim, find and erase batches, end and show."""
+"""Erasures: request, find and erase batches, end and show."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -36,9 +36,6 @@ from app.web.principal import current_principal, require_scope
 
 blp = PageBlueprint("live", __name__)
 
-# Every endpoint of the dashboard that answers with JSON; pages have no API of their own.
-LIVE = ("live.progress", "live.preview", "live.lint")
-
 _MOST_IDS = 50
 _IMPORT_OPEN = ("queued", "running")
 # A judgement has no steps of its own that could be counted.

@@ -52,6 +52,7 @@ class Text(PlainText):
     def __init__(self, high: int, *, low: int = 0, multiline: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._low, self._high, self._multiline = low, high, multiline
+        # For the OpenAPI document; `_deserialize` has checked the length already.
         self.validators = [validate.Length(max=high, min=low or None), *self.validators]
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
