@@ -175,6 +175,10 @@ def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
     said = page.locator(".turn .said").last
     recap.locator("summary").click()
     recap.get_by_label("Answer").select_option("answer:2")
+    page.get_by_role("link", name="Sheet to print").click()
+    page.go_back()
+    # The browser puts the answer back, and the page shows it.
+    expect(recap.get_by_label("Answer")).to_be_visible()
     said.evaluate("""said => {
         const text = [...said.childNodes].at(-1).firstChild ?? [...said.childNodes].at(-1);
         getSelection().setBaseAndExtent(text, 0, text, Math.min(6, text.length));

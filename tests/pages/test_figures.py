@@ -49,6 +49,10 @@ def test_the_list_works_by_keys_alone(demo: Demo, page: Page) -> None:
     page.keyboard.type("jx")
     expect(page.get_by_role("searchbox")).to_have_value("jx")
     expect(page.get_by_text("1 marked")).to_be_visible()
+    links.nth(0).click()
+    page.go_back()
+    expect(page.get_by_text("1 marked")).to_be_visible()
+    expect(page.get_by_role("button", name="Request review")).to_be_enabled()
 
 
 def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
@@ -65,6 +69,21 @@ def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(heading or "")
     assert page.locator("[data-row]").all_text_contents() == rows
     assert rows
+
+
+def test_long_names_leave_the_figures_in_sight(demo: Demo, page: Page) -> None:
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    for path, width, parts in (
+        ("/executives?channel=chat", 1366, "html, .table"),
+        ("/trends?groupBy=channel", 390, "html"),
+    ):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(path)
+        names = page.locator("th[scope=row] a, .legend li, a.chip")
+        assert names.count()
+        names.evaluate_all("names => names.forEach(name => name.append('x'.repeat(150)))")
+        fits = "parts => parts.every(part => part.scrollWidth <= part.clientWidth)"
+        assert page.locator(parts).evaluate_all(fits), path
 
 
 def test_executives_are_marked_and_compared(demo: Demo, page: Page) -> None:

@@ -66,7 +66,7 @@ _TABS: tuple[QueueTab, ...] = (
         "Auto-fails",
         {"autoFailed": "true", "reviewStatus": "none", "status": "completed"},
         is_dated=True,
-        when_empty="Every auto-fail of this period was reviewed.",
+        when_empty="No auto-fail of this period is without a review.",
     ),
     QueueTab(
         "requested",
@@ -92,7 +92,7 @@ _TABS: tuple[QueueTab, ...] = (
         "Sample",
         {"reviewStatus": "none", "status": "completed", "hasVerdict": "true"},
         is_dated=True,
-        when_empty="Every evaluation of this period was reviewed.",
+        when_empty="No evaluation of this period, up to yesterday, is without a review.",
     ),
     QueueTab(
         _MINE,

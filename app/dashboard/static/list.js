@@ -44,3 +44,5 @@ if (all) {
 document.addEventListener("change", count);
 onKeys({ j: () => move(1), k: () => move(-1), x: mark });
 count();
+// On the way back to the page, the browser has put the marks back by now.
+addEventListener("pageshow", count);

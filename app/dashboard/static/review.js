@@ -9,17 +9,17 @@ let timer = 0;
 let asked = 0;
 
 function changed() {
-  return [...form.elements].filter(field => field.name.startsWith("answer.") && field.value).length;
+  return [...form.elements].filter(field => field.name.startsWith("answer.") && field.value);
 }
 
 function textOf(preview) {
   const verdict = preview.passed === null ? "no verdict" : preview.passed ? "passed" : "not passed";
-  return `Changed answers: ${changed()}. Score ${preview.scoreBefore} → ${preview.score}, ${verdict}`;
+  return `Changed answers: ${changed().length}. Score ${preview.scoreBefore} → ${preview.score}, ${verdict}`;
 }
 
 async function preview() {
   const run = ++asked;
-  if (!changed()) {
+  if (!changed().length) {
     shown.textContent = "";
     return;
   }
@@ -73,7 +73,7 @@ if (shown) {
   form.addEventListener("input", event => {
     if (!event.target.name.startsWith("answer.")) return;
     const action = document.getElementById("action");
-    if (["request", "start", "confirm"].includes(action.value) && changed()) action.value = "override";
+    if (["request", "start", "confirm"].includes(action.value) && changed().length) action.value = "override";
     clearTimeout(timer);
     timer = setTimeout(() => preview().catch(() => {
       shown.textContent = "The new score is not known: the service could not be reached.";
@@ -90,5 +90,9 @@ if (shown) {
   });
   onKeys({e: openChange});
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
-  preview();
+  // On the way back to the page, the browser has put the answers back by now.
+  addEventListener("pageshow", () => {
+    for (const field of changed()) field.closest("details").open = true;
+    preview();
+  });
 }
