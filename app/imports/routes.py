@@ -200,4 +200,6 @@ def put_executive(body: dict[str, Any], external_id: str) -> Any:
 
 
 def _answer(stored: Upserted[Any]) -> tuple[Any, int]:
+    if not stored.changed:
+        current_runtime().db.confirm_former()
     return stored.record, 201 if stored.created else 200

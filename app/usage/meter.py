@@ -15,6 +15,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.session import confirming_later
 from app.core.database.upserts import insert_missing
 from app.core.ids import new_id
 from app.core.request_limits.sqlite_state import StateFileError
@@ -66,7 +67,8 @@ def _flush_source(runtime: Runtime, source: CountStore) -> int:
             batch = source.store.take_counts(own_id)
             if batch is None:
                 break
-            with runtime.db.writing() as session:
+            # The store may drop only what the disk has.
+            with confirming_later(None), runtime.db.writing() as session:
                 # After such a pause of this process the database may have deleted the batch's id.
                 if utc_now() - taken_at > _MAX_BATCH_AGE:
                     break

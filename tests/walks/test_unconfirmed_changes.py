@@ -6,7 +6,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -170,3 +170,28 @@ def test_nothing_of_a_large_answer_is_sent_before_its_change_is_confirmed(
     assert (answer.status_code, error_code(answer)) == (503, "SERVICE_UNAVAILABLE")
     service.disk.is_no_longer("broken")
     assert len(requests.get(address, timeout=30).content) == LARGE_BYTES
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda caller: caller.post("/engagements", ENGAGEMENT, headers={"Idempotency-Key": "one"}),
+        lambda caller: caller.call("PUT", "/imports/executives/one", {"name": "One"}),
+    ],
+    ids=["repeated", "unchanged"],
+)
+def test_what_is_stored_already_is_not_told_before_the_disk_confirms_it(
+    service: Service, ask: Callable[[Caller], requests.Response]
+) -> None:
+    service.disk.becomes("stalled")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(ask, service.new_caller())
+        wait_until(service.disk.is_waited_for)
+        again = pool.submit(ask, service.new_caller())
+        wait([again], timeout=1)
+        assert not first.done()
+        assert not again.done()
+        service.disk.is_no_longer("stalled")
+        assert first.result(30).status_code == 201
+        assert again.result(30).status_code in (200, 201)
+        assert again.result(30).json()["data"] == first.result(30).json()["data"]

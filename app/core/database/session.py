@@ -167,6 +167,13 @@ class Database:
         if held.session is not None:
             self._after_commit(held.session)
 
+    def confirm_former(self) -> None:
+        """Wait for the disk before an answer says that something is stored already.
+
+        Who has stored it may still wait for the disk.
+        """
+        self._confirm(lambda: None)
+
     @contextmanager
     def _transaction(self) -> Iterator[Session]:
         with (
@@ -184,23 +191,24 @@ class Database:
             session.info["is_changed"] = _count_changes(driver) != changes_before
 
     def _after_commit(self, session: Session) -> None:
+        act = partial(self._act, session)
+        if session.info.pop("is_changed"):
+            self._confirm(act)
+        else:
+            act()
+
+    def _confirm(self, act: Callable[[], None]) -> None:
+        """Wait until what was committed is on the disk, or leave that to the caller; then act."""
         flush = self._commit_flush
-        if flush is None or not session.info.pop("is_changed"):
-            self._act(session)
+        if flush is None:
+            act()
             return
-        confirm = partial(self._confirm, session, flush, flush.mark())
+        confirm = partial(_wait_and_act, flush, flush.mark(), act)
         unconfirmed = _unconfirmed.get()
         if unconfirmed is None:
             confirm()
         else:
             unconfirmed.append(confirm)
-
-    def _confirm(self, session: Session, flush: CommitFlush, committed_at: int) -> None:
-        try:
-            flush.wait(committed_at)
-        finally:
-            # Also where the disk did not confirm the commit, which others see.
-            self._act(session)
 
     def _act(self, session: Session) -> None:
         for action in session.info.pop("after_commit", []):
@@ -230,17 +238,25 @@ _unconfirmed: ContextVar[list[Callable[[], None]] | None] = ContextVar("unconfir
 
 
 @contextmanager
-def confirming_later(unconfirmed: list[Callable[[], None]]) -> Iterator[None]:
+def confirming_later(unconfirmed: list[Callable[[], None]] | None) -> Iterator[None]:
     """Do not wait for the disk after each commit inside: what waits for it is added to this list.
 
     Nobody may be told of a change before its call has returned; it raises `ServiceUnavailable` when
-    the disk does not confirm the change.
+    the disk does not confirm the change. With None, each commit inside waits.
     """
     token = _unconfirmed.set(unconfirmed)
     try:
         yield
     finally:
         _unconfirmed.reset(token)
+
+
+def _wait_and_act(flush: CommitFlush, committed_at: int, act: Callable[[], None]) -> None:
+    try:
+        flush.wait(committed_at)
+    finally:
+        # Also where the disk did not confirm the commit, which others see.
+        act()
 
 
 def ring_after_commit(session: Session, bell: Bell) -> None:

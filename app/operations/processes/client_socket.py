@@ -219,20 +219,25 @@ class ClientSocket(socket.socket):
         return len(data)
 
     def _confirm(self) -> None:
-        calls = self.unconfirmed.copy()
-        self.unconfirmed.clear()
-        failure: Exception | None = None
-        for confirm in calls:
+        found = _REQUEST_ID.search(self._unsent)
+        request_id = found[1].decode() if found else ""
+        refused: AppError | None = None
+        while self.unconfirmed:
             try:
-                confirm()
-            except Exception as error:  # noqa: BLE001 - each of them is to be called
-                failure = error
-        if failure is not None:
-            found = _REQUEST_ID.search(self._unsent)
-            request_id = found[1].decode() if found else ""
-            logger.error("%s is refused after its commit: %s", request_id, failure)
-            self._unsent[:] = _refusal(failure, request_id)
-            raise ConnectionAbortedError(str(failure)) from failure
+                self.unconfirmed.pop(0)()
+            except Exception as error:
+                refused = error if isinstance(error, AppError) else AppError()
+                logger.error(
+                    "refused after its commit: %s",
+                    error,
+                    exc_info=None if refused is error else error,
+                    extra={"request_id": request_id},
+                )
+        if refused is not None:
+            # What was sent in part can only end early.
+            is_whole = self._unsent.startswith(b"HTTP/1.1 ")
+            self._unsent[:] = _refusal(refused, request_id) if is_whole else b""
+            raise ConnectionAbortedError(refused.message)
 
     def _announced_bytes(self, head_end: int) -> int:
         announced = _CONTENT_LENGTH.search(self._received, 0, head_end + 2)
@@ -256,9 +261,8 @@ class ClientSocket(socket.socket):
             raise TimeoutError("The peer is too slow.")
 
 
-def _refusal(failure: Exception, request_id: str) -> bytes:
+def _refusal(error: AppError, request_id: str) -> bytes:
     """Return the answer to a request whose changes are not confirmed, in the envelope of errors."""
-    error = failure if isinstance(failure, AppError) else AppError()
     body = {"error": {"code": error.code, "message": error.message, "requestId": request_id}}
     content = orjson.dumps(body)
     return (

@@ -55,10 +55,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     With `serves_reads`, the poller also serves the requests that only read, one after the other:
     threads that hand the interpreter's lock to each other at every statement answer a third less.
-    Those that write are served like that while `writes_are_quick`: their answers are held for up to
-    5 ms, until the disk confirms the changes of all of them at once. Otherwise they get threads, which
-    wait for the disk together. If a request takes long, the stand-in polls until the poller is back,
-    and gives all requests to threads.
+    Those that write are served like that while `writes_are_quick`: their answers wait a moment, until
+    the disk confirms the changes of several at once. Otherwise they get threads, which wait for the disk
+    together. If a request takes long, the stand-in polls until the poller is back, and gives all
+    requests to threads.
 
     It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
     `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
@@ -90,8 +90,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._has_begun = threading.Event()
         self._polls = 0
         # Answers that wait for the disk, each with whether its connection can serve another request.
-        self._held: dict[Connection, bool] = {}
-        self._held_since = 0.0
+        self._unconfirmed: dict[Connection, bool] = {}
+        self._unconfirmed_since = 0.0
 
     def run(self) -> None:
         """Serve until the process is to stop."""
@@ -137,9 +137,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         with self._serving(), confirming_later(conn.sock.unconfirmed):
             keep = self.handle(conn)
         if conn.sock.unconfirmed:
-            if not self._held:
-                self._held_since = time.monotonic()
-            self._held[conn] = keep
+            if not self._unconfirmed:
+                self._unconfirmed_since = time.monotonic()
+            self._unconfirmed[conn] = keep
         else:
             self._finish(conn, keep)
 
@@ -149,15 +149,18 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._polls = poll = self._polls + 1
         for key, _ in events:
             key.data(key.fileobj)
-            if self._held and time.monotonic() - self._held_since > _HOLD_S:
-                self._send_held()
+            if self._unconfirmed and time.monotonic() - self._unconfirmed_since > _HOLD_S:
+                self._send_unconfirmed()
             if self._polls != poll:
                 break  # The stand-in has polled meanwhile: the other events are outdated.
-        if self._held:
-            self._send_held()
+        if self._unconfirmed:
+            self._send_unconfirmed()
 
     def handle(self, conn: Connection) -> bool:
-        """Serve one request; return whether the connection can serve another."""
+        """Serve one request, and send its answer unless that waits for the disk.
+
+        Returns whether the connection can serve another request.
+        """
         request, keep = None, False
         conn.sock.begin()
         try:
@@ -203,11 +206,11 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                 self.method_queue.defer(bool)  # wakes the stand-in
                 self._poller_lock.acquire()
 
-    def _send_held(self) -> None:
-        held, self._held = self._held, {}
+    def _send_unconfirmed(self) -> None:
+        unconfirmed, self._unconfirmed = self._unconfirmed, {}
         with self._serving():
-            kept = [self._send(conn, keep) for conn, keep in held.items()]
-        for conn, keep in zip(held, kept, strict=True):
+            kept = [self._send(conn, keep) for conn, keep in unconfirmed.items()]
+        for conn, keep in zip(unconfirmed, kept, strict=True):
             self._finish(conn, keep)
 
     def _send_in_thread(self, conn: Connection, keep: bool) -> None:
@@ -258,8 +261,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     def _poll_until_served(self, since: float) -> None:
         with self._poller_lock:
-            while self._held:
-                self._send_in_thread(*self._held.popitem())
+            unconfirmed, self._unconfirmed = self._unconfirmed, {}
+            for conn, keep in unconfirmed.items():
+                self._send_in_thread(conn, keep)
             while self._serving_since == since:
                 self.notify()
                 if not self.alive:
