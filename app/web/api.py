@@ -116,6 +116,7 @@ class Blueprint(flask_smorest.Blueprint):
                 return _with_etag(response, raw) if etag else response
 
             documented: Callable[..., Any] = document(answer)
+            documented.has_etag = etag  # type: ignore[attr-defined]
             return documented
 
         return decorator

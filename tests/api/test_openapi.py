@@ -78,6 +78,18 @@ def test_every_operation_has_a_name_a_summary_a_description_and_errors(
             assert {"$ref": "#/components/parameters/Nonce"} in operation["parameters"], name
 
 
+def test_conditional_requests_are_described_where_they_work(document: dict[str, Any]) -> None:
+    conditional = {
+        name: {parameter.get("$ref", "").rpartition("/")[2] for parameter in shape["parameters"]}
+        for name, shape in operations(document)
+        if "ETag" in shape["responses"].get("200", {}).get("headers", {})
+    }
+    assert "IfNoneMatch" in conditional["get /api/v1/engagements/{engagement_id}"]
+    assert "IfMatch" in conditional["patch /api/v1/engagements/{engagement_id}"]
+    with_304 = {name for name, shape in operations(document) if "304" in shape["responses"]}
+    assert with_304 == {name for name in conditional if name.startswith("get ")}
+
+
 def test_no_description_is_left_without_its_field(document: dict[str, Any]) -> None:
     file = ROOT / "app" / "web" / "openapi" / "descriptions.toml"
     described = tomllib.loads(file.read_text())["fields"]

@@ -101,6 +101,11 @@ def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
     for status, response in responses.items():
         if "$ref" not in response and status[0] == "2":
             response["headers"] = _header_references()
+            if view.has_etag:
+                response["headers"]["ETag"] = _parts()["etag"]
+    if view.has_etag and method == "get":
+        operation["parameters"].append({"$ref": "#/components/parameters/IfNoneMatch"})
+        responses["304"] = _parts()["not_modified"]
     operation["responses"] = dict(sorted(responses.items()))
 
 
