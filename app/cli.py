@@ -218,8 +218,15 @@ click.version_option(__version__)(cqe)
 
 
 def main() -> None:
-    """Run the `cqe` command."""
-    cqe.main(prog_name="cqe")
+    """Run the `cqe` command; a failure that can be expected is told without a traceback."""
+    try:
+        cqe.main(prog_name="cqe")
+    except Exception:
+        # Not at the top: few commands need it.
+        from app.operations.failure import plain_errors  # noqa: PLC0415
+
+        with plain_errors():
+            raise
 
 
 if __name__ == "__main__":

@@ -104,6 +104,14 @@ def test_a_backup_under_load_is_whole_private_and_described(
     assert noted.folder == str(folder)
 
 
+def test_a_backup_is_complete_where_its_note_cannot_be_written(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (settings.data_dir / "last-backup.json").mkdir()
+    made = backups.backup(settings, tmp_path / "copy")
+    assert contents.read_manifest(tmp_path / "copy") == made
+
+
 def test_a_backup_never_replaces_a_folder(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     folder.mkdir()

@@ -90,6 +90,23 @@ def test_a_backup_that_cannot_be_made_says_why(data_dir: Path, damage: str) -> N
     assert not target.exists()
 
 
+@pytest.mark.sqlite_only("damages the file")
+def test_a_command_on_a_damaged_database_says_what_to_do(data_dir: Path) -> None:
+    (data_dir / "cqe.db").write_bytes(GARBAGE)
+    told = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", "keys", "list"],
+        env=environment(data_dir),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert told.returncode == 1
+    lines = [line for line in told.stderr.splitlines() if not line.startswith("{")]
+    damage = "the database is damaged: file is not a database. Restore a backup (docs/backup.md)"
+    assert lines == [f"cqe: {damage}"]
+
+
 def test_a_full_disk_ends_a_backup_with_a_sentence(data_dir: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-P", "-m", "app.cli", "db", "backup", "copy"],

@@ -1,5 +1,6 @@
 """Backup and restore of a whole service."""
 
+import logging
 import os
 import shutil
 import time
@@ -26,6 +27,8 @@ from app.privacy import jobs as erasures
 from app.privacy import records
 from app.system import last_backup
 from app.wiring import build_runtime
+
+logger = logging.getLogger(__name__)
 
 _SQLITE, _POSTGRESQL = "sqlite", "postgresql"
 _ERASURES = "erasures"
@@ -78,7 +81,11 @@ def backup(
     sync(target.absolute().parent)
     if not database_only:
         size_bytes = described.database.size_bytes + described.object_bytes
-        last_backup.note(settings.data_dir, target.absolute(), size_bytes)
+        try:
+            last_backup.note(settings.data_dir, target.absolute(), size_bytes)
+        except OSError as error:
+            # Where the disk of the data folder is full, the backup is needed all the more.
+            logger.warning("the backup is complete, but `doctor` will not know of it: %s", error)
     return described
 
 
