@@ -126,3 +126,148 @@ def test_an_abbreviation_ends_no_quote(sentence: str) -> None:
         ("a", "Goodbye."),
     )
     assert results["summary"]["outcome"] == sentence
+
+
+def test_a_customer_who_stops_replying_leaves_no_close_to_judge() -> None:
+    results = judge(
+        ("c", "the app shows a white page when i open my invoices"),
+        ("a", "Hi, this is Pia of Gridline. Which phone do you use?"),
+        ("a", "Are you still there?"),
+        ("a", "I have not heard from you, so I close the chat. Write again at any time."),
+    )
+    assert results["resolution"]["status"] == "unresolved"
+    assert results["resolution"]["explanation"] == (
+        "The customer stopped replying before the problem was solved."
+    )
+    for key in ("resolution.confirmed", "closing.recap"):
+        assert criterion(results, key)["applicable"] is False
+
+
+@pytest.mark.parametrize("note", ["k", "Okay.", "ok got it", "Alright, fine!"])
+def test_who_only_takes_note_waits_for_no_reply(note: str) -> None:
+    found = judge(*GREETED, ("c", "The blue one."), ("a", "It comes by Friday."), ("c", note))
+    assert "no reply" not in criterion(found, "resolution.completeness")["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("We are sorry for the inconvenience. Which order is it?", 0.5),
+        ("I'm sorry, a torn coat is so annoying. Which order is it?", 1.0),
+    ],
+)
+def test_an_apology_that_fits_any_problem_is_no_sympathy(reply: str, score: float) -> None:
+    found = judge(
+        ("c", "My new coat arrived torn, I am really upset about that!"),
+        ("a", reply),
+        ("c", "Order 5531."),
+        ("a", "I have sent you a new coat."),
+    )
+    assert criterion(found, "communication.empathy")["normalizedScore"] == score
+
+
+def test_a_question_in_the_first_reply_is_a_question() -> None:
+    asked = judge(*GREETED, ("c", "The gold card."), ("a", "I have ordered it for you."))
+    offered = judge(
+        ("c", "Hello, I need a new bank card."),
+        ("a", "Hello, how can I help you today?"),
+        ("c", "I need a new gold card."),
+        ("a", "I have ordered it for you."),
+    )
+    assert quotes(criterion(asked, "discovery.probing")) == ["Hello, which card is it?"]
+    assert criterion(offered, "discovery.probing")["answer"] is None
+
+
+@pytest.mark.parametrize(
+    ("second", "repeats"),
+    [
+        ("Please hold the red button of the router for ten seconds.", True),
+        ("Please hold the black button of the router for ten seconds.", False),
+    ],
+)
+def test_an_answer_that_differs_in_a_word_that_counts_is_another_one(second, repeats) -> None:
+    found = judge(
+        ("c", "How do I reset my router?"),
+        ("a", "Please hold the red button of the router for ten seconds."),
+        ("c", "Did that, the light blinks."),
+        ("a", second),
+        ("c", "Done."),
+    )
+    explanation = criterion(found, "communication.clarity")["explanation"]
+    assert ("said the same again" in explanation) is repeats
+
+
+@pytest.mark.parametrize("reply", ["No, that's lovely, thank you.", "No I just need the address."])
+def test_who_declines_or_praises_corrects_nobody(reply: str) -> None:
+    found = judge(
+        ("c", "Where is your shop in Leeds?"),
+        ("a", "Shall I also reserve a slot for you?"),
+        ("c", reply),
+        ("a", "It is 4 King Street."),
+    )
+    understanding = criterion(found, "discovery.understanding")
+    assert (
+        understanding["explanation"]
+        == "Nothing suggests that the agent misunderstood the customer."
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["that worked", "yep it's back now", "it works again", "ah, now it's activated"]
+)
+def test_a_solution_is_confirmed_in_the_customer_s_own_words(words: str) -> None:
+    found = judge(
+        ("c", "The sound of my headset is gone."),
+        ("a", "Please pair it again."),
+        ("c", words),
+        ("a", "Glad to hear that, goodbye."),
+    )
+    confirmed = criterion(found, "resolution.confirmed")
+    assert confirmed["explanation"] == "The customer confirmed that the problem is solved."
+    assert quotes(confirmed) == [words]
+
+
+def test_a_ticket_for_what_still_fails_solves_nothing_yet() -> None:
+    results = judge(
+        ("c", "the scanner is offline"),
+        ("a", "Hello, this is Ute. Please restart it."),
+        ("c", "did that, still offline"),
+        ("a", "I've opened a ticket with our engineers, they write to you tomorrow."),
+        ("c", "ok thanks"),
+        ("a", "You are welcome, goodbye."),
+    )
+    assert criterion(results, "resolution.confirmed")["answer"] == "no"
+    assert results["resolution"]["status"] == "unresolved"
+
+
+def test_a_reproach_is_no_action() -> None:
+    found = judge(
+        ("c", "nobody told me about the new address"),
+        ("a", "we sent an email you should have read it"),
+        ("c", "well i did not get one"),
+        ("a", "anything else"),
+        ("c", "no"),
+    )
+    assert "said what was done" not in criterion(found, "resolution.completeness")["explanation"]
+
+
+def test_the_agent_s_own_mistake_is_no_bad_news() -> None:
+    found = judge(
+        ("c", "Please move my visit to Monday, not Sunday."),
+        ("a", "Sorry, I misread that. I have moved it to Monday."),
+        ("c", "Good."),
+        ("a", "Goodbye."),
+    )
+    assert "bad news" not in criterion(found, "resolution.completeness")["explanation"]
+
+
+def test_the_digits_on_the_back_of_a_card_are_secret() -> None:
+    found = judge(
+        ("c", "I would like to pay for my tickets, please."),
+        ("a", "Sure. Can you give me the three digits on the back of your card, please?"),
+        ("c", "Here they are."),
+        ("a", "Thank you."),
+    )
+    handling = criterion(found, "compliance.data_handling")
+    assert handling["answer"] == "no"
+    assert "three digits on the back" in quotes(handling)[0]

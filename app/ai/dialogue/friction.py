@@ -53,6 +53,11 @@ _FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
 _VOICED = ("problem", "complaint", "still_broken")
 _BLOCKING = ("failure", "no_result", "bad_news")
 _NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
+_TAKES_NOTE = re.compile(
+    r"\W*(?:(?:k|kk|ok|okay|alright|all right|fine|cool|great|good|noted|understood|got it|i see|right)\W*)"
+    r"{1,3}",
+    re.IGNORECASE,
+)
 BARE = "bare_refusal"
 # A refusal that names its rule or its reason may be right, and only the policy could tell.
 _REASON = re.compile(
@@ -218,7 +223,7 @@ def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
     if not dialogue.turns or dialogue.turns[-1].side is not Side.CUSTOMER:
         return False
     last = dialogue.turns[-1].lines
-    if last[-1].position in excused:
+    if last[-1].position in excused or _TAKES_NOTE.fullmatch(last[-1].text):
         return False
     if cues.of(*_FAREWELLS, lines=last, side=Side.CUSTOMER):
         return False

@@ -166,6 +166,14 @@ class Exchanges:
     open_questions: tuple[Line, ...]
     overlap: float | None
 
+    def said_again(self) -> set[int]:
+        """Return the positions of answers that only leave out or add to what was said before."""
+        return {
+            line.position
+            for line, earlier in self.repeated_answers
+            if _is_contained(content_of(line.text), content_of(earlier.text))
+        }
+
 
 def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -> Dialogue:
     """Read a transcript as a dialogue; `language` overrides the transcript's own."""
@@ -246,6 +254,10 @@ def exchanges_of(dialogue: Dialogue) -> Exchanges:
 def content_of(text: str) -> frozenset[str]:
     """Return the words of a text that carry its subject, in lower case."""
     return frozenset(_WORD.findall(text.lower())) - _STOP
+
+
+def _is_contained(words: frozenset[str], other_words: frozenset[str]) -> bool:
+    return words <= other_words or other_words <= words
 
 
 def _repeats(

@@ -18,6 +18,7 @@ from app.ai.rules.course import (
     mood_at_end,
     opt_out_confirmation,
     standing_refusal,
+    unanswered_calls,
 )
 from app.ai.scoring.score import Score
 from app.ai.wording import percent, quote_at_end, sentence
@@ -113,8 +114,13 @@ def _shown_probability(predicted: float | None, resolution: _Resolution) -> floa
         return predicted
     low, high = _RANGES[resolution.status]
     if predicted is not None and not resolution.stated:
-        return min(max(predicted, low), high)
+        return _fitted(predicted, resolution.status)
     return round(low + (high - low) * (0.5 if predicted is None else predicted), 6)
+
+
+def _fitted(predicted: float, status: str) -> float:
+    low, high = _RANGES[status]
+    return min(max(predicted, low), high)
 
 
 def _enough(facts: Facts) -> bool:
@@ -132,6 +138,10 @@ def _resolution(facts: Facts, score: Score, probability: float | None) -> _Resol
     if granted is not None and not facts.heard(*_WRONG):
         explanation = facts.sentence("opt_out.confirmed")
         return _Resolution("resolved", explanation, quoted([granted]), stated=True)
+    unanswered = unanswered_calls(facts)
+    if unanswered and not facts.said(*_DONE):
+        explanation = facts.sentence("resolution.abandoned")
+        return _Resolution("unresolved", explanation, quoted(unanswered, CONTRADICTS), stated=True)
     return _ending(facts, _course(facts, score, probability))
 
 
@@ -157,6 +167,8 @@ def _ending(facts: Facts, course: _Resolution) -> _Resolution:
     """Correct a resolution by the mood at the end, which says more than the course did."""
     end = mood_at_end(facts)
     if end is None or (not end.is_bad and course.status not in ("unknown", "unresolved")):
+        return course
+    if not end.is_bad and course.status == "unresolved" and facts.heard("still_broken"):
         return course
     status = "unresolved" if end.is_bad else "resolved"
     if not end.is_bad and course.status == "unresolved" and facts.said("failure"):
@@ -244,9 +256,7 @@ def _likely(facts: Facts, probability: float) -> _Resolution:
     done = facts.said("success") or facts.said("done")
     failed = sorted(facts.said("failure", "no_result"), key=attrgetter("place"))
     chance = percent(probability)
-    places = [cue.place for cue in facts.said("failure")]
-    remains = bool(done and places) and max(cue.place for cue in done) < max(places)
-    if probability >= _RESOLVED and not remains:
+    if probability >= _RESOLVED and not _fails_last(facts):
         evidence = quoted(done[-1:]) or _last_words(facts)
         key = "resolution.probably" if done else "resolution.probably_unsaid"
         return _Resolution("resolved", _explanation(facts, key, chance, evidence), evidence)
@@ -255,6 +265,7 @@ def _likely(facts: Facts, probability: float) -> _Resolution:
         key = "resolution.hardly" if failed else "resolution.hardly_unsaid"
         return _Resolution("unresolved", _explanation(facts, key, chance, evidence), evidence)
     if done and failed:
+        chance = percent(_fitted(probability, "partially_resolved"))
         evidence = quoted(done[-1:]) + quoted(failed[-1:], CONTRADICTS)
         return _Resolution(
             "partially_resolved",
@@ -265,6 +276,12 @@ def _likely(facts: Facts, probability: float) -> _Resolution:
     return _Resolution(
         "unknown", _explanation(facts, "resolution.open", chance, evidence), evidence
     )
+
+
+def _fails_last(facts: Facts) -> bool:
+    # After an action was completed, another one failed.
+    done = max((cue.place for cue in facts.said(*_DONE)), default=None)
+    return done is not None and any(cue.place > done for cue in facts.said("failure"))
 
 
 def _explanation(facts: Facts, key: str, chance: str, evidence: tuple[Evidence, ...]) -> str:

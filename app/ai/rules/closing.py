@@ -15,6 +15,7 @@ from app.ai.rules.course import (
     mood_at_end,
     opt_out_confirmation,
     standing_refusal,
+    unanswered_calls,
 )
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
@@ -95,11 +96,13 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _no_occasion(facts: Facts) -> Answer | None:
-    """Answer that there is nothing to close: the matter goes on elsewhere, or there is none."""
+    """Answer that there is nothing to close: the matter goes on elsewhere, or nobody is left."""
     if is_transferred(facts):
         return not_applicable(facts.sentence("no_occasion.transferred"))
     if asks_nothing(facts):
         return not_applicable(facts.sentence("no_occasion.praise"))
+    if unanswered_calls(facts):
+        return not_applicable(facts.sentence("no_occasion.left_first"))
     return None
 
 
@@ -117,6 +120,9 @@ def _content_key(content: list[Cue]) -> str:
 def _content(facts: Facts) -> list[Cue]:
     # The last completed action and the customer's reply to it.
     done = _last(facts.said("done", "success"))
+    remaining = _last(facts.heard("still_broken"))
+    if remaining is not None and (done is None or done.place < remaining.place):
+        return []
     reasoned = {cue.line.position for cue in _refusals(facts)}
     failed = facts.said("failure", "no_result", *(["bad_news"] if done else []))
     failed = [cue for cue in failed if cue.line.position not in reasoned]
@@ -268,7 +274,9 @@ def is_transferred(facts: Facts) -> bool:
 
 
 def _left_first(facts: Facts) -> bool:
-    """Tell whether the customer ended the conversation without any closing words."""
+    """Tell whether the customer ended the conversation, or stopped replying, without closing words."""
+    if unanswered_calls(facts):
+        return True
     if facts.context.ended_by != "customer":
         return False
     last = facts.dialogue.lines[-_LAST_LINES:]

@@ -17,6 +17,7 @@ from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, shown
 from app.ai.facts.timing import words_of
+from app.ai.languages.lexicon import plain_of
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled
 from app.ai.wording import part, times
@@ -29,6 +30,13 @@ _UNCLEAR, _CONFUSING, _REPEATED = 0.7, 0.4, 0.35
 _LEAST_WORDS = 4
 # The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9
+# An apology that would fit any problem shows no sympathy for this one.
+_STOCK = re.compile(
+    r"\W*(?:oh,? )?(?:(?:we|i)(?:'re| are|'m| am) )?(?:(?:so|very|really|truly|terribly) )*"
+    r"(?:sorry|apologi[sz]e|apologies)(?: (?:for|about) (?:that|this|it|(?:the|any|your|all) "
+    r"(?:inconvenience|trouble|delay|issue|problem)s?)(?: caused)?)?\W*",
+    re.IGNORECASE,
+)
 _QUESTION = re.compile(r"[^.!?]{1,400}\?")
 
 
@@ -67,7 +75,7 @@ def _acknowledged(facts: Facts, upset: list[CustomerLine]) -> Answer:
     rude = [line for line in replies if line.is_rude]
     for level, label, key in ((2, "empathy", "empathy.given"), (1, "apology", "empathy.stock")):
         reply = _best(replies, label)
-        if reply is None or len(rude) > 1:
+        if reply is None or len(rude) > 1 or (level == 2 and _is_stock(reply)):
             continue
         before = [line for line in upset if line.line.position < reply.line.position]
         before = before or [
@@ -91,6 +99,10 @@ def _acknowledged(facts: Facts, upset: list[CustomerLine]) -> Answer:
         if dismissive
         else distinct([*passed_over, *examined(line.line for line in replies)]),
     )
+
+
+def _is_stock(reply: AgentLine) -> bool:
+    return _STOCK.fullmatch(plain_of(shown(reply, ("empathy",)).quote)) is not None
 
 
 def _passed_over(facts: Facts) -> Iterator[Evidence]:
@@ -156,7 +168,7 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _unclear(facts: Facts) -> Iterator[tuple[str, float, Evidence]]:
-    repeated = {line.position for line, _ in facts.exchanges.repeated_answers}
+    repeated = facts.exchanges.said_again()
     for line in facts.readings.agent:
         if line.shows("unclear") >= 0.4:
             yield "unclear_reply", _UNCLEAR, shown(line, ("unclear",), CONTRADICTS)

@@ -56,6 +56,12 @@ def opt_out_confirmation(facts: Facts) -> Cue | None:
     return next((cue for cue in confirmations if cue.line.position > requested), None)
 
 
+def unanswered_calls(facts: Facts) -> list[Cue]:
+    """List where the service side says that the customer no longer replies, if nobody did."""
+    last = max((line.position for line in facts.dialogue.customer), default=-1)
+    return [cue for cue in facts.said("no_reply") if cue.line.position > last >= 0]
+
+
 def last_request_for_person(facts: Facts) -> Cue | None:
     """Return the customer's request for somebody else, where nobody replied to it."""
     turns = facts.dialogue.turns

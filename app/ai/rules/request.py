@@ -27,6 +27,7 @@ _LEAST_WORDS = 4
 _CONFUSED, _ANGRY = 0.75, 0.6
 _FELT = {"confusing_reply": "conf", "angering_reply": "anger"}
 # Asking why the customer did or did not do something does not look for a solution.
+_SMALL_TALK = re.compile(r"\bhow are you\b|\bhow(?:'s| is) your day\b", re.IGNORECASE)
 _BLAMING = re.compile(r"\bwhy (?:did|didn't) you\b", re.IGNORECASE)
 
 
@@ -96,7 +97,7 @@ def _answering(facts: Facts, *kinds: str) -> set[int]:
 
 
 def _useless_replies(facts: Facts) -> Iterator[_Miss]:
-    repeated = {line.position for line, _ in facts.exchanges.repeated_answers}
+    repeated = facts.exchanges.said_again()
     for reply in facts.readings.replies:
         agent = reply.agent
         kind, weight = _fault(reply)
@@ -144,10 +145,11 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent asks what is needed, and does so before refusing or dismissing."""
     agent, customer = facts.readings.agent, facts.readings.customer
     secrets = facts.said_at("asks_secret")
+    polite = facts.said_at("purpose", "offer_help")
     asking = [
         line
-        for index, line in enumerate(agent)
-        if _asks(line, first=not index) and line.line.position not in secrets
+        for line in agent
+        if _asks(line, is_polite=line.line.position in polite) and line.line.position not in secrets
     ]
     if asking:
         refused = [
@@ -169,7 +171,7 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
     return not_applicable(facts.sentence("probing.not_needed"))
 
 
-def _asks(line: AgentLine, *, first: bool) -> bool:
+def _asks(line: AgentLine, *, is_polite: bool) -> bool:
     text = line.line.text
     if line.is_rude or _BLAMING.search(text):
         return False
@@ -179,8 +181,13 @@ def _asks(line: AgentLine, *, first: bool) -> bool:
         not is_statement and max(line.shows("probing"), line.shows("recap")) >= SHOWN
     ):
         return True
-    courtesy = max(line.shows("offer"), line.shows("greet")) >= SHOWN
-    return "?" in text and not courtesy and not first and len(text.split()) > _LEAST_WORDS
+    return (
+        "?" in text
+        and not is_polite
+        and line.shows("offer") < SHOWN
+        and not _SMALL_TALK.search(text)
+        and len(text.split()) > _LEAST_WORDS
+    )
 
 
 def completeness(facts: Facts, criterion: Criterion) -> Answer:
