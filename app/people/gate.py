@@ -61,7 +61,10 @@ class ConfirmationNeeded(AppError):
 
 class ForgedRequest(AppError):
     status, code = 403, "FORGED_REQUEST"
-    message = "This form was not sent from this page: open the page again and repeat."
+    message = (
+        "This form was not sent from this page, or you have signed in again since you opened it: "
+        "go back, copy what you typed, load the page again and send it."
+    )
 
 
 class Gate:

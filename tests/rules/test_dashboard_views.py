@@ -66,6 +66,15 @@ def test_a_change_within_its_error_is_not_clear() -> None:
     assert change_of(None, before) is None
 
 
+def test_a_single_evaluation_makes_no_change_clear() -> None:
+    change = change_of(MeasuredMean(20.0, 0, 1), MeasuredMean(90.0, 0, 1))
+    assert change is not None
+    assert (change.value, change.error, change.is_clear) == (-70.0, None, False)
+    fallen = change_of(rate(0.0, 2), rate(1.0, 2))
+    assert fallen is not None
+    assert fallen.error == pytest.approx(1.96 * 100 * (2 * 0.75 * 0.25 / 2) ** 0.5)
+
+
 def test_more_evaluations_make_the_interval_narrower() -> None:
     few, many = rate(0.7, 20), rate(0.7, 2000)
     assert few.mean == many.mean == 70

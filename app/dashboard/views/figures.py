@@ -20,7 +20,7 @@ _WITH_VERDICT = {**_COMPLETED, "hasVerdict": "true"}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A difference since the period before, and the half width of its 95 % interval."""
+    """A difference since the period before, and the half width of its 95 % interval, if known."""
 
     value: float
     error: float | None = None
@@ -48,8 +48,8 @@ class MeasuredMean:
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the mean."""
-        return self.deviation / math.sqrt(self.count)
+        """The standard error of the mean; a single value leaves it open."""
+        return self.deviation / math.sqrt(self.count) if self.count > 1 else math.inf
 
     @property
     def half_width(self) -> float:
@@ -79,15 +79,21 @@ class Mover:
 
 
 def rate(share: float, count: int) -> MeasuredMean:
-    """Return a share of `count`, in percent."""
-    return MeasuredMean(100 * share, 100 * math.sqrt(max(0.0, share * (1 - share))), count)
+    """Return a share of `count`, in percent.
+
+    Its deviation is that with one more of either kind (Agresti and Caffo), so that 0 and 100 % have
+    an error, too.
+    """
+    likely = (share * count + 1) / (count + 2)
+    return MeasuredMean(100 * share, 100 * math.sqrt(likely * (1 - likely)), count)
 
 
 def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change | None:
     """Return the difference of two means with its error; None where one of them is missing."""
     if now is None or before is None:
         return None
-    return Change(now.mean - before.mean, _Z * standard_error(now, before))
+    error = _Z * standard_error(now, before)
+    return Change(now.mean - before.mean, error if math.isfinite(error) else None)
 
 
 def moved_mean(mean: MeasuredMean | None, change: Mapping[str, Any] | None) -> Change | None:
