@@ -141,7 +141,10 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
             "Only a dry run that has ended can be imported, and only a failed import continued."
         )
     if row.sealed_documents is None and row.file_id is None:
-        raise Conflict("The documents of this import are deleted: send them again.")
+        raise Conflict(
+            "This import was already confirmed (see GET /imports), or its documents are deleted: "
+            "then send them again."
+        )
     if has_failed:
         return _try_again(session, row)
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)

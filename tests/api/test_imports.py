@@ -150,6 +150,10 @@ def test_a_dry_run_reports_everything_and_writes_nothing(client: Caller, runtime
         "evaluationsQueued": 1,
     }
     assert [rows(runtime, table) for table in (Conversation, Engagement, Evaluation)] == before
+    assert client.post(f"/imports/{tried['id']}").status_code == 202
+    again = client.post(f"/imports/{tried['id']}")
+    assert error_code(again) == "CONFLICT"
+    assert "already confirmed" in again.json()["error"]["message"]
 
 
 def test_an_invalid_record_does_not_stop_the_others(client: Caller) -> None:
