@@ -160,6 +160,9 @@ def test_the_page_is_accessible_and_a_viewer_has_no_player(
     expect(viewer.get_by_role("heading", name="Transcript")).to_be_visible()
     assert viewer.locator("audio").count() == 0
     assert viewer.get_by_role("button", name="Save the review").count() == 0
+    scriptless = page_of("reviewer", java_script_enabled=False)
+    scriptless.goto(demo.evaluation(TALKED_OVER))
+    expect(scriptless.locator("audio[controls]")).to_be_visible()
     viewer.goto(demo.evaluation("demo-chat-slow-night"))
     expect(viewer.get_by_text("without a message").first).to_be_visible()
     check_accessibility(viewer)

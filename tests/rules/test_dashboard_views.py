@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.core.clock import iso_utc
 from app.dashboard.pages.figures.overview import Situation, alerts
 from app.dashboard.queries import LinkedCount
-from app.dashboard.views import filters, formatting
+from app.dashboard.views import filters, formatting, trends
 from app.dashboard.views.figures import MeasuredMean, change_of, rate
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 123_456, tzinfo=UTC)
@@ -73,6 +73,23 @@ def test_a_single_evaluation_makes_no_change_clear() -> None:
     fallen = change_of(rate(0.0, 2), rate(1.0, 2))
     assert fallen is not None
     assert fallen.error == pytest.approx(1.96 * 100 * (2 * 0.75 * 0.25 / 2) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("slope", "values", "text"),
+    [
+        (-0.05, [None] * 20 + [0.9, 0.8, None, 0.75], "down by 15 percentage points"),
+        (0.4, [None, 0, 0, 1, 1, None], "up by 100 percentage points"),
+        (0.001, [0.5, 0.501, 0.502], "steady"),
+        (None, [0.5], "too few points"),
+    ],
+)
+def test_a_line_rises_only_between_its_points(
+    slope: float | None, values: list[float | None], text: str
+) -> None:
+    series = {"slope_per_period": slope, "points": [{"value": value} for value in values]}
+    said = trends.slope_text({"metric": "passRate"}, series)
+    assert said.removesuffix(" over the period") == text
 
 
 def test_more_evaluations_make_the_interval_narrower() -> None:

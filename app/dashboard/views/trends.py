@@ -77,14 +77,18 @@ def lines_of(trend: Mapping[str, Any], zone: ZoneInfo, list_url: ListUrl) -> lis
 
 
 def slope_text(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
-    """Say in words where a line goes over the whole period."""
-    slope, steps = series["slope_per_period"], len(series["points"])
+    """Say in words where a line goes, from its first point to its last."""
+    slope = series["slope_per_period"]
     if slope is None:
         return "too few points"
-    text = metric_text(trend["metric"], abs(slope) * (steps - 1))
+    places = [place for place, point in enumerate(series["points"]) if point["value"] is not None]
+    rise = abs(slope) * (places[-1] - places[0])
+    text = metric_text(trend["metric"], min(rise, highest_of(trend["metric"])))
     if metric_text(trend["metric"], 0).lstrip("+") == text.lstrip("+"):
         return "steady"
-    return f"{'up' if slope > 0 else 'down'} by {text.lstrip('+')} over the period"
+    # A rate that goes from 80 to 63 % is not down by 17 %.
+    amount = text.lstrip("+").replace(" %", " percentage points")
+    return f"{'up' if slope > 0 else 'down'} by {amount} over the period"
 
 
 def _series_name(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
