@@ -6,7 +6,7 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.rule_judge import RuleJudge
-from tests.talks import chat, scorecard
+from tests.talks import call, chat, scorecard
 
 CARD = scorecard("chat")
 GREETED = [("c", "Hello, I need a new bank card."), ("a", "Hello, which card is it?")]
@@ -153,6 +153,7 @@ def test_who_only_takes_note_waits_for_no_reply(note: str) -> None:
     ("reply", "score"),
     [
         ("We are sorry for the inconvenience. Which order is it?", 0.5),
+        ("Sorry about that. Which order is it?", 0.5),
         ("I'm sorry, a torn coat is so annoying. Which order is it?", 1.0),
     ],
 )
@@ -271,3 +272,42 @@ def test_the_digits_on_the_back_of_a_card_are_secret() -> None:
     handling = criterion(found, "compliance.data_handling")
     assert handling["answer"] == "no"
     assert "three digits on the back" in quotes(handling)[0]
+
+
+@pytest.mark.parametrize("ground", ["hygiene", "data protection"])
+def test_a_refusal_for_named_reasons_is_no_obstacle(ground: str) -> None:
+    found = judge(
+        ("c", "Hi, can you send me the file of my neighbour?"),
+        ("a", f"I'm afraid that can't be done for {ground} reasons."),
+        ("c", "Okay, I see."),
+        ("a", "Goodbye."),
+    )
+    explanation = criterion(found, "resolution.completeness")["explanation"]
+    assert explanation.startswith("The agent refused a request and gave a rule or a reason")
+
+
+def test_a_call_opens_with_its_brand_before_the_greeting_and_a_check_by_mobile_number() -> None:
+    transcript = call(
+        ("a", 0, 4_000, "oak street dental practice good morning rosa speaking"),
+        ("c", 4_500, 8_000, "good morning i would like to know when my next visit is"),
+        ("a", 8_500, 12_000, "sure may i know your mobile number please"),
+        ("c", 12_500, 16_000, "oh seven nine one two three four five"),
+        ("a", 16_500, 20_000, "thank you i can see your booking it is on monday at nine"),
+        ("c", 20_500, 22_000, "lovely thanks bye"),
+    )
+    results = RuleJudge().judge(transcript, scorecard("voice"), Context()).results
+    assert criterion(results, "opening.greeting")["answer"] == "yes"
+    assert criterion(results, "opening.verification")["answer"] == "yes"
+
+
+def test_whom_a_caller_asks_for_is_not_the_caller_s_own_name() -> None:
+    transcript = call(
+        ("a", 0, 3_000, "good afternoon am i speaking with mister okafor"),
+        ("c", 3_500, 4_500, "yes that is me"),
+        ("a", 5_000, 9_000, "this is lena from fairlane leasing i'm calling about your contract"),
+        ("c", 9_500, 11_000, "okay what about it"),
+    )
+    results = RuleJudge().judge(transcript, scorecard("voice"), Context()).results
+    greeting = criterion(results, "opening.greeting")
+    assert greeting["answer"] == "yes"
+    assert quotes(greeting)[-1].startswith("this is lena from fairlane leasing")

@@ -62,7 +62,7 @@ BARE = "bare_refusal"
 # A refusal that names its rule or its reason may be right, and only the policy could tell.
 _REASON = re.compile(
     r"\b(?:polic(?:y|ies)|since (?:the|you|your|it|this|that|we|our|there)|because|requirements?|restrictions?|regulations?|rules?|eligible"
-    r"|eligibility|insurance|terms|unless|for (?:your|security) (?:security|reasons)|as per"
+    r"|eligibility|insurance|terms|unless|for (?:your security|(?!personal )(?:\w+ ){1,3}reasons)|as per"
     r"|non-?(?:refundable|transferable)|conditions?|(?:hour|day) window"
     r"|not (?:allowed|permitted)|do(?:es)?(?: not|n't) (?:allow|permit)"
     r"|can(?:not| not|'t) be (?:modified|changed|cancell?ed|refunded|exchanged|upgraded|waived|removed|reversed|credited|extended)"

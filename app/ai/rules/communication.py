@@ -13,7 +13,7 @@ from app.ai.conduct.readings import (
     SpokenLine,
 )
 from app.ai.dialogue.cues import Cue
-from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, sentence_spans
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, shown
 from app.ai.facts.timing import words_of
@@ -102,7 +102,9 @@ def _acknowledged(facts: Facts, upset: list[CustomerLine]) -> Answer:
 
 
 def _is_stock(reply: AgentLine) -> bool:
-    return _STOCK.fullmatch(plain_of(shown(reply, ("empathy",)).quote)) is not None
+    text = plain_of(shown(reply, ("empathy",)).quote)
+    sentences = [text[start:end] for start, end in sentence_spans(text)]
+    return all(sentence.endswith("?") or _STOCK.fullmatch(sentence) for sentence in sentences)
 
 
 def _passed_over(facts: Facts) -> Iterator[Evidence]:

@@ -145,7 +145,7 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent asks what is needed, and does so before refusing or dismissing."""
     agent, customer = facts.readings.agent, facts.readings.customer
     secrets = facts.said_at("asks_secret")
-    polite = facts.said_at("purpose", "offer_help")
+    polite = facts.said_at("purpose", "offer_help", "no_reply")
     asking = [
         line
         for line in agent
