@@ -278,6 +278,7 @@ def test_superseded_revisions_have_their_metrics(client: Caller, runtime: Runtim
         ({"dataset": "trends", "from": "2020-01-01"}, "to", "RANGE"),
         ({"dataset": "usage", "from": "2026-02-01", "to": "2026-01-01"}, "to", "RANGE"),
         ({"dataset": "evaluations", "timezone": "Nowhere"}, "timezone", "FORMAT"),
+        ({"dataset": "evaluations", "timezone": "localtime"}, "timezone", "FORMAT"),
         ({"dataset": "evaluations", "fileName": "../march"}, "fileName", "FORMAT"),
     ],
     ids=str,

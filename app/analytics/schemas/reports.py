@@ -179,7 +179,13 @@ class AnalyticsTotalsSchema(CamelSchema):
     conversations = fields.Integer(required=True)
     voice_calls = fields.Integer(required=True)
     audio_files = fields.Integer(required=True)
-    evaluations = fields.Integer(required=True)
+    evaluations = fields.Integer(
+        required=True,
+        metadata={
+            "description": "All of them; one that was canceled, such as by an erasure, is neither "
+            "completed nor failed nor pending."
+        },
+    )
     completed = fields.Integer(required=True)
     without_verdict = fields.Integer(
         required=True,

@@ -1,7 +1,5 @@
 """Settings of the signed-in person: password, name, time zone, appearance and sessions."""
 
-from zoneinfo import available_timezones
-
 from flask import render_template, request
 from marshmallow import validate
 from werkzeug.wrappers import Response
@@ -19,13 +17,13 @@ from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.schemas.base import ENUM, CamelSchema, CodedMessage
-from app.web.schemas.fields import Choice, Text
+from app.web.schemas.fields import Choice, Text, zone_names
 
 blp = PageBlueprint("account", __name__)
 
 _THEMES = ("system", "light", "dark")
 _SWITCH = ("on", "off")
-_ZONES = tuple(sorted(available_timezones()))
+_ZONES = tuple(sorted(zone_names()))
 
 
 class ProfileForm(CamelSchema):

@@ -261,7 +261,7 @@ class Zone(PlainText):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         name = super()._deserialize(value, attr, data, **kwargs)
-        if name not in _zones():
+        if name not in zone_names():
             raise self.make_error("unknown")
         return ZoneInfo(name)
 
@@ -314,5 +314,7 @@ class Labels(Members):
 
 
 @cache
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
+def zone_names() -> frozenset[str]:
+    """Return the IANA names of time zones."""
+    # Files of the zone database that are no zones: the first is the zone of the host.
+    return frozenset(available_timezones() - {"localtime", "Factory"})
