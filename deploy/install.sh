@@ -55,7 +55,7 @@ say "settings in $settings"
 if [ ! -e "$settings" ]; then
     (umask 077 && cat >"$settings" <<SETTINGS
 # Settings of CQE, see docs/settings.md; apply changes with: systemctl restart $units
-# Encrypts stored secrets. No backup contains it: keep a copy elsewhere.
+# Encrypts stored secrets. Backups contain it on request only (--with-keys): keep a copy elsewhere.
 CQE_MASTER_KEYS=k1:$(head -c 32 /dev/urandom | base64)
 # Behind a TLS proxy on this machine (docs/proxy.md):
 #CQE_PUBLIC_URL=https://cqe.example.com
