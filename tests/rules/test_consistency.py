@@ -311,3 +311,14 @@ def test_whom_a_caller_asks_for_is_not_the_caller_s_own_name() -> None:
     greeting = criterion(results, "opening.greeting")
     assert greeting["answer"] == "yes"
     assert quotes(greeting)[-1].startswith("this is lena from fairlane leasing")
+
+
+def test_a_reply_that_serves_nobody_leaves_the_request_for_somebody_else_open() -> None:
+    asked = [
+        ("c", "Hi, I want the deposit for my flat back."),
+        ("a", "The deposit is kept, as per our terms and conditions."),
+        ("c", "Then please let me talk to your manager, thank you."),
+    ]
+    assert judge(*asked, ("a", "You are an idiot."))["resolution"]["status"] == "unresolved"
+    handed_over = judge(*asked, ("a", "I am transferring you to my manager now."))
+    assert handed_over["resolution"]["status"] == "escalated"

@@ -112,15 +112,19 @@ def _shown_probability(predicted: float | None, resolution: _Resolution) -> floa
     """Fit the predicted probability into the range of the status, where words decided it otherwise."""
     if resolution.status not in _RANGES:
         return predicted
-    low, high = _RANGES[resolution.status]
     if predicted is not None and not resolution.stated:
         return _fitted(predicted, resolution.status)
-    return round(low + (high - low) * (0.5 if predicted is None else predicted), 6)
+    return _scaled(0.5 if predicted is None else predicted, resolution.status)
 
 
 def _fitted(predicted: float, status: str) -> float:
     low, high = _RANGES[status]
-    return min(max(predicted, low), high)
+    return predicted if low <= predicted <= high else _scaled(predicted, status)
+
+
+def _scaled(predicted: float, status: str) -> float:
+    low, high = _RANGES[status]
+    return round(low + (high - low) * predicted, 6)
 
 
 def _enough(facts: Facts) -> bool:

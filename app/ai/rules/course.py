@@ -22,6 +22,7 @@ _ASKS = re.compile(
     r"\?|\b(?:need|want|would like|i'd like|looking for|help me|can you|could you|how (?:do|can))\b",
     re.IGNORECASE,
 )
+_SERVING = ("transfer", "done", "success", "commitment", "next_step")
 _MATTERS = ("problem", "complaint", "still_broken", "opt_out", "escalation_request", "danger")
 
 
@@ -63,11 +64,13 @@ def unanswered_calls(facts: Facts) -> list[Cue]:
 
 
 def last_request_for_person(facts: Facts) -> Cue | None:
-    """Return the customer's request for somebody else, where nobody replied to it."""
-    turns = facts.dialogue.turns
-    if not turns or turns[-1].side is not Side.CUSTOMER:
+    """Return the request for somebody else in the customer's last turn, if no reply serves it."""
+    turns = [turn for turn in facts.dialogue.turns if turn.side is Side.CUSTOMER]
+    requests = facts.heard("escalation_request", lines=turns[-1].lines) if turns else []
+    if not requests:
         return None
-    return next(iter(facts.heard("escalation_request", lines=turns[-1].lines)), None)
+    after = [line for line in facts.dialogue.service if line.position > requests[0].line.position]
+    return None if facts.said(*_SERVING, lines=after) else requests[0]
 
 
 def mood_at_end(facts: Facts) -> MoodAtEnd | None:
