@@ -8,8 +8,7 @@ import "./review.js";
 const criteria = [...document.querySelectorAll("[data-criterion]")];
 const turns = [...document.querySelectorAll(".turn")];
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-let chosen = null;
-let lit = -1;
+let chosen = null, lit = -1;
 
 function reveal(element) {
   element?.scrollIntoView({block: "nearest", behavior: calm ? "auto" : "smooth"});
@@ -32,8 +31,8 @@ function choose(criterion) {
   press(false);
   chosen = criterion;
   press(true);
-  const closed = chosen.closest("details:not([open])");
-  if (closed && !closed.classList.contains("change")) closed.open = true;
+  const closed = chosen.closest("details:not([open], .change)");
+  if (closed) closed.open = true;
   for (const mark of document.querySelectorAll("mark[data-criteria]")) {
     mark.classList.toggle("lit", mark.dataset.criteria.split(" ").includes(criterion.dataset.criterion));
   }
@@ -43,12 +42,10 @@ function choose(criterion) {
 }
 
 function step(by) {
-  const at = criteria.indexOf(chosen);
-  const next = chosen ? at + by : 0;
-  if (criteria[next]) {
-    choose(criteria[next]);
-    criteria[next].querySelector(".choose").focus({preventScroll: true});
-  }
+  const next = criteria[chosen ? criteria.indexOf(chosen) + by : 0];
+  if (!next) return;
+  choose(next);
+  next.querySelector(".choose").focus({preventScroll: true});
 }
 
 function playQuotes() {
@@ -67,10 +64,10 @@ function show(milliseconds, playing) {
 }
 
 function toTurn(by) {
-  const next = turns[Math.max(0, lit + by)];
-  if (!next?.dataset.start) return;
-  player?.seek(Number(next.dataset.start));
-  show(Number(next.dataset.start), true);
+  const start = turns[Math.max(0, lit + by)]?.dataset.start;
+  if (!start) return;
+  player?.seek(Number(start));
+  show(Number(start), true);
 }
 
 for (const criterion of criteria) {
@@ -95,14 +92,11 @@ player?.faint(criteria.flatMap(windowsOf), [...document.querySelectorAll(".momen
 
 function setAction(action) {
   const select = document.getElementById("action");
-  if (![...select?.options ?? []].some(option => option.value === action)) return;
+  if (!select?.querySelector(`[value=${action}]`)) return;
   select.value = action;
   document.getElementById("reason").focus();
 }
 
-for (const link of document.querySelectorAll("a[data-key]")) {
-  onKeys({[link.dataset.key]: () => link.click()});
-}
 onKeys({
   ArrowUp: () => step(-1),
   ArrowDown: () => step(1),

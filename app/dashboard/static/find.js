@@ -2,8 +2,7 @@
 
 const field = document.getElementById("find-words");
 const count = document.getElementById("found-count");
-let matches = [];
-let at = 0;
+let matches = [], at = 0;
 
 // A turn is cut into runs by its quotes, and a match may reach over several of them.
 function matchesIn(said, pattern) {

@@ -1,10 +1,8 @@
 // Progress of work: an element with data-live="<id>" gets the status in [data-live-text] and the percent in
-// its <progress>; with data-live-reload the page is loaded again at the end. Strips of the frame tell of a
-// silent worker and a lost connection.
+// its <progress>; with data-live-reload the page is loaded again at the end. Strips tell what is wrong.
 
 const OFTEN_FOR_MS = 30000;
-const workerStrip = document.getElementById("worker-strip");
-const connectionStrip = document.getElementById("connection-strip");
+const strip = name => document.getElementById(`${name}-strip`);
 let busySince = performance.now();
 let timer = 0;
 let isTyped = false;
@@ -26,9 +24,8 @@ function show(element, work) {
 
 // Loading the page again leads to the sign-in, but loses what was typed.
 function endSession() {
-  if (!isTyped) return location.reload();
-  connectionStrip.textContent = "Your session has ended. Copy what you have typed, then load the page again to sign in.";
-  connectionStrip.hidden = false;
+  if (!isTyped) location.reload();
+  strip("session").hidden = false;
 }
 
 // Ask at once and often, because new work has begun.
@@ -48,15 +45,15 @@ async function ask() {
     if (answer.status === 401) return endSession();
     if (!answer.ok) throw new Error(answer.statusText);
     const {worker, work} = await answer.json();
-    workerStrip.hidden = worker;
-    connectionStrip.hidden = true;
+    strip("worker").hidden = worker;
+    strip("connection").hidden = true;
     for (const element of elements) {
       const found = work[element.dataset.live];
       if (found) show(element, found);
     }
     document.dispatchEvent(new Event("progress"));
   } catch {
-    connectionStrip.hidden = false;
+    strip("connection").hidden = false;
   }
   const isBusy = awaited().length && performance.now() - busySince < OFTEN_FOR_MS;
   timer = setTimeout(ask, isBusy ? 2000 : 4000);

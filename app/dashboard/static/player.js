@@ -128,7 +128,7 @@ function createPlayer() {
   }
 
   async function loadWave() {
-    const answer = await fetch(root.dataset.wave, {headers: {Accept: "application/octet-stream, application/json"}});
+    const answer = await fetch(root.dataset.wave, {headers: {Accept: "application/json"}});
     if (answer.status === 202) {
       state.textContent = "The waveform is being drawn.";
       return setTimeout(loadWave, 2000);
@@ -176,9 +176,7 @@ function createPlayer() {
 
   return {
     seek,
-    onTime(listen) {
-      listener = listen;
-    },
+    onTime: listen => { listener = listen; },
     playFrom(milliseconds) {
       seek(milliseconds);
       start();

@@ -5,8 +5,7 @@ import {onKeys} from "./keys.js";
 const PAUSE_MS = 300;
 const form = document.getElementById("review");
 const shown = form?.querySelector("[data-preview-text]");
-let timer = 0;
-let asked = 0;
+let timer = 0, asked = 0;
 
 function changed() {
   return [...form.elements].filter(field => field.name.startsWith("answer.") && field.value);
@@ -33,9 +32,6 @@ async function preview() {
   shown.textContent = reply.ok ? textOf(body) : body.error.details?.[0]?.message || body.error.message;
 }
 
-// Characters as the service counts them: a pair of surrogates is one.
-const lengthOf = text => Array.from(text).length;
-
 function takeQuote(button) {
   const field = button.closest(".field");
   const text = field.querySelector("[data-quote-text]");
@@ -50,7 +46,8 @@ function takeQuote(button) {
   const before = new Range();
   before.setStart(said, 0);
   before.setEnd(range.startContainer, range.startOffset);
-  const place = lengthOf(before.toString());
+  // As the service counts: a pair of surrogates is one character.
+  const place = [...before.toString()].length;
   field.querySelector("input").value = `${said.closest(".turn").id}:${place}:${quote}`;
   text.textContent = quote;
 }
@@ -85,8 +82,8 @@ if (shown) {
     button.addEventListener("click", () => takeQuote(button));
   }
   document.addEventListener("keydown", event => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    form.requestSubmit(form.querySelector("[name=andNext]"));
+    const isSave = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    if (isSave) form.requestSubmit(form.querySelector("[name=andNext]"));
   });
   onKeys({e: openChange});
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
