@@ -218,7 +218,7 @@ click.version_option(__version__)(cqe)
 
 
 def main() -> None:
-    """Run the `cqe` command; a failure that can be expected is told without a traceback."""
+    """Run the `cqe` command; expected failures are printed without a traceback."""
     try:
         cqe.main(prog_name="cqe")
     except Exception:

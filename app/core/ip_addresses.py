@@ -1,4 +1,4 @@
-"""IP addresses and networks of either version, and the addresses that this machine has for itself."""
+"""IP addresses and networks of either version, and loopback addresses."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 

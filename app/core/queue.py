@@ -307,7 +307,7 @@ def problem(url: str) -> str:
         with connect(url) as client:
             client.ping()
     except RedisError as error:
-        return str(error)
+        return str(error) or type(error).__name__
     return ""
 
 

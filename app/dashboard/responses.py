@@ -117,8 +117,8 @@ def _return_path() -> str:
     if request.method == "GET":
         return own_path(request.full_path.rstrip("?"))
     page = urlsplit(request.referrer or "")
-    query = urlencode([*parse_qsl(page.query), ("notice", "not-sent")])
-    return own_path(f"{page.path}?{query}")
+    kept = [(name, text) for name, text in parse_qsl(page.query) if name != "notice"]
+    return own_path(f"{page.path or '/'}?{urlencode([*kept, ('notice', 'not-sent')])}")
 
 
 def _compressed(response: Response) -> Response:

@@ -23,7 +23,7 @@ from app.core.storage.objects import ObjectExists
 from app.demo import sample_data
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
-from app.engagements.service import ENGAGEMENTS
+from app.engagements.models import Engagement
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import Kind, NativeRecord
@@ -162,17 +162,22 @@ def _make_engagements(session: Session, known_types: Sequence[str]) -> None:
     """Make the engagements of the demo that do not exist."""
     type_ = _TYPE if not known_types or _TYPE in known_types else known_types[0]
     for name, description in _ENGAGEMENTS.values():
-        if ENGAGEMENTS.find_by_name(session, name) is None:
+        if _engagement_id(session, name) is None:
             engagements.create(session, name=name, type=type_, description=description)
+
+
+def _engagement_id(session: Session, name: str) -> str | None:
+    """Return the id of an engagement of the demo, the oldest if several have its name."""
+    named = select(Engagement.id).where(Engagement.name == name)
+    return session.scalar(named.order_by(Engagement.id).limit(1))
 
 
 def _ids_by_reference(session: Session) -> dict[str, str]:
     """Return the ids of everything that records refer to, by external id or engagement key."""
     ids: dict[str, str] = {}
     for key, (name, _) in _ENGAGEMENTS.items():
-        engagement = ENGAGEMENTS.find_by_name(session, name)
-        if engagement is not None:
-            ids[key] = engagement.id
+        if (engagement_id := _engagement_id(session, name)) is not None:
+            ids[key] = engagement_id
     for table in (*_REFERENCED, AudioFile):
         known = select(table.external_id, table.id).where(
             table.external_id.in_(sample_data.external_ids())

@@ -95,7 +95,12 @@ def change(
 
 
 def find(session: Session, id_or_name: str) -> Engagement:
-    """Return an engagement by its id or its name; raises `NotFound`."""
+    """Return an engagement by its id or its name.
+
+    Raises:
+        NotFound: it does not exist.
+        InvalidInput: several engagements have the name.
+    """
     engagement = session.get(Engagement, id_or_name) or ENGAGEMENTS.find_by_name(
         session, id_or_name
     )

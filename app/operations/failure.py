@@ -41,6 +41,8 @@ def text_of(error: Exception) -> str:
         # SQLite's errors of damaged files have no class of their own.
         if type(reason) is sqlite3.DatabaseError:
             return f"the database is damaged: {reason}. Restore a backup (docs/backup.md)"
+        if isinstance(reason, sqlite3.Error):
+            return f"the database cannot be used: {reason}; can its folder be written, and has it space?"
         return f"the database cannot be used: {reason}; run `{COMMAND} doctor`"
     return str(error)
 

@@ -94,7 +94,7 @@ def test_opening_sets_in_review_and_the_next_is_one_click_away(
     page = visitor.get(opened.headers["Location"]).text
     # In review it has left the tab, and keeps its place there.
     assert place_of(page) == "1 of 3"
-    assert 'data-key="p"' not in page
+    assert 'data-keys="p"' not in page
     [save] = re.findall(r'id="review" method="post" action="([^"]+)"', page)
     path = save.replace("&amp;", "&")
     refused = visitor.post(path, {"action": "override", "andNext": "1"})
@@ -123,7 +123,7 @@ def test_previous_and_next_walk_along_the_queue(
     visitor = signed_in(base, runtime, "reviewer")
     page = visitor.get(f"/evaluations/{chats[1]}?queue={quote(UNREVIEWED)}").text
     assert place_of(page) == "2 of 3"
-    neighbours = re.findall(r'href="/evaluations/(\w+)\?[^"]+" data-key="([pn])"', page)
+    neighbours = re.findall(r'href="/evaluations/(\w+)\?[^"]+" data-keys="([pn])"', page)
     assert neighbours == [(chats[0], "p"), (chats[2], "n")]
 
 

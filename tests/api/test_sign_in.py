@@ -48,7 +48,7 @@ def test_a_form_that_was_sent_without_a_session_is_told_not_to_be_saved(
 ) -> None:
     with runtime.db.writing() as session:
         sessions.end_all(session, service.find_active(session, "nora").id)
-    asked = nora.post("/settings", headers={"Referer": f"{base}/settings?days=7"})
+    asked = nora.post("/settings", headers={"Referer": f"{base}/settings?days=7&notice=saved"})
     page = nora.sign_in("nora", path=asked.headers["Location"]).headers["Location"]
     assert page == "/settings?days=7&notice=not-sent"
     assert "what you sent was not saved" in nora.get(page).text

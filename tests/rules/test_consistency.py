@@ -25,6 +25,18 @@ def quotes(found: dict[str, Any]) -> list[str]:
     return [item["quote"] for item in found["evidence"]]
 
 
+def test_a_customer_who_had_finished_has_not_left_early() -> None:
+    results = judge(
+        ("c", "Hello, my phone has no signal."),
+        ("a", "I have reset your line, please try again."),
+        ("c", "it works again, thanks a lot!"),
+        ("a", "Anything else?"),
+        ("a", "Are you still there?"),
+        ("a", "I have not heard from you, so I close the chat. Goodbye."),
+    )
+    assert results["resolution"]["status"] == "resolved"
+
+
 def test_a_failure_that_was_made_up_for_is_told_as_such_and_the_solution_as_confirmed() -> None:
     results = judge(
         ("c", "Hi, please change my delivery to Saturday."),
@@ -153,6 +165,7 @@ def test_who_only_takes_note_waits_for_no_reply(note: str) -> None:
     ("reply", "score"),
     [
         ("We are sorry for the inconvenience. Which order is it?", 0.5),
+        ("Oh no, that must be frustrating, which order is it?", 1.0),
         ("Sorry about that. Which order is it?", 0.5),
         ("I'm sorry, a torn coat is so annoying. Which order is it?", 1.0),
     ],

@@ -42,6 +42,13 @@ def lapsed(row, now):
     return now - row.stat().st_mtime > LEASE_S
 
 
+def become(row, state):
+    # At once: a kill between emptying the file and writing it would lose the row.
+    new = row.with_name(f"new-{row.name}")
+    new.write_text(state)
+    new.replace(row)
+
+
 def work(runtime, name):
     row = FOLDER / name
     if row.read_text() == "done":
@@ -49,12 +56,12 @@ def work(runtime, name):
     with (FOLDER / f"seen-{name}").open("a") as seen:
         seen.write(f"{os.getpid()}\\n")
     for _ in range(int(name.rpartition("-")[2])):
-        row.write_text("taken")
+        become(row, "taken")
         time.sleep(0.1)
         if stopping.requested():
-            row.write_text("waits")
+            become(row, "waits")
             return
-    row.write_text("done")
+    become(row, "done")
 """
 MAIN = """
 import sys

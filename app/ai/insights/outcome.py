@@ -109,7 +109,7 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
 
 
 def _shown_probability(predicted: float | None, resolution: _Resolution) -> float | None:
-    """Fit the predicted probability into the range of the status, where words decided it otherwise."""
+    """Fit the predicted probability into the range of the status; scale it where words decided."""
     if resolution.status not in _RANGES:
         return predicted
     if predicted is not None and not resolution.stated:

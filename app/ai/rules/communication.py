@@ -37,6 +37,7 @@ _STOCK = re.compile(
     r"(?:inconvenience|trouble|delay|issue|problem)s?)(?: caused)?)?\W*",
     re.IGNORECASE,
 )
+_ASKED_LAST = re.compile(r"(?:^|,)[^,]*\?$")
 _QUESTION = re.compile(r"[^.!?]{1,400}\?")
 
 
@@ -103,8 +104,9 @@ def _acknowledged(facts: Facts, upset: list[CustomerLine]) -> Answer:
 
 def _is_stock(reply: AgentLine) -> bool:
     text = plain_of(shown(reply, ("empathy",)).quote)
-    sentences = [text[start:end] for start, end in sentence_spans(text)]
-    return all(sentence.endswith("?") or _STOCK.fullmatch(sentence) for sentence in sentences)
+    sentences = [_ASKED_LAST.sub("", text[start:end]) for start, end in sentence_spans(text)]
+    said = [sentence for sentence in sentences if sentence]
+    return bool(said) and all(_STOCK.fullmatch(sentence) for sentence in said)
 
 
 def _passed_over(facts: Facts) -> Iterator[Evidence]:

@@ -22,6 +22,7 @@ _ASKS = re.compile(
     r"\?|\b(?:need|want|would like|i'd like|looking for|help me|can you|could you|how (?:do|can))\b",
     re.IGNORECASE,
 )
+_FINISHED = ("solved", "closing", "nothing_more")
 _SERVING = ("transfer", "done", "success", "commitment", "next_step")
 _MATTERS = ("problem", "complaint", "still_broken", "opt_out", "escalation_request", "danger")
 
@@ -58,9 +59,12 @@ def opt_out_confirmation(facts: Facts) -> Cue | None:
 
 
 def unanswered_calls(facts: Facts) -> list[Cue]:
-    """List where the service side says that the customer no longer replies, if nobody did."""
-    last = max((line.position for line in facts.dialogue.customer), default=-1)
-    return [cue for cue in facts.said("no_reply") if cue.line.position > last >= 0]
+    """List where the service side says that a customer who had not finished no longer replies."""
+    turns = [turn for turn in facts.dialogue.turns if turn.side is Side.CUSTOMER]
+    if not turns or facts.heard(*_FINISHED, lines=turns[-1].lines):
+        return []
+    last = turns[-1].lines[-1].position
+    return [cue for cue in facts.said("no_reply") if cue.line.position > last]
 
 
 def last_request_for_person(facts: Facts) -> Cue | None:

@@ -26,8 +26,8 @@ _RUDE, _COLD, _REPEATED, _USELESS = 1.0, 0.8, 0.7, 0.6
 _LEAST_WORDS = 4
 _CONFUSED, _ANGRY = 0.75, 0.6
 _FELT = {"confusing_reply": "conf", "angering_reply": "anger"}
-# Asking why the customer did or did not do something does not look for a solution.
 _SMALL_TALK = re.compile(r"\bhow are you\b|\bhow(?:'s| is) your day\b", re.IGNORECASE)
+# Asking why the customer did or did not do something does not look for a solution.
 _BLAMING = re.compile(r"\bwhy (?:did|didn't) you\b", re.IGNORECASE)
 
 
@@ -204,7 +204,7 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     amount = friction.amount + (weights["endsOpen"] if end else 0.0)
     score = fulfilment(amount, criterion.parameters.get("halfAt", HALF_AT))
     obstacles = _of_each_kind([*friction.obstacles, *friction.concessions])
-    kinds = [_told(facts, cue.kind) for cue in obstacles]
+    kinds = [_obstacle_key(facts, cue.kind) for cue in obstacles]
     evidence = quoted(obstacles, CONTRADICTS)
     if end and len(kinds) < _MOST_TOLD:
         kinds.append(f"ends_{end.mood}")
@@ -227,7 +227,7 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     )
 
 
-def _told(facts: Facts, kind: str) -> str:
+def _obstacle_key(facts: Facts, kind: str) -> str:
     # What failed before the last completed action failed at first only.
     if kind not in ("failure", "no_result"):
         return kind

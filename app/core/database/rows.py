@@ -88,7 +88,7 @@ class NamedTable(Generic[Row]):
         named = select(self.model).where(self.model.__table__.c.name == name)
         rows = session.scalars(named.limit(2)).all()
         if len(rows) > 1:
-            message = f"More than one {self.noun} has this name; give {self.field} instead."
+            message = f"More than one {self.noun} has this name; give its id instead."
             raise InvalidInput.field(self.field.removesuffix("Id"), message)
         return rows[0] if rows else None
 

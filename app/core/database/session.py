@@ -170,7 +170,7 @@ class Database:
     def confirm_former(self) -> None:
         """Wait for the disk before an answer says that something is stored already.
 
-        Who has stored it may still wait for the disk.
+        The request that stored it may still be waiting for the disk.
         """
         self._confirm(lambda: None)
 

@@ -163,7 +163,7 @@ def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
         _release(job, job_type, due_at=utc_now() + wait, counts=False)
     except Exception as error:  # the edge of the process: no job may hang half-way
         is_final = job_type.is_final(error)
-        if is_final:  # its cause is the input, such as a file that is no recording
+        if is_final:  # no error in our code: a file that is no recording, a model that is missing
             logger.warning("the job %s cannot be done: %s", lease.job_id, error)
         else:
             logger.exception("the job %s failed", lease.job_id)

@@ -51,7 +51,8 @@ def require_own(db: Database, storage: Storage) -> None:
     except StorageAway:
         return
     if marker != deployment_id:
-        raise ForeignStorage(_difference(deployment_id, marker, is_new=marked_id is None))
+        is_new = marked_id is None and marker is not None
+        raise ForeignStorage(_difference(deployment_id, marker, is_new=is_new))
 
 
 def adopt(db: Database, storage: Storage) -> None:

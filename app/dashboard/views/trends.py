@@ -77,7 +77,7 @@ def lines_of(trend: Mapping[str, Any], zone: ZoneInfo, list_url: ListUrl) -> lis
 
 
 def slope_text(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
-    """Say in words where a line goes, from its first point to its last."""
+    """Say how far the fitted line rises or falls between the first and the last point."""
     slope = series["slope_per_period"]
     if slope is None:
         return "too few points"

@@ -288,7 +288,8 @@ class Members(fields.Dict):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "repeated": CodedMessage(FORMAT, "Two names are the same without the spaces around them."),
+        "invalid": CodedMessage(TYPE, "This must be an object."),
+        "repeated": CodedMessage(FORMAT, "Two of these names are stored as the same name."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
