@@ -153,7 +153,7 @@ def test_the_people_page_asks_for_the_password_again_after_ten_minutes(admin: Vi
         assert asked.headers["Location"] == "/confirm?next=/people"
         assert admin.get("/").status_code == 200
         refused = admin.post("/people", {"name": "jo", "role": "viewer"})
-        assert refused.headers["Location"] == "/confirm?next=/"
+        assert refused.headers["Location"] == "/confirm?next=/?notice%3Dnot-sent"
         admin.get("/confirm?next=/people")
         assert admin.post("/confirm?next=/people", {"password": "wrong"}).status_code == 401
         confirmed = admin.post("/confirm?next=/people", {"password": PASSWORD})
