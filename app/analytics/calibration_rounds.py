@@ -129,7 +129,7 @@ def sealed(shown: Mapping[str, Any], reviewer: str | None) -> dict[str, Any]:
 def left_to_rate(shown: Mapping[str, Any], reviewer: str) -> list[str]:
     """Return the conversations of a round that one of its people has yet to rate.
 
-    What was judged again since cannot be rated, and holds nobody up.
+    A conversation that was judged again since then cannot be rated, and nobody has to wait for it.
     """
     rated = {
         rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == reviewer

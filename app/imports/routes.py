@@ -201,5 +201,5 @@ def put_executive(body: dict[str, Any], external_id: str) -> Any:
 
 def _answer(stored: Upserted[Any]) -> tuple[Any, int]:
     if not stored.changed:
-        current_runtime().db.confirm_former()
+        current_runtime().db.confirm_earlier_commits()
     return stored.record, 201 if stored.created else 200

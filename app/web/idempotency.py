@@ -36,7 +36,7 @@ def answer_once(view: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             if held.session is not None:
                 idempotent.complete(held.session, runtime.keyring, _stored(response))
     except Replay as replay:
-        runtime.db.confirm_former()
+        runtime.db.confirm_earlier_commits()
         headers = {**replay.answer.headers, "Idempotency-Replayed": "true"}
         return Response(
             replay.answer.body,

@@ -96,7 +96,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _no_occasion(facts: Facts) -> Answer | None:
-    """Answer that there is nothing to close: the matter goes on elsewhere, or nobody is left."""
+    """Return why a close cannot be judged: a transfer, no request, or a customer who has left."""
     if is_transferred(facts):
         return not_applicable(facts.sentence("no_occasion.transferred"))
     if asks_nothing(facts):

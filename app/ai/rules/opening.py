@@ -139,8 +139,8 @@ def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
 
 
 def _in_greeting(facts: Facts, kind: str, lines: tuple[Line, ...]) -> list[Cue]:
-    # Frames that hold names in any case, which name nobody outside of a greeting; who calls may
-    # ask for the customer before introducing themselves.
+    # These patterns match a name in lower case, too, and outside of a greeting words that are no name.
+    # A caller may ask for the customer before saying who is calling.
     greeting = {cue.line.position for cue in _greetings(facts, lines)}
     greeting |= facts.said_at("purpose")
     return [cue for cue in facts.said(kind, lines=lines) if cue.line.position in greeting]

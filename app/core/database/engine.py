@@ -190,7 +190,7 @@ class CommitFlush:
                 started_s = time.monotonic()
                 self._flush_log()
                 self._last_s.append(time.monotonic() - started_s)
-                # A thread that waits for its turn after the flush measures more than the disk.
+                # Not the mean: a thread that waits for its turn after the flush measures more than the disk.
                 self.is_quick = sorted(self._last_s)[1] < _QUICK_S
             except OSError as error:
                 raise ServiceUnavailable(

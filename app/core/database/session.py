@@ -167,7 +167,7 @@ class Database:
         if held.session is not None:
             self._after_commit(held.session)
 
-    def confirm_former(self) -> None:
+    def confirm_earlier_commits(self) -> None:
         """Wait for the disk before an answer says that something is stored already.
 
         The request that stored it may still be waiting for the disk.
