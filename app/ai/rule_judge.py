@@ -21,7 +21,7 @@ from app.ai.wording import listed, sentence
 from app.core.process.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
-ENGINE = Engine(kind="rules", provider="embedded", model="rules-10")
+ENGINE = Engine(kind="rules", provider="embedded", model="rules-11")
 
 
 class RuleJudge:

@@ -71,7 +71,7 @@ def test_the_matter_of_a_furious_customer_is_not_open_and_was_not_fully_handled(
     assert "remained open" not in document["summary"]["overview"]
     assert document["summary"]["overview"].endswith("The request was not resolved.")
     handled = criterion(document, "resolution.completeness")
-    assert handled["normalizedScore"] < 0.2
+    assert handled["normalizedScore"] < (0.5 if talk is REFUSED else 0.1)
     assert "No request" not in handled["explanation"]
 
 

@@ -311,7 +311,7 @@ def test_a_critical_criterion_fails_its_section_or_everything() -> None:
                 ],
             },
             "criteria[0].options",
-            "More than three options",
+            "more than three options",
         ),
     ],
 )

@@ -241,7 +241,10 @@ class _Context:
 
     def customer(self, line: Line, marks: Marks, kinds: Collection[str]) -> CustomerLine:
         likely = partial(likelihood, marks)
-        negative = max(likely("neg"), likely("anger"), 0.9 * likely("disapp"), likely("sarcasm"))
+        negative = max(likely("neg"), likely("anger"), 0.9 * likely("disapp"))
+        # What sounds like sarcasm is joy where something was done.
+        if not (self._is_served and negative < SHOWN):
+            negative = max(negative, likely("sarcasm"))
         closes = not _CLOSING.isdisjoint(kinds) and _COMPLAINING.isdisjoint(kinds)
         # Nobody closes with their first words.
         if self._heard and closes and (negative < _STRONG or self._is_thanked(kinds)):
@@ -252,6 +255,11 @@ class _Context:
         line_read = CustomerLine(line, marks, negative, positive, self._tension)
         self._before, self._heard = line_read, True
         return line_read
+
+    @property
+    def _is_served(self) -> bool:
+        reply = self._before
+        return isinstance(reply, AgentLine) and reply.shows("done") >= SHOWN
 
     def _is_thanked(self, kinds: Collection[str]) -> bool:
         # Thanks with praise for a helpful reply are no sarcasm.

@@ -52,10 +52,11 @@ _HALF_EASE = 3.0
 _FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
 _VOICED = ("problem", "complaint", "still_broken")
 _BLOCKING = ("failure", "no_result", "bad_news")
+_TRIES = re.compile(r"(?:try|check|look|search|book)", re.IGNORECASE)
 _NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 _TAKES_NOTE = re.compile(
-    r"\W*(?:(?:k|kk|ok|okay|alright|all right|fine|cool|great|good|noted|understood|got it|i see|right)\W*)"
-    r"{1,3}",
+    r"\W*(?:(?:k|kk|ok|okay|alright|all right|fine|cool|great|good|noted|understood|got it|i see|right|finally|at last)"
+    r"[^\w?]*){1,3}",
     re.IGNORECASE,
 )
 BARE = "bare_refusal"
@@ -64,6 +65,7 @@ _REASON = re.compile(
     r"\b(?:polic(?:y|ies)|since (?:the|you|your|it|this|that|we|our|there)|because|requirements?|restrictions?|regulations?|rules?|eligible"
     r"|eligibility|insurance|terms|unless|for (?:your security|(?!personal )(?:\w+ ){1,3}reasons)|as per"
     r"|non-?(?:refundable|transferable)|conditions?|(?:hour|day) window"
+    r"|(?:return|refund|exchange|cancellation|withdrawal|warranty|notice|trial) (?:period|window|deadline)"
     r"|not (?:allowed|permitted)|do(?:es)?(?: not|n't) (?:allow|permit)"
     r"|can(?:not| not|'t) be (?:modified|changed|cancell?ed|refunded|exchanged|upgraded|waived|removed|reversed|credited|extended)"
     r"|due to (?!(?:a |some |the )?(?:system|technical|certain)))\b",
@@ -136,6 +138,7 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
     """Count the obstacles of an attributed dialogue; `weights` has the keys of `WEIGHTS`."""
     refusals = _reasoned_refusals(cues)
     reasoned = {cue.line.position for cue in refusals}
+    proposed = _taking_up(dialogue, cues)
     excused = reasoned | _pressing(dialogue, reasoned) | _accepting(dialogue, cues)
     obstacles: dict[tuple[str, int], Cue] = {}
     amount = 0.0
@@ -143,7 +146,8 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
         for kind, name in names.items():
             for cue in cues.of(kind, side=side):
                 key = (kind, cue.line.position)
-                if cue.line.position in excused:
+                is_proposed = cue.line.position in proposed and _TRIES.match(cue.quote)
+                if cue.line.position in excused or (kind == "asks_again" and is_proposed):
                     continue
                 amount += 0.0 if key in obstacles else weights[name]
                 obstacles.setdefault(key, cue)
@@ -197,6 +201,16 @@ def _accepting(dialogue: Dialogue, cues: Cues) -> set[int]:
         line.position
         for service_lines, reply in _replies(dialogue)
         if cues.of("handover_offer", lines=service_lines, side=Side.SERVICE)
+        for line in reply
+    }
+
+
+def _taking_up(dialogue: Dialogue, cues: Cues) -> set[int]:
+    # "Try another one" that answers a question is no second request, unless something failed.
+    return {
+        line.position
+        for service_lines, reply in _replies(dialogue)
+        if "?" in service_lines[-1].text and not cues.of(*_BLOCKING, lines=service_lines)
         for line in reply
     }
 

@@ -1,5 +1,6 @@
 """Facts of a conversation: everything that is computed before any criterion is judged."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +23,8 @@ from app.ai.wording import clauses, part, sentence
 _UNATTRIBUTED_CONFIDENCE = 0.6
 _QUOTES = 3
 _LOOKED_AT = 20
+_LEAST_WORDS = 4
+_AMENDS = re.compile(r"\W*(?:no|nope|actually|oh|sorry|wait|almost)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,18 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
         settings=scorecard.metrics,
         phrases=SpokenPhrases(dialogue, scorecard),
     )
+
+
+def said_again(facts: Facts) -> set[int]:
+    """Return where the service side repeats itself, except read-backs after a correction."""
+    amended = {line.position + 1 for line in facts.dialogue.customer if _AMENDS.match(line.text)}
+    amended |= {cue.line.position + 1 for cue in facts.heard("correction")}
+    return facts.exchanges.said_again() - (amended & facts.said_at("asks_confirmation"))
+
+
+def informative_lines(lines: Sequence[Line]) -> Sequence[Line]:
+    """Leave out short lines, such as numbers and names, unless all lines are short."""
+    return [line for line in lines if len(line.text.split()) >= _LEAST_WORDS] or lines
 
 
 def quoted(cues: Iterable[Cue], polarity: str = SUPPORTS) -> tuple[Evidence, ...]:

@@ -260,7 +260,7 @@ def _likely(facts: Facts, probability: float) -> _Resolution:
     done = facts.said("success") or facts.said("done")
     failed = sorted(facts.said("failure", "no_result"), key=attrgetter("place"))
     chance = percent(probability)
-    if probability >= _RESOLVED and not _fails_last(facts):
+    if probability >= _RESOLVED and (done or not _ill_treated(facts)) and not _fails_last(facts):
         evidence = quoted(done[-1:]) or _last_words(facts)
         key = "resolution.probably" if done else "resolution.probably_unsaid"
         return _Resolution("resolved", _explanation(facts, key, chance, evidence), evidence)
@@ -280,6 +280,11 @@ def _likely(facts: Facts, probability: float) -> _Resolution:
     return _Resolution(
         "unknown", _explanation(facts, "resolution.open", chance, evidence), evidence
     )
+
+
+def _ill_treated(facts: Facts) -> bool:
+    upset = (facts.sentiment.customer.overall or 0.0) <= _UPSET
+    return upset or any(line.is_rude for line in facts.readings.agent)
 
 
 def _fails_last(facts: Facts) -> bool:

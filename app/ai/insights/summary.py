@@ -24,8 +24,8 @@ _LEAST_WORDS = 2
 _MOST_ITEMS = 3
 _MOST_WORDS = 12
 # Earlier lines count more, and feelings alone are no issue.
-_LATER = 0.3
-_FEELING, _ONLY_FEELING = 0.6, 0.05
+_LATER = 0.15
+_FEELING, _ONLY_FEELING = 0.6, 0.01
 _FEW_WORDS = 6
 # Words with which a customer makes a request.
 _WANTS = re.compile(
@@ -34,7 +34,10 @@ _WANTS = re.compile(
     re.IGNORECASE,
 )
 _OFFERS = re.compile(r"\b(?:how|what) (?:can|may|could) (?:i|we)\b", re.IGNORECASE)
-_NAMES = re.compile(r"\bmy name(?: is|'s)\b(?!.{0,200}\b(?:and|need|want)\b)", re.IGNORECASE)
+_NAMES = re.compile(
+    r"\bmy name(?: is|'s)\b(?!.{0,200}\b(?:and|need|want|would|i'd|looking|trying)\b)",
+    re.IGNORECASE,
+)
 _WRONG = ("problem", "opt_out", "danger")
 _VENTS = ("complaint", "profanity")
 _GREETS = re.compile(
@@ -99,11 +102,12 @@ def issue_of(facts: Facts) -> str | None:
 
 def _worth(facts: Facts, line: Line, text: str, wrong: set[str]) -> float:
     words = _content_words(line, text)
-    wants = bool(_WANTS.search(text))
-    if text not in wrong and words < _LEAST_WORDS - (wants or text.endswith("?")):
+    wants = text.endswith("?") or bool(_WANTS.search(text))
+    if text not in wrong and words < _LEAST_WORDS - wants:
         return 0.0
-    telling = 3.0 if text in wrong else 2 * _negative(facts, line)
-    return telling + 2 * wants + min(words, _MOST_WORDS) / _MOST_WORDS
+    length = min(words, _MOST_WORDS) / _MOST_WORDS
+    weight = 3.0 if text in wrong else 2 * _negative(facts, line) * min(1.0, 3 * length)
+    return weight + 2 * wants + length
 
 
 def _negative(facts: Facts, line: Line) -> float:
@@ -167,18 +171,29 @@ def _said(facts: Facts, kinds_of_label: Mapping[str, tuple[str, ...]]) -> list[s
     texts = {}
     for kinds in kinds_of_label.values():
         for cue in facts.said(*kinds):
-            texts[cue.place] = _sentence_of(cue)
-    quoted_positions = {position for position, _ in texts}
+            texts[cue.place] = _statement(cue)
+    # What the customer is asked to confirm is neither done nor promised yet.
+    left_out = {position for position, _ in texts} | facts.said_at("asks_confirmation")
     for line in facts.readings.agent:
         best = max(
             (line.marks[label] for label in kinds_of_label if label in line.marks), default=None
         )
         likely = best is not None and best.probability >= max(SHOWN, line.courteous)
-        if best and likely and line.line.position not in quoted_positions:
-            text, start, end = line.line.text, best.start, best.end
-            begin, stop = quotable_span(text, start, end)
-            texts[line.line.position, start] = text[begin:stop]
-    return [texts[place] for place in sorted(texts)]
+        if best and likely and line.line.position not in left_out:
+            texts[line.line.position, best.start] = _quotable(line.line, best.start, best.end)
+    # "Yes." says nothing by itself.
+    return [texts[place] for place in sorted(texts) if " " in texts[place]]
+
+
+def _statement(cue: Cue) -> str:
+    text = _sentence_of(cue)
+    # "Done." says nothing by itself either: quote the next sentence with it.
+    return text if " " in text else _quotable(cue.line, cue.start, cue.end)
+
+
+def _quotable(line: Line, start: int, end: int) -> str:
+    begin, stop = quotable_span(line.text, start, end)
+    return line.text[begin:stop]
 
 
 def _without_recaps(texts: Iterable[str]) -> list[str]:

@@ -31,9 +31,14 @@ _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closi
 _LAST_LINES = 4
 # Without a completed action, only thanks in the customer's last lines count.
 _LAST_THANKS = 3
+# Praise in a line that sounds like this or worse is none.
+_GRUDGING = -0.2
 _NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
 _BARE_NO = re.compile(r"\W*(?:no|nope|nah)(?:\W+(?:thanks|thank you|thx))?\W*", re.IGNORECASE)
 _QUOTED_LINES = 2
+_REQUEST = re.compile(
+    r"\W*(?:just|only|please|i (?:just |only )?(?:want|need)|can|could)\b", re.IGNORECASE
+)
 
 
 def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
@@ -86,7 +91,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
             evidence=[end.evidence],
             advice=sentence("advice.confirmed"),
         )
-    thanked = facts.heard("thanks", "praise", lines=ending)
+    thanked = any(not _declines(cue) for cue in facts.heard("thanks", lines=ending))
     return yes_or_no(
         False,
         facts.sentence("confirmed.only_thanks" if thanked else "confirmed.missing"),
@@ -112,9 +117,9 @@ def _denial(denied: list[Cue]) -> str:
 
 
 def _content_key(content: list[Cue]) -> str:
-    thanked = any(cue.kind in ("thanks", "praise") and not _declines(cue) for cue in content)
-    after_done = len(content) > 1
-    return f"confirmed.{'thanks' if thanked else 'nothing_more'}{'_after_done' * after_done}"
+    kinds = {"nothing_more" if _declines(cue) else cue.kind for cue in content}
+    said = next((kind for kind in ("thanks", "praise") if kind in kinds), "nothing_more")
+    return f"confirmed.{said}{'_after_done' * (len(content) > 1)}"
 
 
 def _content(facts: Facts) -> list[Cue]:
@@ -131,7 +136,12 @@ def _content(facts: Facts) -> list[Cue]:
     lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
     replies = facts.heard("thanks", "praise", "nothing_more", lines=None if done else lines)
     replies += _declined_offers(facts) if done else ()
-    after = [cue for cue in replies if done is None or cue.place > done.place]
+    after = [
+        cue
+        for cue in replies
+        if (not _asks_on(facts, cue) if done is None else cue.place > done.place)
+        and not _is_grudging(facts, cue)
+    ]
     if not after:
         return []
     thanks = [cue for cue in after if cue.kind != "nothing_more" and not _declines(cue)]
@@ -161,6 +171,21 @@ def _declined_offers(facts: Facts) -> Iterator[Cue]:
 def _declines(cue: Cue) -> bool:
     # "No, thanks" has nothing more to ask.
     return _NO_BEFORE.search(cue.line.text[: cue.start]) is not None
+
+
+def _asks_on(facts: Facts, cue: Cue) -> bool:
+    # "No thanks, just cancel it."
+    return _declines(cue) and (
+        cue.line not in facts.dialogue.customer[-1:]
+        or _REQUEST.match(cue.line.text[cue.end :]) is not None
+    )
+
+
+def _is_grudging(facts: Facts, cue: Cue) -> bool:
+    # "That's two hours away. Great."
+    return cue.kind == "praise" and any(
+        line.line is cue.line and line.score <= _GRUDGING for line in facts.readings.customer
+    )
 
 
 def _refusals(facts: Facts) -> tuple[Cue, ...]:

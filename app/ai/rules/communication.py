@@ -15,7 +15,14 @@ from app.ai.conduct.readings import (
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, sentence_spans
 from app.ai.dialogue.turns import Line
-from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, shown
+from app.ai.facts.conversation_facts import (
+    Facts,
+    distinct,
+    examined,
+    quoted,
+    said_again,
+    shown,
+)
 from app.ai.facts.timing import words_of
 from app.ai.languages.lexicon import plain_of
 from app.ai.scorecard.values import Criterion
@@ -37,6 +44,8 @@ _STOCK = re.compile(
     r"(?:inconvenience|trouble|delay|issue|problem)s?)(?: caused)?)?\W*",
     re.IGNORECASE,
 )
+# A death in the family calls for sympathy, however calmly it is told.
+_LOSS = re.compile(r"\b(?:passed away|died|dying)\b", re.IGNORECASE)
 _ASKED_LAST = re.compile(r"(?:^|,)[^,]*\?$")
 _QUESTION = re.compile(r"[^.!?]{1,400}\?")
 
@@ -44,7 +53,11 @@ _QUESTION = re.compile(r"[^.!?]{1,400}\?")
 def empathy(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent acknowledges a problem or a feeling that the customer voices."""
     last = max((line.line.position for line in facts.readings.agent), default=-1)
-    upset = [line for line in facts.readings.customer if line.negative >= _NEEDED]
+    upset = [
+        line
+        for line in facts.readings.customer
+        if line.negative >= _NEEDED or any(map(_is_loss, _problems(facts, line)))
+    ]
     replied_to = [line for line in upset if line.line.position < last]
     replied_to = replied_to or _comforted(facts)
     if not replied_to:
@@ -59,6 +72,10 @@ def _comforted(facts: Facts) -> list[CustomerLine]:
         if max(line.negative, line.shows("conf") / 2) >= _WELCOME or _problems(facts, line):
             return [line] if _best(_replies(facts, line), "empathy") else []
     return []
+
+
+def _is_loss(problem: Cue) -> bool:
+    return _LOSS.search(problem.quote) is not None
 
 
 def _replies(facts: Facts, to: CustomerLine) -> list[AgentLine]:
@@ -172,7 +189,7 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _unclear(facts: Facts) -> Iterator[tuple[str, float, Evidence]]:
-    repeated = facts.exchanges.said_again()
+    repeated = said_again(facts)
     for line in facts.readings.agent:
         if line.shows("unclear") >= 0.4:
             yield "unclear_reply", _UNCLEAR, shown(line, ("unclear",), CONTRADICTS)

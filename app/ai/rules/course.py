@@ -1,10 +1,11 @@
 """Course of a conversation as a whole: whether anything is asked for, and in what mood it ends."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, CustomerLine, Readings
+from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, AgentLine, CustomerLine, Readings
 from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.dialogue.friction import BARE, asks_fact, last_alternative
@@ -86,8 +87,8 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
     if refused is not None:
         return refused
     before, last = readings.customer[-2:][0], readings.customer[-1]
-    granted = opt_out_confirmation(facts)
-    if granted is not None and granted.line.position > last.line.position:
+    agent = _last_reply(facts, readings)
+    if _is_settled(facts, [before.line, last.line], agent):
         return None
     helped = any(
         max(line.shows("done"), line.shows("next")) >= SHOWN for line in readings.agent[-3:]
@@ -101,13 +102,28 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
     upset = max(last.negative, share_kept * before.negative)
     if helped and upset < _HOT:
         return None
-    agent = readings.agent[-1]
     if agent.is_rude:
         return MoodAtEnd(Mood.RUDE, shown(agent, ("dismissive",), CONTRADICTS))
     if upset >= SHOWN or (agent.shows("stall") >= SHOWN and last.negative >= _UNEASY):
-        line = last if last.negative >= share_kept * before.negative else before
+        # A farewell may show less of it than the line before.
+        least = before.negative * (share_kept if share_kept == _EARLIER else 1.0)
+        line = last if last.negative >= least else before
         return MoodAtEnd(Mood.UPSET, shown(line, NEGATIVE_LABELS, CONTRADICTS))
     return None
+
+
+def _is_settled(facts: Facts, last: Sequence[Line], agent: AgentLine) -> bool:
+    granted = opt_out_confirmation(facts)
+    if granted is not None and granted.line.position > last[-1].position:
+        return True
+    return bool(facts.heard("solved", lines=last)) and not agent.is_rude
+
+
+def _last_reply(facts: Facts, readings: Readings) -> AgentLine:
+    # A goodbye makes up for nothing.
+    polite = facts.said_at("closing", "offer_help")
+    replies = [line for line in readings.agent if line.line.position not in polite or line.is_rude]
+    return (replies or readings.agent)[-1]
 
 
 def standing_refusal(facts: Facts) -> Cue | None:
@@ -125,12 +141,13 @@ def standing_refusal(facts: Facts) -> Cue | None:
     standing = [
         cue
         for cue in refusals
-        if settled < cue.line.position > offered and not _answers_a_question(facts, cue.line)
+        if settled < cue.line.position > offered and not answers_fact(facts, cue.line)
     ]
     return max(standing, key=lambda cue: cue.line.position, default=None)
 
 
-def _answers_a_question(facts: Facts, line: Line) -> bool:
+def answers_fact(facts: Facts, line: Line) -> bool:
+    """Tell whether the customer's last line before this one asks for a fact, not for an action."""
     before = [
         line_before
         for line_before in facts.dialogue.customer

@@ -11,8 +11,22 @@ from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of, fulfilment
 from app.ai.dialogue.turns import Side
-from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted, shown
-from app.ai.rules.course import MoodAtEnd, asks_nothing, mood_at_end
+from app.ai.facts.conversation_facts import (
+    Facts,
+    distinct,
+    examined,
+    informative_lines,
+    quoted,
+    said_again,
+    shown,
+)
+from app.ai.rules.course import (
+    MoodAtEnd,
+    answers_fact,
+    asks_nothing,
+    mood_at_end,
+    unanswered_calls,
+)
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
 from app.ai.wording import sentence
@@ -25,6 +39,7 @@ _REPAIR = 0.7
 _RUDE, _COLD, _REPEATED, _USELESS = 1.0, 0.8, 0.7, 0.6
 _LEAST_WORDS = 4
 _CONFUSED, _ANGRY = 0.75, 0.6
+_REFUSING = 0.6
 _FELT = {"confusing_reply": "conf", "angering_reply": "anger"}
 _SMALL_TALK = re.compile(r"\bhow are you\b|\bhow(?:'s| is) your day\b", re.IGNORECASE)
 # Asking why the customer did or did not do something does not look for a solution.
@@ -47,7 +62,7 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
         return unjudged(sentence("not_judged.too_short"))
     misses = [*_repairs(facts), *_useless_replies(facts)]
     if not misses:
-        evidence = examined(facts.dialogue.customer, SUPPORTS)
+        evidence = examined(informative_lines(facts.dialogue.customer), SUPPORTS)
         return scaled(1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=evidence)
     misses.sort(key=lambda miss: miss.position)
     first = list({miss.kind: miss for miss in reversed(misses)}.values())[::-1][:_MOST_TOLD]
@@ -97,7 +112,7 @@ def _answering(facts: Facts, *kinds: str) -> set[int]:
 
 
 def _useless_replies(facts: Facts) -> Iterator[_Miss]:
-    repeated = facts.exchanges.said_again()
+    repeated = said_again(facts)
     for reply in facts.readings.replies:
         agent = reply.agent
         kind, weight = _fault(reply)
@@ -144,18 +159,17 @@ def _says_something(agent: AgentLine) -> bool:
 def probing(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the agent asks what is needed, and does so before refusing or dismissing."""
     agent, customer = facts.readings.agent, facts.readings.customer
-    secrets = facts.said_at("asks_secret")
-    polite = facts.said_at("purpose", "offer_help", "no_reply")
+    # Asking for a secret, or whether somebody is still there, is no way to a solution.
+    useless = facts.said_at("asks_secret", "no_reply")
+    polite = facts.said_at("purpose", "offer_help")
     asking = [
         line
         for line in agent
-        if _asks(line, is_polite=line.line.position in polite) and line.line.position not in secrets
+        if _asks(line, is_polite=line.line.position in polite) and line.line.position not in useless
     ]
     if asking:
-        refused = [
-            line.line.position for line in agent if line.is_rude or line.shows("refusal") >= 0.6
-        ]
-        in_time = asking[0].line.position < min(refused, default=len(facts.dialogue.lines))
+        refused = (line.line.position for line in agent if line.is_rude or _refuses(facts, line))
+        in_time = asking[0].line.position <= min(refused, default=len(facts.dialogue.lines))
         return scaled(
             1.0 if in_time else 0.5,
             facts.sentence("probing.asked" if in_time else "probing.late"),
@@ -171,12 +185,19 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
     return not_applicable(facts.sentence("probing.not_needed"))
 
 
+def _refuses(facts: Facts, line: AgentLine) -> bool:
+    # Sympathy names what does not work, and "no" to a question for a fact refuses nothing.
+    refusing = line.shows("refusal") >= max(_REFUSING, line.shows("empathy"))
+    return refusing and not answers_fact(facts, line.line)
+
+
 def _asks(line: AgentLine, *, is_polite: bool) -> bool:
     text = line.line.text
-    if line.is_rude or _BLAMING.search(text):
-        return False
     # Speech recognition may write no punctuation; where there is some, a question has a question mark.
     is_statement = "?" not in text and any(mark in text for mark in ".!")
+    refuses = is_statement and line.shows("refusal") >= _REFUSING
+    if line.is_rude or refuses or _BLAMING.search(text):
+        return False
     if line.shows("verification") >= SHOWN or (
         not is_statement and max(line.shows("probing"), line.shows("recap")) >= SHOWN
     ):
@@ -192,8 +213,9 @@ def _asks(line: AgentLine, *, is_polite: bool) -> bool:
 
 def completeness(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether the requests were fulfilled: obstacles lower the score by their weights."""
-    if asks_nothing(facts):
-        return not_applicable(facts.sentence("no_occasion.praise"))
+    no_occasion = _no_occasion(facts)
+    if no_occasion is not None:
+        return no_occasion
     if facts.model_input is None:
         return unjudged(sentence("not_judged.not_read"))
     if len(facts.dialogue.lines) < _LEAST_LINES:
@@ -223,8 +245,17 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
         score,
         facts.sentence("completeness.smooth_and_done" if done else "completeness.smooth"),
         confidence=0.7 if done else 0.5,
-        evidence=quoted(done) or examined(facts.dialogue.customer[-2:], SUPPORTS),
+        evidence=quoted(done)
+        or examined(informative_lines(facts.dialogue.customer)[-2:], SUPPORTS),
     )
+
+
+def _no_occasion(facts: Facts) -> Answer | None:
+    if asks_nothing(facts):
+        return not_applicable(facts.sentence("no_occasion.praise"))
+    if unanswered_calls(facts) and not facts.said("done", "success", *_OBSTACLES):
+        return not_applicable(facts.sentence("no_occasion.left_first"))
+    return None
 
 
 def _obstacle_key(facts: Facts, kind: str) -> str:

@@ -91,7 +91,7 @@ def between(where: str, value: float, low: float, high: float) -> list[Finding]:
     """Find a number that is out of its range."""
     if low <= value <= high:
         return []
-    return [Finding(where, "RANGE", f"This must be from {low:g} to {high:g}.")]
+    return [Finding(where, "RANGE", f"This must be between {low:g} and {high:g}.")]
 
 
 def one_of(where: str, value: Any, kind: str) -> list[Finding]:
@@ -107,7 +107,7 @@ def repeated(where: str, items: Iterable[Mapping[str, Any]], name: str = "key") 
     findings = []
     for index, item in enumerate(items):
         if item[name] in keys:
-            message = f"{item[name]} is there twice."
+            message = f"{item[name]} occurs twice."
             findings.append(Finding(f"{where}[{index}].{name}", "FORMAT", message))
         keys.add(item[name])
     return findings
@@ -124,7 +124,7 @@ def texts(where: str, item: Mapping[str, Any], *names: str, needed: bool = True)
             message = f"This must have 1 to {most} characters."
             findings.append(Finding(path(where, name), "LENGTH", message))
         elif name in ("key", "section") and not _KEY.fullmatch(value):
-            message = "This must be words of a-z, 0-9 and _, parted by dots."
+            message = "This must be words of a-z, 0-9 and _, separated by dots."
             findings.append(Finding(path(where, name), "FORMAT", message))
     return findings
 
@@ -160,7 +160,7 @@ def bounds(where: str, limits: Mapping[str, Any]) -> list[Finding]:
     if not limits:
         return [Finding(where, "REQUIRED", "This must name atLeast, atMost or both.")]
     if limits.get("atLeast", -math.inf) > limits.get("atMost", math.inf):
-        return [Finding(f"{where}.atMost", "RANGE", "atMost may not be below atLeast.")]
+        return [Finding(f"{where}.atMost", "RANGE", "atMost must not be below atLeast.")]
     return []
 
 

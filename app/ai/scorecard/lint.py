@@ -61,19 +61,21 @@ def _of_question(where: str, criterion: Mapping[str, Any]) -> Iterator[Finding]:
     for index, option in enumerate(criterion["options"]):
         yield from _of_tone(f"{where}.options[{index}].anchor", option["anchor"])
     if _TWO_QUESTIONS.search(question):
-        message = "These are two questions; one criterion for each can be answered for sure."
+        message = "These are two questions: make a criterion of each."
         yield _finding(f"{where}.question", message)
     if not question.rstrip().endswith("?"):
         yield _finding(f"{where}.question", "This is no question; it should end with `?`.")
     if len(criterion["options"]) > _MOST_OPTIONS:
-        message = "More than three options: judges agree on two or three, and hardly on more."
+        message = "Judges rarely agree on more than three options: combine some."
         yield _finding(f"{where}.options", message)
 
 
 def _of_tone(where: str, text: str) -> Iterator[Finding]:
     tone = [word for word in _WORD.findall(text.lower()) if word in _TONE]
     if tone:
-        message = f"{tone[0]!r} means something else to everyone; say what is to be heard."
+        message = (
+            f"{tone[0]!r} means something different to everyone: say what can be heard or read."
+        )
         yield _finding(where, message)
 
 

@@ -128,7 +128,9 @@ def _criterion(where: str, item: Any) -> list[Finding]:
     if item.get("dimension") is not None:
         findings += one_of(f"{where}.dimension", item["dimension"], "dimension")
     if not 0 <= item.get("failsAt", 0) < 1:
-        findings.append(Finding(f"{where}.failsAt", "RANGE", "This must be from 0 to below 1."))
+        findings.append(
+            Finding(f"{where}.failsAt", "RANGE", "This must be at least 0 and below 1.")
+        )
     findings += texts(where, item, "key", "title", "section", "question")
     findings += texts(where, item, "suggestion", "notApplicableWhen", needed=False)
     findings += _options(where, item) + _judge(f"{where}.judge", item)
@@ -187,7 +189,7 @@ def _parameters(where: str, parameters: Mapping[str, Any]) -> list[Finding]:
     findings = []
     for name, value in parameters.items():
         if is_a(value, NUMBER) and value < 0:
-            findings.append(Finding(f"{where}.{name}", "RANGE", "This may not be below 0."))
+            findings.append(Finding(f"{where}.{name}", "RANGE", "This must be at least 0."))
         if name in _CHECKS:
             findings += _CHECKS[name](path(where, name), value)
     return findings

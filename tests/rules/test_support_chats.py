@@ -1,0 +1,343 @@
+"""Ordinary support chats that earlier rules misjudged."""
+
+import pytest
+
+from tests.rules.test_claims import criterion, improvements, results
+
+
+def test_the_cause_of_the_problem_is_no_failure_of_the_agent() -> None:
+    document = results("""
+        C: Hi, my gym took the monthly fee two times in April.
+        A: Hello, this is Rosa from FitHall. I'm sorry about that. Your membership number, please?
+        C: 88410
+        A: Thank you. The second payment was a system error. I have refunded it, you will see it in 2 to 3 days.
+        C: Great, thanks!
+        A: You're welcome, have a nice day!
+    """)
+    completeness = criterion(document, "resolution.completeness")
+    assert completeness["normalizedScore"] > 0.9
+    assert "could not do" not in completeness["explanation"]
+
+
+def test_a_return_period_is_a_reason_and_what_was_done_instead_counts() -> None:
+    document = results("""
+        C: I want my money back for the kettle from March
+        A: Hello, Tim from Kitchenly here. Our return period is 30 days, so I'm unable to refund it.
+        C: But it leaks since Monday
+        A: As it leaks, I can open a warranty claim and we send you a new one. Shall I?
+        C: Fine
+        A: Done, your claim number is 771. You'll get the new one within 4 to 6 days.
+        C: ok bye
+    """)
+    explanation = criterion(document, "resolution.completeness")["explanation"]
+    assert explanation.startswith("The agent refused a request and gave a rule or a reason")
+    assert document["resolution"]["status"] == "resolved"
+    assert "claim number is 771" in document["summary"]["outcome"]
+    assert document["summary"]["actionItems"] == ["You'll get the new one within 4 to 6 days."]
+
+
+def test_contempt_in_polite_words_is_no_courtesy() -> None:
+    document = results("""
+        C: Hello, where do I see my old statements?
+        A: Good afternoon. They are in the archive. Most people find that without help.
+        C: I looked there, it is empty
+        A: As I have already explained, they are in the archive. Perhaps read my message more slowly.
+        C: I did. There is nothing.
+        A: I'm afraid I cannot teach you how to use a computer, madam.
+        C: Wow. Ok then.
+        A: Have a lovely day.
+    """)
+    assert criterion(document, "communication.courtesy")["normalizedScore"] < 0.5
+    assert document["resolution"]["status"] == "unresolved"
+    assert document["resolution"]["explanation"].startswith("The agent was rude or dismissive")
+
+
+def test_a_diagnosis_and_a_notice_are_not_rude() -> None:
+    document = results("""
+        C: My scanner shows a red light
+        A: Hello, this is Ana from ScanPro. Did you clean the glass?
+        C: yes, still red
+        A: Then I'm afraid it might be a defect of the lamp.
+        A: Are you still there?
+        A: Since there is no answer, I am ending our conversation.
+    """)
+    assert criterion(document, "communication.courtesy")["normalizedScore"] == 1
+    assert [moment for moment in document["moments"] if moment["type"] == "rudeness"] == []
+
+
+def test_a_customer_who_has_left_says_nothing_of_completeness() -> None:
+    document = results("""
+        C: hello
+        A: Hello, this is Kim at Voltix. How can I help you today?
+        C: my meter reading is wrong on the bill
+        A: I can check that. What is your contract number?
+        A: Are you still there?
+        A: Since there is no answer, I am ending our conversation.
+    """)
+    completeness = criterion(document, "resolution.completeness")
+    assert completeness["applicable"] is False
+    assert completeness["explanation"] == "The customer left before the close."
+    quotes = [item["quote"] for item in criterion(document, "discovery.probing")["evidence"]]
+    assert quotes == ["What is your contract number?"]
+
+
+def test_a_customer_who_solved_it_alone_is_not_upset() -> None:
+    document = results("""
+        C: hi my app doesn't open since the update
+        A: Hello, welcome to FitTrack support, I'm Joe. Which phone do you have?
+        C: Pixel 7
+        C: oh wait
+        C: I restarted the phone and now it works
+        A: Great to hear! Anything else I can do for you?
+        C: nope all good, sorry for bothering you
+        A: No bother at all. Have a good one!
+    """)
+    assert document["resolution"]["status"] == "resolved"
+    assert criterion(document, "resolution.confirmed")["answer"] == "yes"
+    assert criterion(document, "communication.empathy")["explanation"] == (
+        "The customer did not sound upset."
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The court said it takes six weeks.",
+        "Of course. I am just getting warmed up.",
+        "No, that won't be necessary right now.",
+        "No. Don't order the tickets now.",
+        "Lovely. Then please do it.",
+    ],
+)
+def test_a_neutral_line_needs_no_sympathy(line: str) -> None:
+    document = results(f"""
+        C: Hi, I'd like to change the date of my order.
+        A: Hello, this is Zoe from Parcelix. I have changed it. Shall I send you a letter about it?
+        C: {line}
+        A: All right. Anything else?
+        C: No, thank you.
+    """)
+    empathy = criterion(document, "communication.empathy")
+    assert empathy["explanation"] == "The customer did not sound upset."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "It has been out for delivery for four days. It must be having a lovely trip.",
+        "No, you've done quite enough already.",
+        "Oh wonderful, another 48 hours.",
+    ],
+)
+def test_sarcasm_without_swear_words_pleases_nobody(line: str) -> None:
+    document = results(f"""
+        C: Hi, my package was supposed to arrive on Monday. It's Friday.
+        A: Hello, this is Dana from ShipIt. Please wait another 48 hours.
+        C: {line}
+        A: Is there anything else?
+    """)
+    assert document["sentiment"]["timeline"][2]["score"] < -0.5
+
+
+def test_a_bare_i_understand_to_somebody_in_grief_is_no_sympathy() -> None:
+    document = results("""
+        C: My father has just passed away and I have to cancel his contract.
+        A: Hello, this is Max from Nordbank. I understand. What is the account number?
+        C: DE 4455. I don't have all the papers yet.
+        A: I understand. We need the certificate.
+        C: ok
+    """)
+    empathy = criterion(document, "communication.empathy")
+    assert empathy["normalizedScore"] == 0
+    assert "My father has just passed away" in empathy["evidence"][0]["quote"]
+
+
+def test_a_grudging_great_is_no_praise() -> None:
+    document = results("""
+        C: My printer won't connect to wifi
+        A: Hi, this is Omar from PrintCo. You would have to bring it to a service centre.
+        C: Where is the nearest?
+        A: In Leeds, open 9 to 5.
+        C: thats 2 hours away. great.
+        A: Is there anything else I can help you with?
+        C: no
+    """)
+    assert criterion(document, "resolution.confirmed")["answer"] == "no"
+    assert document["summary"]["issue"] == "My printer won't connect to wifi"
+
+
+def test_who_declines_with_thanks_did_not_say_thank_you() -> None:
+    document = results("""
+        C: I want to cancel my subscription please.
+        A: Hi, Greg here from Streamly. I can offer you 20% off for three months.
+        C: No thanks, just cancel it.
+        A: What about 30% off?
+        C: I said no.
+    """)
+    explanation = criterion(document, "resolution.confirmed")["explanation"]
+    assert explanation == "At the end, nobody asked or said whether the problem is solved."
+
+
+def test_praise_is_not_called_thanks() -> None:
+    document = results("""
+        C: Please move my delivery to Friday.
+        A: Hello, this is Ben from Parcelix. I have moved it to Friday.
+        C: perfect
+        A: Anything else?
+        C: no
+    """)
+    assert criterion(document, "resolution.confirmed")["explanation"] == (
+        "The agent said what was done, and the customer was satisfied with it."
+    )
+
+
+def test_taking_up_a_proposal_is_not_asking_again() -> None:
+    document = results("""
+        C: I would like to have a party for 80 people at Lake House.
+        A: Hello! Lake House has 40 seats. Would you like to try another venue?
+        C: Sure, please try another venue.
+        A: I have booked Garden Hall for you.
+        C: Great, thank you!
+    """)
+    assert criterion(document, "resolution.completeness")["normalizedScore"] == 1
+
+
+def test_a_read_back_as_corrected_says_nothing_again() -> None:
+    document = results("""
+        C: I'd like to watch Hotel Mumbai tonight.
+        A: Hello! Please confirm: play Hotel Mumbai without subtitles.
+        C: No, please add subtitles.
+        A: Please confirm: play Hotel Mumbai with subtitles.
+        C: Yes, that's right.
+        A: It has been started. Enjoy!
+    """)
+    assert criterion(document, "discovery.understanding")["normalizedScore"] == 1
+    assert criterion(document, "communication.clarity")["normalizedScore"] == 1
+
+
+def test_a_no_to_a_question_for_a_fact_is_no_refusal_before_asking() -> None:
+    document = results("""
+        C: Can you show me museums in Paris? Is the Louvre free?
+        A: Hello! Sorry, no. It is not free.
+        C: Ok, then I need a taxi there.
+        A: For how many people?
+        C: Two
+        A: I have booked it for two.
+    """)
+    assert criterion(document, "discovery.probing")["explanation"] == (
+        "The agent asked what was needed before proposing a solution."
+    )
+
+
+def test_what_comes_as_soon_as_it_is_fixed_is_not_done_yet() -> None:
+    document = results("""
+        C: Since yesterday the sync with my watch doesn't work.
+        A: Hi, this is Mia from RunBuddy. Our developers are working on it.
+        C: So I just wait?
+        A: Yes. I'll send you an email as soon as it is fixed.
+        C: Perfect, thanks
+    """)
+    assert "said what was done" not in str(document["criteria"])
+    assert document["summary"]["actionItems"] == ["I'll send you an email as soon as it is fixed."]
+
+
+def test_an_announced_transfer_is_one() -> None:
+    document = results("""
+        C: There is a payment of 300 euros that I didn't make.
+        A: Good morning, this is Paul at EuroBank. I'm sorry to hear that. Your date of birth, please?
+        C: 4.4.1979
+        A: I've blocked your card and I'm transferring you to our fraud team.
+        C: ok thanks
+        A: Transferring you now, one moment please.
+    """)
+    assert document["resolution"]["status"] == "escalated"
+
+
+def test_a_question_takes_no_note() -> None:
+    document = results("""
+        C: My new price is 32 euros?
+        A: Hello, Ivan from Gasco here. Yes, from September.
+        C: And I can cancel before that?
+        A: Yes, until August, by email.
+        C: Right?
+    """)
+    told = improvements(document)["resolution.completeness"]
+    assert told.startswith("The customer's last words got no reply")
+
+
+def test_numbers_and_names_are_no_evidence_of_understanding() -> None:
+    document = results("""
+        C: PX-1002
+        A: Hello, this is Zoe from Parcelix. What can I do for this order?
+        C: I'd like to change the delivery address to 14 Oak Street.
+        A: I have changed it.
+        C: Great, thank you!
+    """)
+    quotes = [item["quote"] for item in criterion(document, "discovery.understanding")["evidence"]]
+    assert quotes == ["I'd like to change the delivery address to 14 Oak Street."]
+
+
+def test_seeing_an_order_is_no_sympathy_and_a_yes_no_outcome() -> None:
+    document = results("""
+        C: Third chat this week, when do I finally get my refund?!
+        A: Hello, I'm Theo. I see that the transfer was started.
+        C: It's been 25 days. This is ridiculous!
+        A: Please be patient.
+        C: So I have to wait even longer?
+        A: Yes
+    """)
+    assert criterion(document, "communication.empathy")["normalizedScore"] == 0
+    assert document["summary"]["outcome"] == "The request was not resolved."
+
+
+def test_a_smoking_device_is_a_danger() -> None:
+    document = results("""
+        C: Your heater is smoking!! what do i do
+        A: Hello, thank you for contacting WarmHome. May I have your serial number?
+        C: it is SMOKING
+    """)
+    assert [moment["type"] for moment in document["moments"]] == ["danger", "danger"]
+
+
+def test_help_beyond_what_was_asked_is_praised_and_not_mocked() -> None:
+    document = results("""
+        C: Which of the two museums do you recommend?
+        A: Hello! I would see the old harbour. Do you require any other assistance?
+        C: No. You've helped more than enough. Thank you.
+    """)
+    assert document["sentiment"]["timeline"][2]["score"] > 0
+
+
+@pytest.mark.parametrize("error", ["There was a system error.", "There was a technical problem."])
+def test_an_error_of_the_service_side_leaves_the_request_open(error: str) -> None:
+    document = results(f"""
+        C: Please book the room for Friday.
+        A: {error}
+        C: Can you try once more?
+        A: There was a technical problem again. Please use our website.
+    """)
+    assert document["resolution"]["status"] == "unresolved"
+
+
+@pytest.mark.parametrize(
+    "line", ["My husband now works in Berlin, so we moved.", "My old one was cheap and works."]
+)
+def test_what_works_elsewhere_confirms_no_solution(line: str) -> None:
+    document = results(f"""
+        C: I need to change the address of my contract.
+        A: Hello, I'm Ann. Why does it change?
+        C: {line}
+        A: I see. I will send you a form.
+    """)
+    assert criterion(document, "resolution.confirmed")["answer"] != "yes"
+
+
+def test_a_request_after_a_no_is_not_taken_for_the_end() -> None:
+    document = results("""
+        C: My internet is slow and I want to cancel the contract.
+        A: Hello, I'm Ann. Would you like a discount instead?
+        C: No thanks, just cancel it.
+        A: Is there anything else I can do for you?
+    """)
+    assert document["resolution"]["status"] != "resolved"
+    assert criterion(document, "resolution.confirmed")["answer"] != "yes"
