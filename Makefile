@@ -51,6 +51,7 @@ migrate: ## bring the database up to date
 migration: ## write a migration for changed tables: make migration m="what changes"
 	@test -n "$(m)" || { echo 'usage: make migration m="what changes"'; exit 1; }
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export CQE_DATA_DIR="$$folder" \
-		&& $(bin)/cqe db upgrade && $(bin)/alembic revision --autogenerate -m "$(m)"
+		&& $(bin)/cqe db upgrade && $(bin)/alembic revision --autogenerate -m "$(m)" \
+			--rev-id $$(printf %04d $$(($$(ls migrations/versions/*.py | wc -l) + 1)))
 
 check: lint types test ## the checks of a change, on SQLite

@@ -124,7 +124,7 @@ def write_parts(runtime: Runtime) -> None:
     database = FactDatabase(replace(runtime.settings, analytics_memory_mb=2048))
     pending = select(fact_month.distinct()).where(EvaluationFact.is_pending)
     with runtime.db.reading() as session:
-        score_count = facts.widest(session)
+        score_count = facts.widest(facts.all_layouts(session))
         months = sorted(session.scalars(pending))
     for month in months:
         file = database.folder / "month.csv"

@@ -66,9 +66,14 @@ fi
 cat >/usr/local/sbin/cqe <<'COMMAND'
 #!/bin/sh
 # Runs a command of CQE with the settings of the service, as its user: cqe doctor, cqe keys list …
-set -a
-CQE_DATA_DIR=/var/lib/cqe
-. /etc/cqe.env || exit 1
+# The file is read as systemd reads it, not as a script: a value may contain & and $.
+[ -r /etc/cqe.env ] || { echo "cqe: /etc/cqe.env cannot be read: run this command as root" >&2; exit 1; }
+export CQE_DATA_DIR=/var/lib/cqe
+while IFS= read -r line || [ -n "$line" ]; do
+    value=${line#*=}
+    case $value in \"*\" | \'*\') value=${value#?}; value=${value%?} ;; esac
+    case $line in [A-Z]*=*) export "${line%%=*}=$value" ;; esac
+done </etc/cqe.env
 cd /var/lib/cqe && exec setpriv --reuid=cqe --regid=cqe --init-groups /opt/cqe/bin/cqe "$@"
 COMMAND
 chmod 755 /usr/local/sbin/cqe
@@ -94,7 +99,7 @@ for unit in $units; do
 done
 
 [ "$units" = cqe-worker ] || say "done: http://127.0.0.1:8000/health answers within a few seconds"
-say "keep a copy of $settings elsewhere: without its master key no backup can be used"
+say "keep a copy of $settings elsewhere: without its master key stored secrets cannot be decrypted"
 if [ "$units" = cqe ]; then
     say "first key and password: cat /var/lib/cqe/first-key.txt; store them, then delete the file"
 else

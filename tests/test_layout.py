@@ -35,6 +35,7 @@ TRANSACTIONS = frozenset(
         "app/analytics/engine/parts.py",
         "app/audio_files/uploads.py",
         "app/core/hosts.py",
+        "app/core/jobs/purging.py",
         "app/core/jobs/runner.py",
         "app/core/request_limits/nonces.py",
         "app/demo/service.py",

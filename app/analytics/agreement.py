@@ -18,6 +18,7 @@ from app.agreement.alpha import Units
 from app.agreement.bootstrap import Estimate, estimates
 from app.agreement.two_raters import Pair, Pairs
 from app.analytics.engine.selection import Selection, completed_evaluations
+from app.analytics.reports.measures import rounded
 from app.core.json_documents import camel_case
 from app.evaluations.enums import RESOLUTIONS
 from app.reviews.ratings import LatestRatings, latest_ratings
@@ -326,10 +327,7 @@ def _too_few(pair_count: int) -> str:
 
 
 def _rounded(estimate: Estimate) -> dict[str, float | None]:
-    return {
-        name: None if value is None else round(value, _PLACES) + 0.0
-        for name, value in asdict(estimate).items()
-    }
+    return {name: rounded(value, _PLACES) for name, value in asdict(estimate).items()}
 
 
 def _percent(share: float | None) -> float | None:

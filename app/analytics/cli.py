@@ -16,7 +16,7 @@ from app.analytics.engine import parts, rebuilding
 from app.analytics.engine.database import FactDatabase, fact_database
 from app.analytics.engine.reader import open_facts
 from app.analytics.engine.selection import Period, Selection
-from app.analytics.enums import Dataset
+from app.analytics.enums import Dataset, Format
 from app.analytics.exports import service
 from app.analytics.exports.request import request_from_body
 from app.analytics.exports.writers import TooManyRows
@@ -155,8 +155,8 @@ def exports() -> None:
 @exports.command("create")
 @click.argument("dataset", type=click.Choice([str(dataset) for dataset in Dataset]))
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--from", "start", metavar="DATE", help="The first day or moment.")
-@click.option("--to", "end", metavar="DATE", help="The day or moment after the last.")
+@click.option("--from", "start", metavar="DATE", help="The first day or time.")
+@click.option("--to", "end", metavar="DATE", help="The day or time after the last.")
 @click.option("--timezone", default="UTC", show_default=True, help="Zone of days and times.")
 @click.option("--columns", help="Names of columns, separated by commas. Default: all.")
 @click.option(
@@ -174,9 +174,13 @@ def create(dataset: str, file: Path, *, filters: dict[str, Any], **options: Any)
 
     Formats are csv, json, jsonl, xlsx and parquet. An existing file is replaced.
     """
+    ending = file.suffix.removeprefix(".")
+    if ending not in list(Format):
+        endings = ", ".join(f".{format_}" for format_ in Format)
+        raise click.BadParameter(f"its ending must be one of {endings}.", param_hint="FILE")
     body = {
         "dataset": dataset,
-        "format": file.suffix.removeprefix("."),
+        "format": ending,
         "from": options["start"],
         "to": options["end"],
         "timezone": options["timezone"],

@@ -108,7 +108,7 @@ def write_file(
     """Write an export into a file; `on_progress` receives the percentage. Return the row count."""
     snapshot = _spool(runtime) / f"{new_id('exp')}.copy"
     part = path.with_name(path.name + ".part")
-    batches = catalogue.batches(runtime, request, snapshot, lambda: False)
+    batches = catalogue.batches(runtime, request, snapshot, stopping.never_stop)
     try:
         row_count = _write_batches(runtime, request, part, batches, on_progress)
         part.replace(path)

@@ -9,7 +9,7 @@ from app.analytics.engine.selection import Selection, selection_of
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
-from app.analytics.exports.request import request_from_body, required_scopes
+from app.analytics.exports.request import request_from_body, request_of, required_scopes
 from app.analytics.reports import leaderboards, summary, trends
 from app.analytics.schemas.agreement import (
     AgreementQuery,
@@ -192,7 +192,7 @@ def get_export(job_id: str) -> Any:
     """Show the progress of an export, and a signed link to its file once it is ready."""
     with current_runtime().db.reading() as session:
         job = service.find(session, job_id)
-        check_scope(*required_scopes(service.request_of(job)))
+        check_scope(*required_scopes(request_of(job)))
         return downloads.show(job, _links())
 
 

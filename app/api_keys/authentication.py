@@ -19,6 +19,7 @@ from app.api_keys.key_cache import CachedKey, KeyCache
 from app.core import errors
 from app.core.clock import utc_now
 from app.core.errors import Detail
+from app.core.process.log import OnceAMinute
 from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
@@ -31,6 +32,7 @@ from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import DEFAULT
 
 logger = logging.getLogger(__name__)
+logger.addFilter(OnceAMinute())
 
 PUBLIC_ENDPOINTS = frozenset(
     {

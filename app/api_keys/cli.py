@@ -23,7 +23,7 @@ from app.web.schemas.base import load_valid
 
 @click.group("keys")
 def keys() -> None:
-    """Make, list, revoke and rotate API keys."""
+    """Create, list, revoke and rotate API keys."""
 
 
 @keys.command("create")
@@ -58,7 +58,7 @@ def create(
     expires_at: str | None,
     as_json: bool,
 ) -> None:
-    """Make a key and print its two strings. They are not shown again."""
+    """Create a key and print its two strings. They are not shown again."""
     fields = {
         "name": name,
         "scopes": list(SCOPES) if scopes == "*" else _members(scopes),

@@ -113,9 +113,9 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
         if keyring.key_id_of(credential.secret_sealed) != keyring.current_id
     ][:batch]
     for credential in outdated:
-        purpose = purpose_of(credential.id)
-        secret = keyring.decrypt(credential.secret_sealed, purpose=purpose)
-        credential.secret_sealed = keyring.encrypt(secret, purpose=purpose)
+        credential.secret_sealed = keyring.rewrap(
+            credential.secret_sealed, purpose=purpose_of(credential.id)
+        )
     return len(outdated)
 
 

@@ -31,7 +31,7 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
 @blp.arguments(schemas.KeyCreate)
 @blp.response(201, schemas.IssuedKeySchema, etag=True)
 def create_api_key(body: dict[str, Any]) -> Any:
-    """Make an API key. Its two strings are in this answer only."""
+    """Create an API key; only this answer shows its two strings."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
         issued = service.create_key(session, runtime.keyring, **body, caller=current_principal())

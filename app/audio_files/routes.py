@@ -7,7 +7,6 @@ from app.audio_files.links import RecordingLinks
 from app.audio_files.processing import requests, stages
 from app.audio_files.uploads import AudioObjects
 from app.evaluations import shown_transcripts
-from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.web.addresses import public_address
 from app.web.api import Blueprint
@@ -63,13 +62,8 @@ def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any
     check_raw(audio_file_id, redacted=query["redacted"])
     with current_runtime().db.reading() as session:
         queries.find(session, audio_file_id)
-        return shown_transcripts.of_source(
-            session,
-            current_runtime().keyring,
-            source_type=SourceType.AUDIO_FILE,
-            source_id=audio_file_id,
-            **query,
-        )
+        keyring = current_runtime().keyring
+        return shown_transcripts.of_recording(session, keyring, audio_file_id, **query)
 
 
 @blp.get("/<id:audio_file_id>/processing-status")

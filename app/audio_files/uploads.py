@@ -261,7 +261,7 @@ class AudioObjects:
     def reconcile(self, object_id: str) -> None:
         """Record an upload that went straight to the storage, or that a crash interrupted.
 
-        One that is larger than announced is deleted, and fails its recording.
+        One of another size than announced is deleted, and fails its recording.
         """
         with self._runtime.db.reading() as session:
             audio = session.get(AudioFile, object_id)
@@ -269,7 +269,7 @@ class AudioObjects:
                 return
             announced_bytes = audio.size_bytes
         stored = self._runtime.storage.find(object_id)
-        if stored is not None and stored.size_bytes > announced_bytes:
+        if stored is not None and stored.size_bytes != announced_bytes:
             self._runtime.storage.delete(object_id)
             with self._runtime.db.writing() as session:
                 audio = session.get(AudioFile, object_id, with_for_update=True)

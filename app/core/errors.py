@@ -138,3 +138,12 @@ class RateLimitExceeded(AppError):
 class ServiceUnavailable(AppError):
     status, code = 503, "SERVICE_UNAVAILABLE"
     message = "The service is temporarily unavailable; try again."
+
+
+class DiskFull(ServiceUnavailable):
+    """Too little disk space is free; jobs that need space are delayed, not failed."""
+
+    message = "This service has too little disk space left to store this."
+
+    def __init__(self) -> None:
+        super().__init__(retry_after_s=60)

@@ -78,7 +78,9 @@ def redis_url(settings: Settings) -> str:
     if settings.redis_url:
         return "" if settings.redis_url == "none" else settings.redis_url
     file = settings.data_dir / _URL_FILE
-    return file.read_text().strip() if file.is_file() else ""
+    url = file.read_text(errors="replace").strip() if file.is_file() else ""
+    # A power failure may damage the file, which the next start of `up` writes again.
+    return url if url.startswith(("unix://", "redis://", "rediss://")) else ""
 
 
 def is_shared_by_hosts(url: str) -> bool:
@@ -86,12 +88,12 @@ def is_shared_by_hosts(url: str) -> bool:
     return bool(url) and not url.startswith("unix:")
 
 
-def connect(url: str, *, read_timeout_s: float = 0.5) -> "Redis":
+def connect(url: str) -> "Redis":
     """Make a client that fails at once when the server is unreachable."""
     return Redis.from_url(
         url,
         socket_connect_timeout=0.2,
-        socket_timeout=read_timeout_s,
+        socket_timeout=0.5,
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
     )

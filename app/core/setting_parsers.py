@@ -5,14 +5,12 @@ import re
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.core.ip_addresses import Network
+from app.core.ip_addresses import Network, network_of
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_PREFIX_FORM = re.compile(r"[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _STORAGE_FORM = re.compile(
     r"file:///[^?#]+"
     r"|azure://[a-z0-9]{3,24}/[a-z0-9-]{3,63}(/[\w-]+)*/?(\?endpoint=https?://[^&#\s]+)?"
@@ -23,6 +21,10 @@ _STORAGE_FORM = re.compile(
 YEAR_S = 31_536_000
 _SERVER_FORM = re.compile(
     r"[a-z+]+://(.*@)?(\[[^\]]*\]|[^\[\]:/?@]*)(:(?P<port>[0-9]{1,5}))?([/?].*)?", re.ASCII
+)
+_HTTP_FORM = re.compile(
+    r"https?://([!-\"$-.0->A-~]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:(?P<port>[0-9]{1,5}))?(/[!-\"$->@-~]*)?",
+    re.ASCII,
 )
 _BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
@@ -146,6 +148,11 @@ def starting_with(*prefixes: str) -> Callable[[str], str]:
 
 def storage_url(value: str) -> str:
     """Parse the place of recordings and exports: a folder, a container or a bucket."""
+    if value.startswith(("file:", "/")) and not _STORAGE_FORM.fullmatch(value):
+        raise ValueError(
+            "a folder must be file:///FOLDER, with its whole path and without ? and #;"
+            f" not {value!r}"
+        )
     if not _STORAGE_FORM.fullmatch(value):
         raise ValueError(
             "must be file:///FOLDER, azure://ACCOUNT/CONTAINER[/PREFIX][?endpoint=URL] or"
@@ -156,7 +163,10 @@ def storage_url(value: str) -> str:
 
 def path(value: str) -> Path:
     """Parse the name of a folder or file, with `~` for the home folder."""
-    return Path(value).expanduser()
+    try:
+        return Path(value).expanduser()
+    except RuntimeError as error:
+        raise ValueError(f"there is no home folder for {value!r}") from error
 
 
 def certificates(value: str) -> str:
@@ -182,8 +192,8 @@ def redis_url(value: str) -> str:
 
 def http_url(value: str) -> str:
     """Parse an http or https address without query and fragment."""
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    match = _HTTP_FORM.fullmatch(value)
+    if match is None or int(match["port"] or 0) > 65535:
         raise ValueError(f"must be an address such as https://cqe.example.com, not {value!r}")
     return value.rstrip("/")
 
@@ -229,16 +239,9 @@ def listen_address(value: str) -> tuple[str, int]:
     return match[1] or match[2], whole(1, 65535)(match[3])
 
 
-def network(value: str) -> Network:
-    """Parse an address, or a network whose host bits are 0, in prefix form."""
-    if not _PREFIX_FORM.fullmatch(value):
-        raise ValueError(f"{value!r} is not a network such as 10.0.0.0/8 or 2001:db8::/32")
-    return ip_network(value, strict=True)
-
-
 def networks(value: str) -> tuple[Network, ...]:
     """Parse a comma list of networks."""
-    return tuple(network(part) for part in _parts(value))
+    return tuple(network_of(part) for part in _parts(value))
 
 
 def labels(value: str) -> tuple[str, ...]:

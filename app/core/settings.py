@@ -62,7 +62,7 @@ class Settings:
     )
     redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
     storage_url: str = setting("CQE_STORAGE_URL", "", read.storage_url)
-    storage_access_key: str = setting("CQE_STORAGE_ACCESS_KEY", "", str)
+    storage_access_key: str = setting("CQE_STORAGE_ACCESS_KEY", "", str, secret=True)
     storage_secret: str = setting("CQE_STORAGE_SECRET", "", str, secret=True)
     min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
 

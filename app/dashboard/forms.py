@@ -15,6 +15,7 @@ from app.web.schemas.base import load_valid
 LOCATION = "form"
 _NOTICES = {
     "draft-discarded": "The draft was discarded.",
+    "draft-reopened": "The draft was discarded or published meanwhile. What you typed is in this new draft.",
     "draft-saved": "The draft was saved.",
     "export-canceled": "The export was canceled; its file is deleted.",
     "export-requested": "The export was requested. Its file can be downloaded here once it is ready.",
@@ -40,6 +41,7 @@ _NOTICES = {
     "user-enabled": "The account is enabled again.",
     "tried-again": "It is tried again.",
     "view-deleted": "The view was deleted.",
+    "view-saved": "The view was saved. It replaces your view of the same name, if you had one.",
 }
 
 

@@ -19,6 +19,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "queue": "Queue server",
         "worker": "Worker",
         "storage": "Storage",
+        "disk": "Disk space",
         "sender": "Sender of webhooks",
     },
     "workKind": {
@@ -157,6 +158,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "running": "Running",
         "completed": "Done",
         "completed_with_errors": "Done, with errors",
+        "failed": "Failed",
+    },
+    "dryRunStatus": {
+        "awaiting_upload": "Waiting for its file",
+        "queued": "Waiting",
+        "running": "Running",
+        "completed": "Checked",
+        "completed_with_errors": "Checked, with errors",
         "failed": "Failed",
     },
     "trialStatus": {
@@ -355,6 +364,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "dead_air": "dead air",
         "long_hold": "a long hold",
     },
+    # All other actions read as they are stored.
+    "auditAction": {"raw_texts_read": "originals read", "re_evaluated": "judged again"},
 }
 
 

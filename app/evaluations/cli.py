@@ -102,6 +102,8 @@ def show(evaluation_id: str, *, as_json: bool) -> None:
         print_json(shown)
         return
     click.echo(_line(evaluation))
+    if evaluation["error"]:
+        click.echo(f"Failed: {evaluation['error']['message']}")
     if shown["noVerdictReason"]:
         click.echo(f"No verdict: {shown['noVerdictReason']}")
     if shown["summary"]:
@@ -168,7 +170,7 @@ def re_evaluate(
 def _request_one(evaluation_id: str, version: dict[str, Any], *, wait: bool) -> dict[str, Any]:
     def show(session: Session) -> dict[str, Any]:
         evaluation = service.get(session, opened_id)
-        return {name: evaluation[name] for name in ("id", "revision", "status", "score")}
+        return {name: evaluation[name] for name in ("id", "revision", "status", "score", "error")}
 
     with current_runtime().db.writing() as session:
         opened_id = judgements.request_again(session, evaluation_id, **version).id
@@ -231,7 +233,8 @@ def _judge_without_worker(runtime: Runtime, errors: list[Exception]) -> None:
 def _summary(shown: dict[str, Any]) -> str:
     if "revision" in shown:
         score = "" if shown["score"] is None else f", score {shown['score']}"
-        return f"{shown['id']} is revision {shown['revision']}: {shown['status']}{score}"
+        reason = f": {shown['error']['message']}" if shown["error"] else ""
+        return f"{shown['id']} is revision {shown['revision']}: {shown['status']}{score}{reason}"
     if "counts" not in shown:
         return f"{shown['count']} evaluations would be judged again"
     counts = ", ".join(f"{number} {name}" for name, number in shown["counts"].items())

@@ -63,7 +63,7 @@ def judge(runtime: Runtime, job_id: str = "") -> None:
         handle=partial(_judge_evaluation, judge=engine),
         fail=_fail,
         release=judgements.release,
-        is_final=judgements.is_final,
+        is_final=_is_final,
     )
 
     def judge_next() -> bool:
@@ -159,7 +159,7 @@ class _Batch:
             except Exception as error:
                 logger.exception("the evaluation %s failed in its batch", task.lease.job_id)
                 now = utc_now()
-                due_at = now if judgements.is_final(error) else now + RETRY_PAUSE
+                due_at = now if _is_final(error) else now + RETRY_PAUSE
                 self._release([task], due_at, counts=True)
 
     def store(self) -> None:
@@ -224,9 +224,14 @@ def _fail(session: Session, lease: Lease[EvaluationJob], error: Exception) -> No
     message = "The evaluation failed because of an internal error."
     if isinstance(error, Interrupted):
         message = "The evaluation was interrupted too often; request it again."
-    if judgements.is_final(error):
+    if _is_final(error):
         message = str(error)
     judgements.fail(session, lease, FailureCode.INTERNAL, message)
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether another attempt would only fail in the same way."""
+    return isinstance(error, NotFound | CpuLimitExceeded)
 
 
 def _open_next_of_bulk(runtime: Runtime) -> bool:

@@ -18,7 +18,7 @@ from app.core.database.filters import (
     language,
     one_of,
 )
-from app.core.database.paging import Page, PageRequest
+from app.core.database.paging import AnyColumn, Page, PageRequest, order_of
 from app.core.database.session import Reader
 from app.evaluations.enums import ReviewStatus
 from app.evaluations.models import (
@@ -45,7 +45,7 @@ HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(No
 COLUMNS = [*(column for column in _EVALUATION if column.key not in _HIDDEN), HAS_VERDICT]
 _ROWS = select(*COLUMNS)
 _FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
-_SORTABLE: dict[str, ColumnElement[Any]] = {
+_SORTABLE: dict[str, AnyColumn] = {
     name: _EVALUATION[name]
     for name in (
         "created_at",
@@ -233,21 +233,10 @@ def _page(
     descending = request.sort.startswith("-")
     size = min(request.page_size, total_count - offset)
     behind = total_count - offset - size
-    if behind < offset:
-        order = _order(column, descending=not descending, empty_last=False)
-    else:
-        order = _order(column, descending=descending, empty_last=True)
-    ids = select(_EVALUATION.id).where(*where).order_by(*order)
+    order, reverse = (
+        order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)
+        for backwards in (False, True)
+    )
+    ids = select(_EVALUATION.id).where(*where).order_by(*(reverse if behind < offset else order))
     ids = ids.limit(size).offset(min(offset, behind))
-    shown = _order(column, descending=descending, empty_last=True)
-    return _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*shown)
-
-
-def _order(
-    column: ColumnElement[Any], *, descending: bool, empty_last: bool
-) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    tail = _EVALUATION.id.desc() if descending else _EVALUATION.id.asc()
-    first = column.desc() if descending else column.asc()
-    if column is _EVALUATION.created_at:
-        return first, tail
-    return (first.nulls_last() if empty_last else first.nulls_first()), tail
+    return _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*order)

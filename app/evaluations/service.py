@@ -189,13 +189,12 @@ def find_all(session: Session, evaluation_ids: Sequence[str]) -> list[Evaluation
     return [by_id[evaluation_id] for evaluation_id in evaluation_ids]
 
 
-def ended_among(session: Session, evaluation_ids: Sequence[str]) -> list[str]:
-    """Return those of these evaluations that have ended or were deleted."""
-    is_open = Evaluation.status.not_in(ENDED)
-    running = session.scalars(
-        select(Evaluation.id).where(Evaluation.id.in_(evaluation_ids), is_open)
-    ).all()
-    return [evaluation_id for evaluation_id in evaluation_ids if evaluation_id not in running]
+def ended_among(session: Session, evaluation_ids: Sequence[str]) -> dict[str, str]:
+    """Return the status of those of these evaluations that have ended; a deleted one is canceled."""
+    found = select(Evaluation.id, Evaluation.status).where(Evaluation.id.in_(evaluation_ids))
+    statuses = dict.fromkeys(evaluation_ids, str(Status.CANCELED))
+    statuses |= dict(session.execute(found).all())
+    return {key: status for key, status in statuses.items() if status in ENDED}
 
 
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:

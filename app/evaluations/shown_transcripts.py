@@ -22,32 +22,29 @@ _STATUS_WITHOUT_TRANSCRIPT = {
 }
 
 
-def of_source(
-    session: Session,
-    keyring: Keyring,
-    *,
-    source_type: str,
-    source_id: str,
-    include_words: bool = False,
-    redacted: bool = True,
+def of_recording(
+    session: Session, keyring: Keyring, audio_file_id: str, *, include_words: bool, redacted: bool
 ) -> dict[str, Any]:
-    """Return the newest transcript of a source for the API.
+    """Return the newest transcript of a recording for the API.
 
-    A source without one has no segments, and a status that gives the reason.
+    A recording without one has no segments, and a status that gives the reason.
 
     Args:
         redacted: False shows the original words as far as they are kept.
     """
+    source_type = SourceType.AUDIO_FILE
     evaluation = session.scalar(
         select(Evaluation).where(
-            Evaluation.source_id == source_id,
+            Evaluation.source_id == audio_file_id,
             Evaluation.source_type == source_type,
             Evaluation.is_current,
         )
     )
-    row = transcripts.find(session, source_type=source_type, source_id=source_id, with_text=True)
+    row = transcripts.find(
+        session, source_type=source_type, source_id=audio_file_id, with_text=True
+    )
     shown = _shown(session, keyring, row, evaluation, include_words, redacted)
-    return {**_source(source_type, source_id, evaluation), **shown}
+    return {**_source(source_type, audio_file_id, evaluation), **shown}
 
 
 def of_evaluation(
@@ -55,10 +52,10 @@ def of_evaluation(
     keyring: Keyring,
     evaluation: Evaluation,
     *,
-    include_words: bool = False,
-    redacted: bool = True,
+    include_words: bool,
+    redacted: bool,
 ) -> dict[str, Any]:
-    """Return the transcript of an evaluation for the API, in the form of `of_source`."""
+    """Return the transcript of an evaluation for the API, in the form of `of_recording`."""
     source_type, source_id = evaluation.source_type, evaluation.source_id
     if evaluation.transcript_id is None:
         row = transcripts.find(

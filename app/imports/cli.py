@@ -69,7 +69,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 
 
 @click.command("import")
-@click.argument("source", metavar="FILE|DIR|-")
+@click.argument("source", metavar="FILE|DIR|-", type=click.Path(exists=True, allow_dash=True))
 @click.option("--format", "format_", type=click.Choice([AUTO, *FORMATS]), default=AUTO)
 @click.option("--engagement", help="Default engagement, by name or id.")
 @click.option("--campaign", help="Default campaign, by name or id.")
@@ -155,6 +155,9 @@ def import_(
         click.echo(json.dumps(_as_json(counts, options)))
     else:
         _print(counts, options)
+        if run.ended:
+            statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
+            click.echo(f"{run.ended.total()} evaluations ended: {statuses}")
     if counts.by_outcome[RecordOutcome.FAILED]:
         sys.exit(1)
 
@@ -164,8 +167,12 @@ def _explained() -> Iterator[None]:
     """Turn errors into messages on the terminal."""
     try:
         yield
-    except (Unreadable, UnknownFormat, OSError) as error:
+    except (Unreadable, UnknownFormat) as error:
         raise click.ClickException(str(error)) from error
+    except OSError as error:
+        reason = error.strerror or error
+        message = f"{error.filename} cannot be read: {reason}." if error.filename else f"{reason}."
+        raise click.ClickException(message) from error
     except AppError as error:
         message = f"{error.message} Run the command again to import the remaining records."
         raise click.ClickException(message) from error

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from typing import Any, BinaryIO, Self
@@ -77,6 +78,7 @@ class FileImport:
         self._format = format_
         self._options = options
         self._recordings = RecordingLoader(runtime, options, metadata)
+        self.ended: Counter[str] = Counter()  # Evaluations that were waited for, by status.
         self._awaited = DiskSet()
         self._awaited_recordings = DiskSet()
 
@@ -120,9 +122,10 @@ class FileImport:
         evaluation_ids = self._awaited.first(_CHECKED_AT_ONCE)
         audio_file_ids = self._awaited_recordings.first(_CHECKED_AT_ONCE)
         with self._runtime.db.reading() as session:
-            ended = evaluations.ended_among(session, evaluation_ids) if evaluation_ids else []
+            ended = evaluations.ended_among(session, evaluation_ids) if evaluation_ids else {}
             results = recordings.results_among(session, audio_file_ids) if audio_file_ids else []
         self._awaited.remove(ended)
+        self.ended.update(ended.values())
         self._awaited_recordings.remove(row["id"] for row in results)
         is_idle = not ended and not results
         if is_idle and not hosts.is_running(self._runtime.db, hosts.WORKER):

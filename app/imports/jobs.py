@@ -1,10 +1,8 @@
 """Jobs that load imports: read and validate outside of any transaction, then write in batches."""
 
 import io
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import timedelta
 from functools import partial
 from itertools import islice
 
@@ -13,6 +11,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
+from app.core.jobs.purging import purge_older
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
@@ -24,8 +23,7 @@ from app.imports.loading.normalise import DiskSet, NormalisedRecord, batches_of,
 from app.imports.models import Import
 from app.imports.service import ImportTask
 
-_KEPT_FOR = timedelta(days=90)
-_BETWEEN_BATCHES_S = 0.05
+_KEPT_DAYS = 90
 due_ids = partial(list_due, Import)
 
 
@@ -51,12 +49,7 @@ def run_import(runtime: Runtime, import_id: str) -> None:
 
 def purge(runtime: Runtime) -> None:
     """Delete imports that ended more than 90 days ago, in small batches."""
-    before = utc_now() - _KEPT_FOR
-    while True:
-        with runtime.db.writing() as session:
-            if not service.purge(session, before=before):
-                return
-        time.sleep(_BETWEEN_BATCHES_S)
+    purge_older(runtime, _KEPT_DAYS, service.purge)
 
 
 def forget_documents(runtime: Runtime) -> None:

@@ -118,7 +118,14 @@ def _rows_of(table: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dic
             fields = tables.fields_of_header(header, FIELDS, columns)
             if _FILE not in fields:
                 raise Unreadable(Fault.MALFORMED, "The first line must have the column file.")
-            for cells in csv.reader(lines, delimiter=delimiter, strict=True):
+            reader = csv.reader(lines, delimiter=delimiter, strict=True)
+            for cells in reader:
+                if len(cells) > len(fields):
+                    message = (
+                        f"Line {reader.line_num + 1} of {table.name} has {len(cells)} cells, but"
+                        f" the first line has {len(fields)}."
+                    )
+                    raise Unreadable(Fault.MALFORMED, message)
                 row = {
                     field: cell.strip()
                     for field, cell in zip(fields, cells, strict=False)
@@ -203,7 +210,8 @@ class RecordingLoader:
         except AppError as error:
             code, message = Fault.CONFLICT, error.message
         except (OSError, UploadIncomplete) as error:
-            code, message = Fault.MALFORMED, f"The file could not be read: {error}."
+            reason = getattr(error, "strerror", None) or error
+            code, message = Fault.MALFORMED, f"The file could not be read: {reason}."
         return BadLine(0, code, message, file=file.name)
 
     def _fields_of(self, file: ImportFile, digest: str) -> dict[str, Any]:
@@ -238,19 +246,17 @@ class RecordingLoader:
             return self._tried(values, names), None
         with self._runtime.db.writing() as session:
             audio = self._reserved(session, values, names)
-            audio_file_id, status = audio.id, audio.status
-            if audio.sha256 != digest and status != AudioStatus.PENDING_UPLOAD:
+            audio_file_id, is_new = audio.id, audio.status == AudioStatus.PENDING_UPLOAD
+            if audio.sha256 != digest and not is_new:
                 message = (
                     f"Another recording has the externalId {values['external_id']}: give this one "
                     "an externalId of its own."
                 )
                 raise Conflict(message)
-        if status == AudioStatus.PENDING_UPLOAD:
+        if is_new:
             self._store(file, audio_file_id, digest)
         self._request_processing(audio_file_id)
-        is_stored_now = status == AudioStatus.PENDING_UPLOAD
-        outcome = RecordOutcome.CREATED if is_stored_now else RecordOutcome.SKIPPED
-        return outcome, audio_file_id
+        return RecordOutcome.CREATED if is_new else RecordOutcome.SKIPPED, audio_file_id
 
     def _tried(self, values: Mapping[str, Any], names: Mapping[str, str]) -> RecordOutcome:
         with self._runtime.db.reading() as session:

@@ -12,6 +12,7 @@ from app.imports.loading.input import ImportOptions
 from app.imports.loading.references import NAMED_REFERENCES, normalised_external_id
 
 _TEXT_FORMATS = frozenset({"vtt", "srt"})
+_COMMON_OPTIONS = ("evaluate", "on_conflict", "create_missing", "dry_run", "columns")
 _ID_FIELDS = {reference.column: reference.id_field for reference in NAMED_REFERENCES.values()}
 
 
@@ -48,14 +49,9 @@ def options_from_body(body: Mapping[str, Any], engagement_types: Sequence[str]) 
     return ImportOptions(
         defaults={_ID_FIELDS.get(name, name): value for name, value in defaults.items()},
         roles=roles,
-        evaluate=body["evaluate"],
         scorecard_id=body["scorecard_id"],
-        on_conflict=body["on_conflict"],
-        create_missing=body["create_missing"],
-        dry_run=body["dry_run"],
-        engagement_type=_engagement_type(engagement_types),
-        columns=body["columns"],
         timezone=str(body["timezone"]) if body["timezone"] else None,
+        **_common_options(body, engagement_types),
     )
 
 
@@ -75,20 +71,18 @@ def options_from_command(
     return ImportOptions(
         defaults=defaults,
         roles=arguments["roles"],
-        evaluate=arguments["evaluate"],
         scorecard_id=arguments["scorecard"],
-        on_conflict=arguments["on_conflict"],
-        create_missing=arguments["create_missing"],
-        dry_run=arguments["dry_run"],
-        engagement_type=_engagement_type(engagement_types),
-        columns=arguments["columns"],
         timezone=arguments["timezone"],
+        **_common_options(arguments, engagement_types),
     )
 
 
-def _engagement_type(known_types: Sequence[str]) -> str:
-    """Return the first of the configured types; without a list every type is allowed."""
-    return next(iter(known_types), "imported")
+def _common_options(given: Mapping[str, Any], engagement_types: Sequence[str]) -> dict[str, Any]:
+    return {
+        **{name: given[name] for name in _COMMON_OPTIONS},
+        # The first of the configured types; without a list every type is allowed.
+        "engagement_type": next(iter(engagement_types), "imported"),
+    }
 
 
 def _text_document(index: int, item: Mapping[str, Any]) -> dict[str, str | None]:

@@ -1,5 +1,6 @@
 """Endpoints of imports: whole imports, and upserts of single records."""
 
+from collections.abc import Callable
 from typing import Any
 
 from flask import request
@@ -140,12 +141,9 @@ def get_import(import_id: str) -> Any:
 @blp.response(200, ConversationSchema)
 def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the conversation with this external id, and evaluate it."""
-    external_id = normalised_external_id(external_id, body.pop("external_id", None))
     names = pop_names(body)
     values = prepare_conversation(body, Redactor.of(current_runtime()))
-    with current_runtime().db.writing() as session:
-        stored = record_writers.put_conversation(session, external_id, values, names, **query)
-    return _answer(stored)
+    return _put(record_writers.put_conversation, external_id, values, names=names, **query)
 
 
 @blp.put("/voice-calls/<external_id>", **_UPSERT)
@@ -155,12 +153,9 @@ def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: 
 @blp.response(200, VoiceCallSchema)
 def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the voice call with this external id, and evaluate it."""
-    external_id = normalised_external_id(external_id, body.pop("external_id", None))
     names = pop_names(body)
     values = prepare_voice_call(body, Redactor.of(current_runtime()))
-    with current_runtime().db.writing() as session:
-        stored = record_writers.put_voice_call(session, external_id, values, names, **query)
-    return _answer(stored)
+    return _put(record_writers.put_voice_call, external_id, values, names=names, **query)
 
 
 @blp.put("/campaigns/<external_id>", **_UPSERT)
@@ -169,10 +164,7 @@ def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: st
 @blp.response(200, CampaignSchema)
 def put_campaign(body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the campaign with this external id."""
-    external_id = normalised_external_id(external_id, body.pop("external_id", None))
-    with current_runtime().db.writing() as session:
-        stored = record_writers.put_campaign(session, external_id, body)
-    return _answer(stored)
+    return _put(record_writers.put_campaign, external_id, body)
 
 
 @blp.put("/call-centers/<external_id>", **_UPSERT)
@@ -181,10 +173,7 @@ def put_campaign(body: dict[str, Any], external_id: str) -> Any:
 @blp.response(200, CallCenterSchema)
 def put_call_center(body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the call centre with this external id."""
-    external_id = normalised_external_id(external_id, body.pop("external_id", None))
-    with current_runtime().db.writing() as session:
-        stored = directory.upsert_call_center(session, external_id, body)
-    return _answer(stored)
+    return _put(directory.upsert_call_center, external_id, body)
 
 
 @blp.put("/executives/<external_id>", **_UPSERT)
@@ -193,13 +182,15 @@ def put_call_center(body: dict[str, Any], external_id: str) -> Any:
 @blp.response(200, ExecutiveSchema)
 def put_executive(body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the executive with this external id."""
-    external_id = normalised_external_id(external_id, body.pop("external_id", None))
+    return _put(directory.upsert_executive, external_id, body)
+
+
+def _put(
+    put: Callable[..., Upserted[Any]], external_id: str, values: dict[str, Any], **options: Any
+) -> tuple[Any, int]:
+    external_id = normalised_external_id(external_id, values.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        stored = directory.upsert_executive(session, external_id, body)
-    return _answer(stored)
-
-
-def _answer(stored: Upserted[Any]) -> tuple[Any, int]:
+        stored = put(session, external_id, values, **options)
     if not stored.changed:
         current_runtime().db.confirm_earlier_commits()
     return stored.record, 201 if stored.created else 200

@@ -41,8 +41,8 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 20) -> int:
         .with_for_update()
     ).all()
     for row in rows:
-        documents = unseal(keyring, row.id, row.sealed_documents)
-        row.sealed_documents = seal(keyring, row.id, documents)
+        purpose = _purpose_of(row.id)
+        row.sealed_documents = keyring.rewrap(row.sealed_documents or "", purpose=purpose)
     return len(rows)
 
 

@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from itertools import groupby
 
 from app.analytics import jobs as analytics
@@ -14,6 +13,7 @@ from app.audio_files.processing import requests as processing
 from app.core import hosts
 from app.core.clock import utc_now
 from app.core.database import idempotency
+from app.core.jobs.purging import purge_older
 from app.core.process import log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
@@ -41,7 +41,6 @@ logger = logging.getLogger(__name__)
 # The storage is searched in this many parts, one an hour.
 ORPHAN_PARTS = 24
 _BATCH = 500
-_BETWEEN_BATCHES_S = 0.05
 # By id prefix: returns those of the given objects that no row needs.
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "aud": audio_files.orphaned,
@@ -85,31 +84,20 @@ def _purge_idempotency_answers(runtime: Runtime) -> None:
 
 
 def _purge_deliveries(runtime: Runtime) -> None:
-    _purge_in_batches(runtime, deliveries.purge, runtime.settings.retention_deliveries_days)
+    purge_older(runtime, runtime.settings.retention_deliveries_days, deliveries.purge)
 
 
 def _purge_model_answers(runtime: Runtime) -> None:
-    _purge_in_batches(runtime, model_answers.purge, runtime.settings.retention_model_answers_days)
+    purge_older(runtime, runtime.settings.retention_model_answers_days, model_answers.purge)
 
 
 def _purge_audit_trail(runtime: Runtime) -> None:
-    _purge_in_batches(runtime, audit.purge, runtime.settings.retention_audit_days)
+    purge_older(runtime, runtime.settings.retention_audit_days, audit.purge)
 
 
 def _purge_sessions(runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         sessions.purge(session, runtime.settings)
-
-
-def _purge_in_batches(runtime: Runtime, purge: Callable[..., int], kept_days: int) -> None:
-    """Purge in short transactions, with pauses in which others can write."""
-    before = utc_now() - timedelta(days=kept_days)
-    while True:
-        with runtime.db.writing() as session:
-            count = purge(session, before=before)
-        if not count:
-            return
-        time.sleep(_BETWEEN_BATCHES_S)
 
 
 TASKS: tuple[PeriodicTask, ...] = (
@@ -158,12 +146,10 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
 )
 
 
-def run_worker(
-    tasks: Sequence[PeriodicTask] = TASKS, queues: Sequence[JobQueue] = JOB_QUEUES
-) -> None:
+def run_worker(queues: Sequence[JobQueue] = JOB_QUEUES) -> None:
     """Run the worker, without a web server, until SIGTERM."""
     with plain_errors():
-        workers.run(_prepared_runtime(), tasks, queues)
+        workers.run(_prepared_runtime(), TASKS, queues)
 
 
 def run_metrics() -> None:

@@ -61,7 +61,7 @@ def secrets_rewrap() -> None:
 @click.command("openapi")
 @click.option("--write", type=click.Path(dir_okay=False), help="Write to this file instead.")
 def openapi(write: str | None) -> None:
-    """Print the OpenAPI document, which depends on the code alone and on no setting."""
+    """Print the OpenAPI document; it is the same with any settings."""
     # The application never serves a request: its key and its folder are temporary.
     key = base64.b64encode(os.urandom(32)).decode()
     with TemporaryDirectory() as folder:

@@ -4,7 +4,8 @@ import fcntl
 import os
 import shutil
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from app.operations.failure import CannotRun
 
 _UP = "up.lock"
 _IN_USE = "in-use.lock"
+_CHILDREN_END_WITHIN_S = 35
 # Of former versions: heartbeats and the counts of requests.
 _FORMER_FILES = ("sender.beat", "worker.beat")
 _FORMER_FOLDER = "request-counts"
@@ -45,7 +47,7 @@ def prepare(data_dir: Path) -> None:
     shutil.rmtree(data_dir / _FORMER_FOLDER, ignore_errors=True)
 
 
-def lock_exclusively(data_dir: Path, *, wait_s: float = 35) -> int:
+def lock_exclusively(data_dir: Path) -> int:
     """Lock the folder for one `up`; return the file descriptor.
 
     Forked children keep it open, so that the lock ends with the last of them. The children of an `up`
@@ -55,7 +57,7 @@ def lock_exclusively(data_dir: Path, *, wait_s: float = 35) -> int:
         CannotRun: another `up` runs; the text names its process.
     """
     descriptor = _open(data_dir / _UP)
-    until = time.monotonic() + wait_s
+    until = time.monotonic() + _CHILDREN_END_WITHIN_S
     is_printed = False
     while not _locked(descriptor, fcntl.LOCK_EX):
         owner = _owner(descriptor)
@@ -73,23 +75,25 @@ def lock_exclusively(data_dir: Path, *, wait_s: float = 35) -> int:
     return descriptor
 
 
-def lock_shared(data_dir: Path) -> int:
-    """Mark the folder as in use, until this process and its children end; return the descriptor."""
-    descriptor = _open(data_dir / _IN_USE)
-    fcntl.flock(descriptor, fcntl.LOCK_SH)
-    return descriptor
+def lock_shared(data_dir: Path) -> None:
+    """Mark the folder as in use, until this process and its children end."""
+    fcntl.flock(_open(data_dir / _IN_USE), fcntl.LOCK_SH)
 
 
-def require_unused(data_dir: Path) -> int:
-    """Keep services from starting in the folder while the returned descriptor is open.
+@contextmanager
+def unused(data_dir: Path) -> Iterator[None]:
+    """Keep services from starting in the folder while the block runs.
 
     Raises:
         CannotRun: a service uses it.
     """
     descriptor = _open(data_dir / _IN_USE)
-    if not _locked(descriptor, fcntl.LOCK_EX):
-        raise CannotRun(f"a running service uses {data_dir}: stop it first")
-    return descriptor
+    try:
+        if not _locked(descriptor, fcntl.LOCK_EX):
+            raise CannotRun(f"a running service uses {data_dir}: stop it first")
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _open(file: Path) -> int:

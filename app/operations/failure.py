@@ -44,6 +44,8 @@ def text_of(error: Exception) -> str:
         if isinstance(reason, sqlite3.Error):
             return f"the database cannot be used: {reason}; can its folder be written, and has it space?"
         return f"the database cannot be used: {reason}; run `{COMMAND} doctor`"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
     return str(error)
 
 

@@ -1,6 +1,5 @@
 """Encrypted secrets in the database: whether the master keys fit, and encryption with a new one."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -31,7 +30,7 @@ class SecretKind:
     """Encrypted secrets of one kind.
 
     Attributes:
-        rewrap: encrypts a batch again with the newest master key; returns how many.
+        rewrap: encrypts a batch again with the first master key; returns how many.
         discard: gives up those whose master key is lost; returns how many.
         sealed: yields stored secrets of every master key, with their purposes.
     """
@@ -98,7 +97,7 @@ def rewrap(runtime: Runtime) -> dict[str, int]:
         key_checks.record_current(session, runtime.keyring)
     counts = {kind.name: _rewrap_all(runtime, kind.rewrap) for kind in _KINDS}
     with runtime.db.writing() as session:
-        key_checks.forget_older(session, runtime.keyring)
+        key_checks.forget_others(session, [runtime.keyring.current_id])
     return counts
 
 
@@ -111,21 +110,18 @@ def discard_lost(settings: Settings) -> dict[str, int]:
         CannotRun: a service uses the data folder.
     """
     data_dir.prepare(settings.data_dir)
-    handle = data_dir.require_unused(settings.data_dir)
-    try:
+    with data_dir.unused(settings.data_dir):
         if not settings.master_keys:
             create_key_file(settings.data_dir)
         keyring = load_keyring(settings)
         db = Database(settings, lambda _: None)
         with db.writing() as session:
             counts = {kind.name: kind.discard(session, keyring) for kind in _KINDS}
-            key_checks.forget_lost(session, keyring)
+            key_checks.forget_others(session, keyring.key_ids)
             require_readable(session, keyring)
             key_checks.record_current(session, keyring)
         db.engine.dispose()
         return counts
-    finally:
-        os.close(handle)
 
 
 def _needed_key_ids(settings: Settings) -> list[str]:

@@ -160,13 +160,14 @@ def may_open(app: Flask, endpoint: str, person: Person) -> bool:
     return scope in ROLES[person.role]
 
 
-def spend_attempt(runtime: Runtime, *, name: str, address: str) -> None:
-    """Spend one attempt of this name and of this address.
+def spend_attempt(name: str) -> None:
+    """Spend one attempt of this name and of the address of the current request.
 
     Raises:
         RateLimitExceeded: there were too many; nothing was spent.
         ServiceUnavailable: attempts cannot be counted right now.
     """
+    runtime, address = current_runtime(), current_address()
     rate = runtime.settings.rate_limit_sign_in
     limits = (
         Limit("sign-in-name", folded(name), rate.limit, rate.window_s),

@@ -4,9 +4,8 @@ Transactions are short, and stored bytes are deleted after each commit.
 """
 
 import logging
-import time
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import TypeAlias
 
@@ -17,8 +16,8 @@ from app.audio_files import erasure as audio_files
 from app.audio_files import playback
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
-from app.core.clock import utc_now
 from app.core.jobs import leases
+from app.core.jobs.purging import purge_older
 from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -33,8 +32,6 @@ from app.voice_calls.models import VoiceCall
 logger = logging.getLogger(__name__)
 
 due_ids = partial(list_due, Erasure)
-
-_BETWEEN_BATCHES_S = 0.05
 
 _BATCH = 500
 
@@ -108,15 +105,17 @@ def run_retention(runtime: Runtime) -> None:
 
 def erase_old(runtime: Runtime, settings: Settings) -> None:
     """Erase what is older than these settings allow; a period of 0 days keeps it for ever."""
-    _repeat(runtime, settings.retention_raw_texts_days, partial(raw_texts.purge, batch=_BATCH))
-    _repeat(runtime, settings.retention_audio_days, _drop_bytes)
-    for table, erase in (
-        (Conversation, service.erase_conversations),
-        (VoiceCall, service.erase_voice_calls),
-        (AudioFile, service.erase_recordings),
-    ):
-        step = partial(_erase_texts, table=table, erase=erase)
-        _repeat(runtime, settings.retention_texts_days, step)
+    texts_days = settings.retention_texts_days
+    periods: tuple[tuple[int, Callable[..., int]], ...] = (
+        (settings.retention_raw_texts_days, partial(raw_texts.purge, batch=_BATCH)),
+        (settings.retention_audio_days, _drop_bytes),
+        (texts_days, partial(_erase_texts, Conversation, service.erase_conversations)),
+        (texts_days, partial(_erase_texts, VoiceCall, service.erase_voice_calls)),
+        (texts_days, partial(_erase_texts, AudioFile, service.erase_recordings)),
+    )
+    for days, erase in periods:
+        if days:
+            purge_older(runtime, days, erase)
 
 
 def oldest_kept(
@@ -154,19 +153,6 @@ def _find_batches(job: RunningJob[Erasure]) -> Sequence[ErasureBatch]:
         return service.find_batches(session, job.lease.job_id)
 
 
-def _repeat(runtime: Runtime, days: int, step: Callable[..., int]) -> None:
-    """Erase batch by batch what is `before` the period, until a step returns 0."""
-    if days == 0:
-        return
-    before = utc_now() - timedelta(days=days)
-    while True:
-        with runtime.db.writing() as session:
-            count = step(session, before=before)
-        if count == 0:
-            return
-        time.sleep(_BETWEEN_BATCHES_S)
-
-
 def _drop_bytes(session: Session, *, before: datetime) -> int:
     audio_file_ids = audio_files.with_bytes_from_before(session, before, limit=_BATCH)
     audio_files.drop_bytes(session, audio_file_ids)
@@ -174,6 +160,6 @@ def _drop_bytes(session: Session, *, before: datetime) -> int:
 
 
 def _erase_texts(
-    session: Session, *, table: _SourceTable, erase: service.Erase, before: datetime
+    table: _SourceTable, erase: service.Erase, session: Session, *, before: datetime
 ) -> int:
     return len(erase(session, oldest_kept(session, table, before, limit=service.BATCH)))

@@ -82,8 +82,7 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
         select(RawText).where(RawText.key_id != keyring.current_id).limit(batch)
     ).all()
     for row in rows:
-        content = keyring.decrypt(row.sealed, purpose=purpose_of(row.id))
-        row.sealed = keyring.encrypt(content, purpose=purpose_of(row.id))
+        row.sealed = keyring.rewrap(row.sealed, purpose=purpose_of(row.id))
         row.key_id = keyring.current_id
     return len(rows)
 

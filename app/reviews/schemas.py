@@ -37,7 +37,7 @@ class Verbatim(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
+        "invalid": CodedMessage(TYPE, "This must be a string."),
         "length": CodedMessage(LENGTH, f"This must have 1 to {_MAX_QUOTE_LENGTH:,} characters."),
     }
 
@@ -53,7 +53,7 @@ class CriterionAnswer(fields.Raw):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValidationError(CodedMessage(TYPE, "This must be a text or a number."))
+            raise ValidationError(CodedMessage(TYPE, "This must be a string or a number."))
         return value
 
 

@@ -167,7 +167,7 @@ def _store(session: Session, row: StoredScorecard, document: dict[str, Any]) -> 
     if row.folded_name in {
         defaults.document_of(scorecard_id)["name"].casefold() for scorecard_id in defaults.IDS
     }:
-        raise Conflict("A scorecard that ships has this name: choose another.")
+        raise Conflict("A default scorecard has this name: choose another.")
     try:
         with session.begin_nested():
             session.add(row)

@@ -37,7 +37,7 @@ from app.web.schemas.fields import (
 )
 from app.web.schemas.query_fields import PageQuery, QueryWhole, sort_field
 
-_KEY = ("[a-z0-9_]+([.][a-z0-9_]+)*", "This must be words of a-z, 0-9 and _, parted by dots.")
+_KEY = ("[a-z0-9_]+([.][a-z0-9_]+)*", "This must be words of a-z, 0-9 and _, separated by dots.")
 CHANNELS = tuple(default_scorecards.IDS)
 
 

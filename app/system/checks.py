@@ -162,7 +162,7 @@ def _keys(settings: Settings) -> Outcome:
                 key_checks.require_matching(session, keyring)
             except UnknownMasterKey as error:
                 return Verdict.FAIL, f"in {place}: {error}"
-    return Verdict.OK, f"in {place}, {keyring.current_id} encrypts"
+    return Verdict.OK, f"in {place}; the key {keyring.current_id} encrypts"
 
 
 def _database(settings: Settings) -> Outcome:

@@ -10,10 +10,12 @@ from sqlalchemy.orm import Session
 from app.core import clock, hosts
 from app.core.database import key_checks
 from app.core.database.schema_revision import is_usable
-from app.core.errors import ServiceUnavailable
+from app.core.errors import DiskFull, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import UnknownMasterKey
 from app.core.storage import deployment
+from app.core.storage.files import require_space
+from app.core.storage.opening import storage_folder
 
 _CLOCK_TOLERANCE = timedelta(seconds=5)
 
@@ -79,6 +81,16 @@ def _storage_is_own(runtime: Runtime) -> bool:
     return _in_database(runtime, check)
 
 
+def _disk_has_space(runtime: Runtime) -> bool:
+    settings = runtime.settings
+    try:
+        for folder in {settings.data_dir, storage_folder(settings) or settings.data_dir}:
+            require_space(folder, 0, settings.min_free_bytes)
+    except (DiskFull, OSError):
+        return False
+    return True
+
+
 PARTS = (
     ServicePart(
         "database",
@@ -110,6 +122,7 @@ PARTS = (
         is_of_host=True,
     ),
     ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
+    ServicePart("disk", "The disk is full: nothing more is stored", _disk_has_space),
 )
 # With the part that /health leaves out.
 ALL = (

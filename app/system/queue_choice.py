@@ -46,10 +46,10 @@ def choose(settings: Settings, bundled: str | None = None) -> QueueChoice:
         return QueueChoice(
             "", "", "no queue server (CQE_REDIS_URL=none): jobs start a little later"
         )
-    if settings.redis_url:
+    url = f"unix://{quote(str(socket_path(settings.data_dir)))}?db=0"
+    # The processes of `up` have the address of its own server as their setting.
+    if settings.redis_url and settings.redis_url != url:
         return QueueChoice(settings.redis_url, "", "CQE_REDIS_URL")
-    socket = socket_path(settings.data_dir)
-    url = f"unix://{quote(str(socket))}?db=0"
     for name in _PROGRAMS:
         program = shutil.which(name)
         if program is not None:

@@ -206,8 +206,12 @@ def _announced_size(grant: Grant) -> int:
         raise errors.PayloadTooLarge(f"This URL takes at most {grant.size_bytes} bytes.")
     if request.mimetype != grant.content_type or request.headers.get("Content-Encoding"):
         raise errors.UnsupportedMediaType(f"Send the bytes as {grant.content_type}, not encoded.")
-    if size_bytes == 0:
-        raise errors.InvalidInput("Nothing was stored: the body is empty.")
+    if size_bytes < grant.size_bytes:
+        message = (
+            f"Nothing was stored: the body has {size_bytes} bytes, but sizeBytes was"
+            f" {grant.size_bytes}."
+        )
+        raise errors.InvalidInput(message)
     return size_bytes
 
 

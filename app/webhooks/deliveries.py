@@ -136,8 +136,11 @@ def recover(
         status: only `failed` or only `canceled`; a missed event counts as canceled.
 
     Raises:
+        InvalidInput: `until` is not later than `since`.
         NotFound: it does not exist, or was deleted.
     """
+    if since is not None and until is not None and since >= until:
+        raise InvalidInput.field("until", "until must be later than since.", code="RANGE")
     # Deliveries that are created here and fail meanwhile are not part of this call.
     until = min(until or utc_now(), utc_now())
     recoverable = _recoverable(subscription_id, since, until, status).limit(batch_size)

@@ -80,7 +80,7 @@ def list_webhook_deliveries(query: dict[str, Any], subscription_id: str) -> Any:
 @require_scope("webhooks:manage", policy=EXPENSIVE)
 @blp.response(202, schemas.StartedDeliverySchema)
 def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
-    """Send the event of a delivery once more, in one attempt (extension)."""
+    """Send the event of a delivery once more, in one attempt."""
     with current_runtime().db.writing() as session:
         return deliveries.redeliver(session, subscription_id, delivery_id)
 
@@ -90,7 +90,7 @@ def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
 @blp.arguments(schemas.RecoverRequest)
 @blp.response(202, schemas.RecoveredSchema)
 def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
-    """Send every event again whose latest delivery failed, was canceled or missed (extension)."""
+    """Send every event again whose latest delivery failed, was canceled or missed."""
     return {"count": deliveries.recover(current_runtime().db, subscription_id, **body)}
 
 
@@ -99,7 +99,7 @@ def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
 @blp.arguments(schemas.SecretRotate)
 @blp.response(200, schemas.IssuedSubscriptionSchema, etag=True)
 def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
-    """Replace the signing secret; the previous one also signs for a while (extension)."""
+    """Replace the signing secret; the previous one also signs for a while."""
     runtime = current_runtime()
     overlap_s = body["overlap_seconds"]
     with runtime.db.writing() as session:
@@ -111,5 +111,5 @@ def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
 @blp.arguments(schemas.SubscriptionQuery, location="query")
 @blp.response(200, schemas.EventTypeSchema(many=True))
 def list_event_types(query: dict[str, PageRequest]) -> Any:
-    """List the event types, each with a JSON Schema and an example (extension)."""
+    """List the event types, each with a JSON Schema and an example."""
     return cut_page(described_types(), query["page_request"])

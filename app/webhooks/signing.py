@@ -77,17 +77,15 @@ def sign_standard(secret: str, event_id: str, timestamp: int, body: bytes) -> st
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
-def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
-    """Re-encrypt up to `batch` secrets of older master keys; return how many."""
+def rewrap(session: Session, keyring: Keyring) -> int:
+    """Re-encrypt the secrets of older master keys; return how many."""
     count = 0
     for subscription in session.scalars(select(Subscription)):
-        if count >= batch:
-            break
+        purpose = _purpose_of(subscription.id)
         for column in ("secret", "previous_secret"):
             encrypted = getattr(subscription, column)
             if encrypted is not None and keyring.key_id_of(encrypted) != keyring.current_id:
-                secret = decrypt(keyring, subscription.id, encrypted)
-                setattr(subscription, column, encrypt(keyring, subscription.id, secret))
+                setattr(subscription, column, keyring.rewrap(encrypted, purpose=purpose))
                 count += 1
     return count
 

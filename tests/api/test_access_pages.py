@@ -101,6 +101,16 @@ def test_a_webhook_is_switched_off_and_deleted(admin: Visitor) -> None:
     assert admin.get(path).status_code == 404
 
 
+@pytest.mark.parametrize("path", ["/keys", "/audit"])
+def test_a_page_behind_the_end_of_a_list_leads_to_the_first(
+    admin: Visitor, client: Caller, path: str
+) -> None:
+    page = admin.get(f"{path}?page=99").text
+    assert "The list has only 1 page." in page
+    assert f'<a href="{path}?page=1">Go to the first page</a>' in page
+    assert "No entry matches" not in page
+
+
 def test_a_key_shows_its_strings_once_and_works(admin: Visitor, client: Caller) -> None:
     admin.get("/keys")
     answer = admin.post("/keys", {"name": "crm", "scopes": "engagements:read"})

@@ -235,6 +235,12 @@ def test_days_follow_the_clocks_of_the_zone(client: Caller) -> None:
     hours = data_of(client, "trends", granularity="hour", **params)["series"][0]["points"]
     assert len(hours) == 48
     assert hours[0]["periodStart"] == "2026-02-28T18:30:00.000Z"
+    # Its clocks go back by half an hour: the hour from 1:00 has 90 minutes.
+    params = {"from": "2026-04-05", "to": "2026-04-06", "timezone": "Australia/Lord_Howe"}
+    hours = data_of(client, "trends", granularity="hour", **params)["series"][0]["points"]
+    assert len(hours) == 24
+    assert hours[1]["periodStart"] == "2026-04-04T14:00:00.000Z"
+    assert hours[2]["periodStart"] == "2026-04-04T15:30:00.000Z"
 
 
 @pytest.mark.parametrize("view", VIEWS)

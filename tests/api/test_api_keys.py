@@ -74,6 +74,7 @@ def test_scopes_are_returned_in_canonical_order(client: Caller) -> None:
         ({"ipAllowlist": ["10.0.0.1/8"]}, "ipAllowlist[0]"),
         ({"ipAllowlist": ["10.0.0.0/0.255.255.255"]}, "ipAllowlist[0]"),
         ({"ipAllowlist": ["010.0.0.1"]}, "ipAllowlist[0]"),
+        ({"ipAllowlist": ["::ffff:10.0.0.1"]}, "ipAllowlist[0]"),
         ({"ipAllowlist": ["10.0.0.0/８"]}, "ipAllowlist[0]"),
         ({"ipAllowlist": ["10.0.0.0/8"] * 51}, "ipAllowlist"),
         ({"signaturePolicy": "none"}, "signaturePolicy"),

@@ -37,6 +37,7 @@ def test_health_is_degraded_without_a_worker(client: Caller, runtime: Runtime) -
         "queue": "ok",
         "worker": "failing",
         "storage": "ok",
+        "disk": "ok",
     }
     Heartbeat(runtime.db, WORKER).beat()
     time.sleep(1.05)  # an answer is kept for a second
@@ -177,7 +178,7 @@ def test_a_timestamp_inside_of_the_window_is_accepted(client: Caller) -> None:
 
 def test_the_documented_shell_client_is_accepted(client: Caller) -> None:
     page = (Path(__file__).parents[2] / "docs" / "authentication.md").read_text()
-    script = page.split("```bash\n")[1].split("```")[0]
+    _, script = page.split("```bash\nBASE=")[1].split("```")[0].split("\n", 1)
     script += """echo; call POST /api/v1/engagements '{"name":"Zoë ☕","type":"qa"}'"""
     values = {"BASE": client.base, "KEY": client.api_key, "SECRET": client.secret}
     ran = subprocess.run(

@@ -14,7 +14,7 @@ from app.core.runtime import Runtime
 from app.people.models import AuditEntry
 from app.privacy import service
 from tests.caller import Caller
-from tests.contacts import get, judge, put_chat
+from tests.contacts import get, judge, put_call, put_chat
 from tests.recordings import SPEECH, upload, work
 from tests.visitor import Visitor, add_user
 
@@ -91,6 +91,51 @@ def test_a_review_of_a_form_is_the_review_of_the_person(
     assert "The judge's answer: <b>Yes</b>" in page
     judged = reviewer.get(f"/evaluations/{chat}?asJudged=true").text
     assert "The judge's answer" not in judged
+
+
+def test_a_reviewer_confirms_unless_another_action_is_chosen(visit: Any, chat: str) -> None:
+    reviewer = visit("reviewer")
+    page = reviewer.get(f"/evaluations/{chat}").text
+    assert re.findall(r'<option value="(\w+)" selected>[^<]*judgement', page) == ["confirm"]
+    assert '<option value="request">' in page
+    refused = reviewer.post(f"/evaluations/{chat}/reviews", {"action": "dispute"})
+    assert refused.status_code == 422
+    assert '<option value="dispute" selected>' in refused.text
+    assert '<option value="confirm">' in refused.text
+
+
+def test_the_list_of_keys_has_those_that_work_on_the_page(visit: Any, chat: str) -> None:
+    for role in ("reviewer", "viewer"):
+        keys = visit(role).get(f"/evaluations/{chat}").text.partition('id="keys-title"')[2]
+        assert "Previous criterion, or the next" in keys
+        assert ("Change the answer of the criterion" in keys) is (role == "reviewer")
+        assert "Play or pause" not in keys
+
+
+def test_the_number_of_measured_latencies_is_not_in_milliseconds(
+    client: Caller, visit: Any
+) -> None:
+    made = put_call(client, latencyMs=[900, 1000])
+    judge()
+    page = visit("viewer").get(f"/evaluations/{made['evaluationId']}").text
+    assert "<dt>Latency, max</dt><dd>1000 ms</dd>" in page
+    assert "<dt>Latency, count</dt><dd>2</dd>" in page
+
+
+def test_a_critical_failure_is_named_and_leads_to_its_criterion(visit: Any, chat: str) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get(f"/evaluations/{chat}")
+    form = {
+        "action": "override",
+        "reason": "The agent asked for the code of the card.",
+        "reviewsSeen": "0",
+        "answer.compliance.data_handling": "answer:no",
+    }
+    assert reviewer.post(f"/evaluations/{chat}/reviews", form).status_code == 303
+    page = reviewer.get(f"/evaluations/{chat}").text
+    link = '<a href="#criterion-compliance.data_handling">Data handling</a>'
+    assert f"{link} failed, which fails the whole evaluation." in page
+    assert 'id="criterion-compliance.data_handling"' in page
 
 
 def test_the_history_has_the_times_of_the_persons_zone(

@@ -1,12 +1,13 @@
 """Disk space: what would leave too little of it, or is beyond the plan, is refused before it is kept."""
 
 import shutil
+import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 import time_machine
-from sqlalchemy import update
+from sqlalchemy import event, update
 
 from app.analytics import jobs as exports
 from app.audio_files import jobs
@@ -46,6 +47,36 @@ def test_nothing_that_needs_space_is_accepted_on_a_full_disk(
     assert (answer.status_code, error_code(answer)) == (503, "SERVICE_UNAVAILABLE")
     assert "disk space" in answer.json()["error"]["message"]
     assert answer.headers["Retry-After"] == str(answer.json()["error"]["retryAfter"]) == "60"
+
+
+def test_health_says_that_the_disk_is_full(full: Caller) -> None:
+    answer = full.plain("GET", "/health")
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "degraded"
+    assert answer.json()["checks"]["disk"] == "failing"
+    assert answer.json()["checks"]["database"] == "ok"
+
+
+@pytest.mark.sqlite_only("limits the size of the file")
+def test_a_write_that_the_database_has_no_space_for_says_so(client: Caller) -> None:
+    engine = running_runtime().db.engine
+    engine.dispose()
+
+    def limit_size(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute("PRAGMA max_page_count = 1")
+
+    event.listen(engine, "connect", limit_size)
+    statuses = set()
+    for _ in range(200):
+        answer = client.post("/engagements", {"name": "A" * 200, "type": "audit"})
+        statuses.add(answer.status_code)
+        if answer.status_code != 201:
+            break
+    event.remove(engine, "connect", limit_size)
+    engine.dispose()
+    assert statuses == {201, 503}
+    assert "disk space" in answer.json()["error"]["message"]
+    assert client.post("/engagements", {"name": "A", "type": "audit"}).status_code == 201
 
 
 def test_an_upload_is_refused_when_the_disk_fills_up_after_its_reservation(

@@ -118,7 +118,9 @@ def test_an_empty_list_says_what_to_do(runtime: Runtime, visit: Callable[[str], 
     assert "Go to the first page" in beyond
     # The button next to it keeps the period.
     assert '<option value="all" selected>all time' in beyond
-    assert "pageSize: This must be from 1 to 100." in visitor.get("/evaluations?pageSize=500").text
+    assert (
+        "pageSize: This must be between 1 and 100." in visitor.get("/evaluations?pageSize=500").text
+    )
 
 
 def save(visitor: Visitor, name: str, query: str, **options: str) -> Any:
@@ -133,7 +135,9 @@ def test_a_shared_view_is_there_for_others_with_its_count(
     nora, tom = visit("lead"), visit("viewer")
     query = "days=all&minScore=80"
     saved = save(nora, "Very good", query, isShared="true", isPinned="true")
-    assert (saved.status_code, saved.headers["Location"]) == (303, f"/evaluations?{query}")
+    assert saved.status_code == 303
+    assert saved.headers["Location"] == f"/evaluations?{query}&notice=view-saved"
+    assert "The view was saved" in nora.get(saved.headers["Location"]).text
     save(nora, "My own", "days=all")
     seen = tom.get("/evaluations").text
     assert re.search(r"Very good <strong>1</strong> <span class=\"muted\">shared", seen)

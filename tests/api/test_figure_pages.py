@@ -1,8 +1,10 @@
 """Pages with figures: they say what the API says, and every number leads to what it counts."""
 
+import random
 import re
 from datetime import timedelta
 from html import unescape
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -110,6 +112,14 @@ def test_every_number_of_the_overview_leads_to_its_conversations(visitor: Visito
         assert counted(visitor, link) == int(text), link
 
 
+def test_without_a_period_before_nothing_is_said_about_changes(visitor: Visitor) -> None:
+    year = urlencode({**PERIOD, "from": iso_utc(NOW - timedelta(days=390))})
+    page = visitor.get(f"/?{year}").text
+    assert "There is no evaluation of the period before to compare with." in page
+    assert "A change in grey" not in page
+    assert "A change in grey" in visitor.get(f"/?{QUERY}").text
+
+
 def test_a_filter_of_the_overview_holds_for_all_its_numbers(
     client: Caller, visitor: Visitor
 ) -> None:
@@ -169,7 +179,8 @@ def test_executives_are_ranked_as_the_api_ranks_them(client: Caller, visitor: Vi
     for member in members:
         is_bot = page.index(f'value="{member["id"]}"') > bots
         assert is_bot is (member["kind"] == "bot")
-        assert f"{member['adjustedScore']:.1f}" in page
+        assert f">{member['meanScore']:.1f} <" in page
+        assert f">{member['adjustedScore']:.1f} adjusted<" in page
     assert people < bots
     for _, _, count, link in rows_of_board(page):
         assert counted(visitor, link) == int(count)
@@ -190,8 +201,19 @@ def test_other_leaderboards_say_what_the_api_says(client: Caller, visitor: Visit
         members = client.get(f"/analytics{path}", params=PERIOD).json()["data"]
         assert len(members) == 4
         for member in members:
-            assert f'<th scope="row">{member["name"]}</th>' in page
-            assert f"{member['adjustedScore']:.1f}" in page
+            assert f">{member['meanScore']:.1f} <" in page
+            assert f">{member['adjustedScore']:.1f} adjusted<" in page
+            link = re.search(rf'<a href="([^"]+)">{member["name"]}</a>', page)
+            assert link
+            overview = visitor.get(unescape(link[1])).text
+            assert figures_of(overview)["Score"][0] == f"{member['meanScore']:.1f}"
+
+
+def test_a_page_behind_the_end_of_a_leaderboard_leads_to_the_first(visitor: Visitor) -> None:
+    page = visitor.get(f"/campaigns?{QUERY}&page=7").text
+    assert "The list has only 1 page." in page
+    assert "Nothing was judged" not in page
+    assert f'href="/campaigns?{QUERY.replace("&", "&amp;").replace(":", "%3A")}&amp;page=1"' in page
 
 
 def test_one_executive_has_figures_of_their_own(client: Caller, visitor: Visitor) -> None:
@@ -217,7 +239,7 @@ def test_only_clear_differences_are_called_such(client: Caller, visitor: Visitor
     error = (
         1.96
         * sum(
-            each["stdev"] ** 2 / (each["evaluations"] - each["withoutVerdict"])
+            each["stdev"] ** 2 / (each["evaluations"] - each["withoutVerdict"] - 1)
             for each in (first, second)
         )
         ** 0.5
@@ -272,6 +294,35 @@ def test_topics_are_counted_as_the_api_counts_them(client: Caller, visitor: Visi
     }
     for _, link, count in matches:
         assert counted(visitor, unescape(link)) == int(count)
+
+
+class RareTopic(World):
+    """Three evaluations about refunds; before them three about 30 topics, one of which is about refunds, too."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.topics = [["refund"]] * 3 + [[f"t{number}" for number in range(30)]] * 3
+        self.topics[-1] = [*self.topics[-1], "refund"]
+        super().__init__(runtime, seed=1, number=len(self.topics))
+
+    def _row(self, dice: random.Random) -> dict[str, Any]:
+        topics = self.topics.pop(0)
+        moment = NOW - timedelta(days=2 if topics == ["refund"] else 60)
+        judged = {"status": "completed", "is_current": True, "score": 50, "passed": True}
+        moments = {"created_at": moment, "completed_at": moment}
+        return {**super()._row(dice), **judged, **moments, "topics": topics}
+
+
+def test_a_topic_that_was_rare_before_changes_by_the_difference(
+    base: str, runtime: Runtime
+) -> None:
+    RareTopic(runtime)
+    page = signed_in(base, runtime, "viewer").get(f"/topics?{QUERY}").text
+    row = re.search(r'<th scope="row">refund</th>(.*?)</tr>', page, re.DOTALL)
+    assert row
+    cells = [
+        re.sub(r"<.*?>", "", cell) for cell in re.findall(r'<td class="number">.*?</td>', row[1])
+    ]
+    assert cells[:3] == ["3", "+2", "50.0"]
 
 
 def test_filters_stay_from_page_to_page(visitor: Visitor) -> None:

@@ -106,11 +106,20 @@ def test_a_table_and_the_name_describe_a_recording(
     assert recording["executiveId"]
 
 
+def test_a_row_with_more_cells_than_columns_is_refused(command: Command, folder: Path) -> None:
+    shutil.copy(SPEECH, folder / "call.mp3")
+    table = folder / "calls.csv"
+    table.write_text("file,campaign,executive\ncall.mp3,Returns, summer,Alice\n")
+    done = command(folder, "--metadata", table, "--no-evaluate")
+    assert done.exit_code == 1
+    assert "Line 2 of calls.csv has 4 cells, but the first line has 3." in done.stderr
+
+
 @pytest.mark.parametrize(
     ("sidecar", "message"),
     [
         ("{", "call.json is not JSON"),
-        ('{"recordedAt": "yesterday"}', "recordedAt: This must be a moment"),
+        ('{"recordedAt": "yesterday"}', "recordedAt: This must be a time"),
         ('{"sizeBytes": 1}', "The file itself says sizeBytes"),
     ],
 )

@@ -154,10 +154,21 @@ def test_wait_ends_when_everything_is_evaluated(
         assert rows(runtime, Evaluation) == 5
 
 
+def test_wait_tells_how_the_evaluations_ended(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    short = json.dumps({"externalId": "b", "messages": [{"role": "customer", "text": "Hello?"}]})
+    file.write_text(line("a") + "\n" + short)
+    printed = command(file, "--wait").stdout.splitlines()
+    assert printed[1] == "2 evaluations queued"
+    assert printed[2].startswith("2 evaluations ended: ")
+    assert "1 completed" in printed[2]
+    assert "1 failed" in printed[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["/nowhere/x.jsonl"], 1, "No such file"),
+        (["/nowhere/x.jsonl"], 2, "'/nowhere/x.jsonl' does not exist"),
         (["FILE"], 1, "give it with --format"),
         (["FILE", "--role", "Alice"], 2, "NAME=ROLE"),
         (["FILE", "--role", "Alice=boss"], 2, "NAME=ROLE"),

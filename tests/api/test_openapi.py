@@ -88,6 +88,8 @@ def test_conditional_requests_are_described_where_they_work(document: dict[str, 
     assert "IfMatch" in conditional["patch /api/v1/engagements/{engagement_id}"]
     with_304 = {name for name, shape in operations(document) if "304" in shape["responses"]}
     assert with_304 == {name for name in conditional if name.startswith("get ")}
+    with_412 = {name for name, shape in operations(document) if "412" in shape["responses"]}
+    assert with_412 == {name for name, _ in operations(document) if name.startswith("patch ")}
 
 
 def test_no_description_is_left_without_its_field(document: dict[str, Any]) -> None:

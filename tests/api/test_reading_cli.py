@@ -54,6 +54,16 @@ def test_one_evaluation_is_shown(client: Caller, judged: str) -> None:
     assert "Error" in run(evaluations, "show", "eval_01k9zq4v2me8wb7xq3s5ndt6ha", code=1)
 
 
+def test_a_failed_evaluation_is_shown_with_its_reason(client: Caller) -> None:
+    short = [{"role": "customer", "text": "Hello?"}]
+    evaluation_id = put_chat(client, "chat-1", messages=short)["evaluationId"]
+    judge()
+    error = get(client, f"/evaluations/{evaluation_id}")["error"]
+    assert f"Failed: {error['message']}" in run(evaluations, "show", evaluation_id)
+    again = run(evaluations, "re-evaluate", evaluation_id, "--wait")
+    assert again.endswith(f" is revision 2: failed: {error['message']}\n")
+
+
 def test_executives_are_compared(client: Caller, judged: str) -> None:
     ranked = get(client, "/analytics/executives?minEvaluations=1")
     assert json.loads(run(executives, "list", "--json")) == ranked
@@ -70,7 +80,7 @@ def test_an_export_is_written_into_a_file(client: Caller, judged: str, tmp_path:
     score = get(client, f"/evaluations/{judged}")["score"]
     assert row == {"evaluation_id": judged, "score": str(score)}
     assert [each.name for each in tmp_path.iterdir() if "mine" in each.name] == ["mine.csv"]
-    refused = run(exports, "create", "evaluations", str(tmp_path / "mine.doc"), code=1)
-    assert "format" in refused
+    refused = run(exports, "create", "evaluations", str(tmp_path / "mine.doc"), code=2)
+    assert "its ending must be one of .csv, .json, .jsonl, .xlsx, .parquet." in refused
     refused = run(exports, "create", "usage", str(file), "--filter", "channel=chat", code=1)
     assert "has no filters" in refused

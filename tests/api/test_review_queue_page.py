@@ -72,6 +72,15 @@ def test_each_tab_holds_its_own(base: str, runtime: Runtime) -> None:
     assert ids[0] in visitor.get(listed[1].replace("&amp;", "&")).text
 
 
+def test_the_queue_opens_where_something_waits(base: str, runtime: Runtime) -> None:
+    [waiting] = rows_of(runtime, {"score": 60, "passed": True, "review_status": "requested"})
+    visitor = signed_in(base, runtime, "reviewer")
+    page = visitor.get("/review").text
+    assert ids_of(page) == [waiting]
+    assert re.search(r'aria-current="page">Requested', page)
+    assert "No dispute is open." in visitor.get("/review?tab=disputes").text
+
+
 @pytest.fixture
 def chats(client: Caller) -> list[str]:
     """Three judged chats, the newest first."""

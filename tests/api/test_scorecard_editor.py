@@ -293,6 +293,38 @@ def test_the_second_of_two_people_sees_the_change_and_loses_nothing(
     assert document_of(first, path)["description"] == "Typed by Nora"
 
 
+def test_what_was_typed_into_a_discarded_draft_becomes_a_new_one(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    lead = visit("lead")
+    scorecard_id = create(client)["id"]
+    path = begun(lead, scorecard_id, nextVersion="true")
+    typed = {**fields_of(lead, path), "description": "Typed by Nora", "action": "save"}
+    document = document_of(lead, path)
+    assert lead.post(f"{path}/discard").status_code == 303
+    reopened = lead.post(path, typed)
+    assert reopened.status_code == 303, reopened.text
+    new_path = reopened.headers["Location"].partition("?")[0]
+    assert new_path != path
+    assert "What you typed is in this new draft." in lead.get(reopened.headers["Location"]).text
+    assert document_of(lead, new_path) == {**document, "description": "Typed by Nora"}
+    assert "Drafts: 1" in lead.get("/scorecards").text
+    # The scorecard has another draft by now: nothing is saved, and what was typed stays.
+    compared = lead.post(path, {**typed, "description": "Typed again"})
+    assert compared.status_code == 412
+    assert FormReader(compared.text).fields["description"] == "Typed again"
+    assert document_of(lead, new_path)["description"] == "Typed by Nora"
+    # Published, the typed text becomes a draft that is told to be of an older version.
+    assert (
+        lead.post(new_path, {**fields_of(lead, new_path), "action": "publish"}).status_code == 303
+    )
+    as_json = {**typed, "json": json.dumps({**document, "description": "As JSON"})}
+    again = lead.post(f"{new_path}/json", as_json).headers["Location"].partition("?")[0]
+    asked = lead.post(again, {**fields_of(lead, again), "action": "publish"})
+    assert "Version 2 was published after this draft began with version 1" in asked.text
+    assert lead.post(path, {"action": "save"}).status_code == 404
+
+
 def test_a_draft_is_published_as_the_next_version(
     client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
 ) -> None:

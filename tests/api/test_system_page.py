@@ -29,7 +29,7 @@ def rows_of(page: str, title: str) -> dict[str, str]:
 def test_every_part_says_whether_it_works(admin: Visitor) -> None:
     parts = rows_of(admin.get("/system").text, "Parts of the service")
     assert set(parts) == {
-        *("Database", "Master keys", "Clock", "Queue server", "Storage"),
+        *("Database", "Master keys", "Clock", "Queue server", "Storage", "Disk space"),
         *("Worker", "Sender of webhooks"),
     }
     assert {name for name, row in parts.items() if "fails" in row} == {

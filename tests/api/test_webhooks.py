@@ -286,6 +286,8 @@ def test_recovery_makes_one_delivery_for_each_event_and_none_the_second_time(
     response = client.post(path + "/recover", {"since": before})
     assert (response.status_code, response.json()["data"]) == (202, {"count": 2})
     assert client.post(path + "/recover").json()["data"] == {"count": 0}
+    reversed_times = client.post(path + "/recover", {"since": iso_utc(utc_now()), "until": before})
+    assert (reversed_times.status_code, findings(reversed_times)) == (422, {"until": "RANGE"})
     found = deliveries(client, made)
     assert len(found) == 6
     assert len({row["event_id"] for row in found}) == 3

@@ -21,7 +21,7 @@ def test_the_first_admin_has_to_choose_a_password(demo: Demo, page_of: Callable[
     page.goto("/")
     expect(page.get_by_text("Choose a password of your own first.")).to_be_visible()
     check_accessibility(page)
-    page.get_by_label("Present password").fill(demo.admin_password)
+    page.get_by_label("Current password").fill(demo.admin_password)
     page.get_by_label("New password", exact=True).fill(PASSWORD)
     page.get_by_label("New password again").fill(PASSWORD)
     page.get_by_role("button", name="Change the password").click()
@@ -48,7 +48,7 @@ def test_the_chosen_colours_win_over_those_of_the_system(page_of: Callable[..., 
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(ground)
     page.get_by_label("Colours").select_option("dark")
-    page.get_by_label("Shown name").fill("Nora Field")
+    page.get_by_label("Display name").fill("Nora Field")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("link", name="Nora Field")).to_be_visible()
     assert page.evaluate(ground) != light
@@ -71,7 +71,7 @@ def test_a_narrow_screen_opens_the_navigation(page_of: Callable[..., Page]) -> N
 
 def test_keys_lead_to_pages_but_not_from_a_field(page: Page) -> None:
     page.goto("/settings")
-    page.get_by_label("Shown name").press("g")
+    page.get_by_label("Display name").press("g")
     page.keyboard.press("o")
     assert page.url.endswith("/settings")
     page.get_by_role("heading", level=1).click()

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from app.evaluations import service
 from app.evaluations.enums import ReviewStatus
@@ -28,6 +28,25 @@ def tab_to(page: Page, text: str) -> None:
         if page.evaluate(FOCUSED_TEXT).startswith(text):
             return
     raise AssertionError(f"no stop of the tab key begins with {text}")
+
+
+def stay_when_asked(page: Page, key: str) -> None:
+    """Press a key that leads to another page; wait for the browser to ask, and stay."""
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    def is_asked() -> bool:
+        page.wait_for_timeout(50)
+        return bool(asked)
+
+    page.once("dialog", stay)
+    page.keyboard.press("Tab")
+    page.keyboard.press(key)
+    wait_until(is_asked)
+    assert asked == ["beforeunload"]
 
 
 def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
@@ -72,6 +91,8 @@ def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
     expect(page.get_by_role("textbox", name="Reason")).to_be_focused()
     assert page.evaluate(FOCUS_IS_VISIBLE)
     page.keyboard.type("Checked by ear.")
+    stay_when_asked(page, "n")
+    assert page.url == first
     page.keyboard.press("Control+Enter")
     page.wait_for_url(second)
     expect(page.get_by_role("region", name="Revisions and reviews")).to_contain_text(

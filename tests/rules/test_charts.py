@@ -91,6 +91,16 @@ def test_a_trend_draws_each_value_inside_its_frame(values: list[float | None]) -
     assert [row[0].text for row in chart.table.rows] == [f"day {i}" for i in range(len(values))]
 
 
+def test_scores_that_lie_close_do_not_look_far_apart() -> None:
+    for values, labels in (
+        ([96.0, 100.0], ["80", "85", "90", "95", "100"]),
+        ([3.0, 4.0], ["0", "1", "2", "3", "4"]),
+    ):
+        chart = trend_chart([line("Score", values)], label_of=str, highest=100)
+        assert chart is not None
+        assert [tick.label for tick in chart.y_ticks] == labels
+
+
 def test_few_evaluations_are_hollow_and_link_to_their_list() -> None:
     chart = trend_chart(
         [line("Score", [70.0], count=4), line("Bot", [80.0], count=5)], label_of=str
@@ -141,9 +151,9 @@ def test_a_sparkline_leads_across_gaps_and_ends_at_the_last_value() -> None:
 
 
 def test_shades_cover_the_range() -> None:
-    assert [shade_of(value, 0, 100) for value in (0, 19, 20, 99, 100)] == [1, 1, 2, 5, 5]
-    assert (shade_of(-5, 0, 100), shade_of(500, 0, 100)) == (1, SHADES)
-    assert shade_of(None, 0, 100) == 0
+    assert [shade_of(value, 100) for value in (0, 19, 20, 99, 100)] == [1, 1, 2, 5, 5]
+    assert (shade_of(-5, 100), shade_of(500, 100)) == (1, SHADES)
+    assert shade_of(None, 100) == 0
 
 
 def test_a_confusion_table_shades_shares_of_its_rows() -> None:

@@ -15,7 +15,7 @@ from app.ai.speech.errors import (
     TranscriptionStopped,
     UnsupportedMedia,
 )
-from app.core.storage.objects import DiskFull
+from app.core.errors import DiskFull
 from tests.hostile_media import (
     flac_of_silence,
     mp4,

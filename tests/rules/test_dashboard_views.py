@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import Environment, PackageLoader
 
 from app.core.clock import iso_utc
 from app.dashboard.pages.figures.overview import Situation, alerts
@@ -62,7 +63,7 @@ def test_a_change_within_its_error_is_not_clear() -> None:
     assert large is not None
     assert (small.value, small.is_clear, small.direction) == (1.0, False, "up")
     assert (large.value, large.is_clear) == (3.0, True)
-    assert large.error == pytest.approx(1.96 * 15 * (2 / 400) ** 0.5)
+    assert large.error == pytest.approx(1.963 * 15 * (2 / 399) ** 0.5, rel=1e-3)
     assert change_of(None, before) is None
 
 
@@ -72,14 +73,34 @@ def test_a_single_evaluation_makes_no_change_clear() -> None:
     assert (change.value, change.error, change.is_clear) == (-70.0, None, False)
     fallen = change_of(rate(0.0, 2), rate(1.0, 2))
     assert fallen is not None
-    assert fallen.error == pytest.approx(1.96 * 100 * (2 * 0.75 * 0.25 / 2) ** 0.5)
+    assert fallen.error == pytest.approx(4.303 * 100 * (2 * 0.75 * 0.25 / 4) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("count", "half_width"),
+    # Of 70, 80 alternating: t times the sample's standard deviation over the square root of the count.
+    [(2, 63.53), (4, 9.187), (6, 5.748), (30, 1.899), (1000, 0.3104)],
+)
+def test_intervals_of_few_values_are_those_of_students_t(count: int, half_width: float) -> None:
+    assert MeasuredMean(75, 5, count).half_width == pytest.approx(half_width, rel=3e-3)
+
+
+def test_the_degrees_of_freedom_of_a_difference_follow_its_smaller_sample() -> None:
+    few, many = MeasuredMean(60, 10, 3), MeasuredMean(80, 10, 300)
+    change = change_of(few, many)
+    assert change is not None
+    assert change.error == pytest.approx(4.303 * (100 / 2 + 100 / 299) ** 0.5)
+    same = change_of(MeasuredMean(100, 0, 3), MeasuredMean(90, 0, 3))
+    assert same is not None
+    assert same.is_clear
 
 
 @pytest.mark.parametrize(
     ("slope", "values", "text"),
     [
-        (-0.05, [None] * 20 + [0.9, 0.8, None, 0.75], "down by 15 percentage points"),
-        (0.4, [None, 0, 0, 1, 1, None], "up by 100 percentage points"),
+        (-0.05, [None] * 20 + [0.9, 0.85, None, 0.75], "down by 15 percentage points"),
+        (0.4, [None, 0, 0, 1, 1, None], "up by 100 percentage points, may be chance"),
+        (0.4, [0.1, 0.5], "up by 40 percentage points, may be chance"),
         (0.001, [0.5, 0.501, 0.502], "steady"),
         (None, [0.5], "too few points"),
     ],
@@ -89,7 +110,25 @@ def test_a_line_rises_only_between_its_points(
 ) -> None:
     series = {"slope_per_period": slope, "points": [{"value": value} for value in values]}
     said = trends.slope_text({"metric": "passRate"}, series)
-    assert said.removesuffix(" over the period") == text
+    assert said == text
+
+
+@pytest.mark.parametrize(
+    ("means", "text"),
+    [
+        ([99.4, 99.6], '<td class="number">99</td>'),
+        ([99.6, 100], "Every criterion that applied often enough has a mean of 100."),
+        ([], "No criterion applied."),
+    ],
+)
+def test_a_perfect_criterion_is_no_weakness(means: list[float], text: str) -> None:
+    environment = Environment(loader=PackageLoader("app.dashboard"), autoescape=True)
+    environment.filters["number"] = formatting.number
+    macros: Any = environment.get_template("_macros/figures.html").module
+    rows = [{"title": "Recap", "mean_score": mean, "evaluations": 5} for mean in means]
+    shown = macros.criteria(rows, "Weakest", "No criterion applied.")
+    assert text in shown
+    assert ">100<" not in shown
 
 
 def test_more_evaluations_make_the_interval_narrower() -> None:

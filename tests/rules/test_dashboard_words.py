@@ -54,6 +54,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("exportStatus", ExportStatus),
         ("importFormat", UPLOAD_FORMATS),
         ("importStatus", STATUSES),
+        ("dryRunStatus", STATUSES),
         ("trialStatus", TRIAL_STATUSES),
         ("metric", TrendMetric),
         ("granularity", Granularity),

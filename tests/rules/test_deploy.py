@@ -82,6 +82,30 @@ def test_the_installer_is_valid_shell() -> None:
     assert checked.stderr == b""
 
 
+def test_the_installed_command_reads_its_settings_as_the_units_do(tmp_path: Path) -> None:
+    settings = tmp_path / "cqe.env"
+    url = "postgresql://cqe:$x@h/cqe?connect_timeout=10&options=-c%20lock_timeout%3D30s"
+    settings.write_text(
+        f"# A comment\n\nCQE_DATABASE_URL={url}\n#CQE_PORT=1\nCQE_STORAGE_URL='s3://b?region=r&x=y'"
+    )
+    installer = (DEPLOY / "install.sh").read_text()
+    script = installer.split("<<'COMMAND'\n")[1].split("\nCOMMAND\n")[0]
+    script = script.replace("/etc/cqe.env", str(settings)).partition("\ncd /var/lib/cqe")[0]
+    read = subprocess.run(
+        ["sh", "-c", f"{script}\nenv"],
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    lines = [line for line in read.stdout.splitlines() if line.startswith("CQE_")]
+    assert sorted(lines) == [
+        "CQE_DATABASE_URL=" + url,
+        "CQE_DATA_DIR=/var/lib/cqe",
+        "CQE_STORAGE_URL=s3://b?region=r&x=y",
+    ]
+    assert read.stderr == ""
+
+
 def test_the_installer_installs_every_unit_and_what_the_project_is_built_of() -> None:
     script = (DEPLOY / "install.sh").read_text()
     installed = " ".join(re.findall(r"units='?([a-z -]+)'? ;;", script))

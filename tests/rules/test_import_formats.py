@@ -278,6 +278,54 @@ def test_an_invalid_row_refuses_only_its_conversation(row: str, line: int, code:
     assert "c2" not in taken
 
 
+@pytest.mark.parametrize("rest", ["how are you?", "a,b,c,d,e,f,g,h"])
+def test_an_unquoted_line_break_refuses_the_whole_conversation(rest: str) -> None:
+    rows = (
+        "c1,agent,Hi,,,,\nc1,agent,Hello,,,,\n" + rest + "\nc1,customer,Hi,,,,\nc3,agent,Hi,,,,\n"
+    )
+    records = read("csv", HEADER + rows)
+    assert bad(records) == [(4, "MALFORMED")]
+    taken = [record.fields["externalId"] for record in records if isinstance(record, NativeRecord)]
+    assert taken == ["c3"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "c2,agent,Hi",
+        'c2,agent,"Hi"there,,,,',
+        'c2,agent,"Hi\nthere"x,,,,',
+        "c2,agent,caf\udce9,,,,",
+    ],
+)
+def test_an_unreadable_first_row_refuses_its_own_conversation(row: str) -> None:
+    rows = f"{HEADER}c1,agent,Hi,,,,\n{row}\nc2,customer,Hi,,,,\nc3,agent,Hi,,,,\n"
+    records = read("csv", rows.encode(errors="surrogateescape"))
+    taken = [record.fields["externalId"] for record in records if isinstance(record, NativeRecord)]
+    assert taken == ["c1", "c3"]
+
+
+@pytest.mark.parametrize(
+    ("sent_at", "expected"),
+    [
+        ("2026-03-29 00:59:59", "2026-03-29T00:59:59+00:00"),
+        ("2026-03-29 01:30:00", None),
+        ("2026-03-29 02:00:00", "2026-03-29T02:00:00+01:00"),
+        ("2026-03-29 01:30:00Z", "2026-03-29 01:30:00Z"),
+        ("2026-10-25 01:30:00", "2026-10-25T01:30:00+01:00"),
+        ("0001-01-01 00:00:00", "0001-01-01T00:00:00-00:01:15"),
+    ],
+)
+def test_a_time_that_clocks_skip_is_refused(sent_at: str, expected: str | None) -> None:
+    content = f"conversation_id,role,text,sent_at\nc1,agent,Hi,{sent_at}\n"
+    [record] = read("csv", content, timezone="Europe/London")
+    if expected is None:
+        assert bad([record]) == [(2, "VALIDATION_ERROR")]
+    else:
+        [item] = items(record)
+        assert item.fields["messages"][0]["sentAt"] == expected
+
+
 def test_an_unclosed_quote_is_reported() -> None:
     records = read("csv", f'{HEADER}c1,agent,"Hi,,,,\n' + "c2,agent,Hi,,,,\n" * 3)
     assert (2, "MALFORMED") in bad(records)
@@ -286,10 +334,10 @@ def test_an_unclosed_quote_is_reported() -> None:
 def test_a_row_in_another_encoding_is_reported() -> None:
     data = f"{HEADER}c1,agent,Hi,,,,\nc2,agent,caf".encode() + b"\xe9,,,,\nc3,agent,Hi,,,,\n"
     records = read("csv", data)
-    assert bad(records)[0] == (3, "NOT_UTF8")
+    assert bad(records) == [(3, "NOT_UTF8")]
     assert [
         record.fields["externalId"] for record in records if isinstance(record, NativeRecord)
-    ] == ["c3"]
+    ] == ["c1", "c3"]
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
         ("CQE_METRICS_LISTEN", "127.0.0.1:0"),
         ("CQE_WEBHOOK_ALLOWED_CIDRS", "10.0.0.1/8"),
         ("CQE_WEBHOOK_ALLOWED_CIDRS", "localhost"),
+        ("CQE_TRUSTED_PROXIES", "::ffff:10.0.0.0/104"),
         ("CQE_WEBHOOK_RETRY_DELAYS", "60"),
         ("CQE_WEBHOOK_RETRY_DELAYS", "nan,1"),
         ("CQE_WEBHOOK_TIMEOUT_SECONDS", "0"),
@@ -117,10 +118,17 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
         ("CQE_DATABASE_URL", "postgresql://cqe:secret@db:port/cqe"),
         ("CQE_STORAGE_URL", "ftp://files"),
         ("CQE_STORAGE_URL", "file://files"),
+        ("CQE_DATA_DIR", "~nobody-of-this-name/cqe"),
         ("CQE_STORAGE_URL", "azure://account"),
         ("CQE_STORAGE_URL", "s3://calls?endpoint=files.example.com"),
         ("CQE_STORAGE_URL", "s3://calls?secret=x"),
         ("CQE_PUBLIC_URL", "cqe.example.com"),
+        ("CQE_PUBLIC_URL", "https://cqe.example.com/?next=@x"),
+        ("CQE_PUBLIC_URL", "https://cqe.example.com#@x"),
+        ("CQE_PUBLIC_URL", "https://cqe.example.com:66000"),
+        ("CQE_PUBLIC_URL", "https://cqe.exa mple.com"),
+        ("CQE_PUBLIC_URL", "https://cqe.example.com/\u00e4"),
+        ("CQE_PUBLIC_URL", "https://[::1"),
         ("CQE_CORS_ORIGINS", "*"),
         ("CQE_CORS_ORIGINS", "https://crm.example.com/"),
         ("CQE_CORS_ORIGINS", "https://CRM.example.com"),
@@ -159,6 +167,14 @@ def test_an_object_storage_needs_its_credentials() -> None:
     assert "a2V5" not in repr(Settings.from_env(azure))
 
 
+@pytest.mark.parametrize(
+    "text", ["file:///", "file://files", "file:/files", "/files", "file:///a?b"]
+)
+def test_a_folder_for_recordings_is_a_whole_path(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"a folder must be file:///FOLDER"):
+        Settings.from_env({"CQE_STORAGE_URL": text})
+
+
 def test_a_mistyped_name_is_found_with_the_nearest_one() -> None:
     environment = {"CQE_PORT": "1", "CQE_PROT": "1", "CQE_XYZ": "1", "CQE_CLIENT_KEY": "k"}
     assert unknown_variables({**environment, "HOME": "/"}) == [
@@ -183,6 +199,7 @@ def test_secrets_are_not_printed() -> None:
         "CQE_DATABASE_URL": "postgresql://cqe:c2VjcmV0@db/cqe",
         "CQE_REDIS_URL": "redis://:c2VjcmV0@queue",
         "CQE_JUDGE_API_KEY": "c2VjcmV0",
+        "CQE_STORAGE_ACCESS_KEY": "c2VjcmV0",
     }
     assert "c2VjcmV0" not in repr(Settings.from_env(secrets))
 

@@ -17,9 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from app.core.database.schema_revision import needed_revision
-from app.core.errors import ServiceUnavailable
+from app.core.errors import DiskFull, ServiceUnavailable
 from app.core.settings import Settings
-from app.core.storage.objects import DiskFull
 from app.operations import data_dir, first_start, migrating
 from app.operations.backups import contents, databases
 from app.operations.backups import service as backups

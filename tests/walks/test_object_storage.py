@@ -176,6 +176,10 @@ def test_a_file_other_than_announced_is_refused(store: ObjectStore, start: Start
     again = client.post(f"/audio-files/{larger['audioFileId']}/process", {})
     assert (again.status_code, error_code(again)) == (409, "CONFLICT")
 
+    shorter = reserved_for(client, BODY + b"x")
+    send(shorter, BODY)
+    assert show(client, shorter["audioFileId"])["error"]["code"] == "UPLOAD_MISMATCH"
+
 
 def test_jobs_wait_while_the_storage_is_away(store: ObjectStore, start: Start) -> None:
     client, runtime = start(store)

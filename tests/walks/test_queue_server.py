@@ -53,6 +53,12 @@ def test_a_given_address_comes_first(tmp_path: Path) -> None:
     assert choice.program == ""
 
 
+@pytest.mark.parametrize("content", [b"", b"\0" * 50, b"\xff\xfe", b"garbage"])
+def test_a_damaged_address_of_the_last_run_is_ignored(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "queue.url").write_bytes(content)
+    assert queue.redis_url(Settings(data_dir=tmp_path)) == ""
+
+
 @pytest.mark.parametrize("name", ["valkey-server", "redis-server"])
 def test_a_program_on_path_comes_before_the_bundled_one(
     tmp_path: Path, bundled: str, name: str, monkeypatch: pytest.MonkeyPatch
@@ -74,6 +80,14 @@ def test_none_means_no_queue_server(tmp_path: Path) -> None:
     choice = choose_with(tmp_path, redis_url="none")
     assert (choice.url, choice.program) == ("", "")
     assert "jobs start a little later" in choice.description
+
+
+def test_a_process_of_the_service_names_the_server_that_the_service_started(
+    tmp_path: Path, bundled: str
+) -> None:
+    chosen = queue_choice.choose(Settings(data_dir=tmp_path))
+    of_child = Settings(data_dir=tmp_path, redis_url=chosen.url)
+    assert queue_choice.choose(of_child).description == chosen.description
 
 
 def test_without_any_program_jobs_start_later(tmp_path: Path, bundled: str) -> None:

@@ -266,3 +266,13 @@ def test_without_the_shared_server_no_key_is_taken_from_memory(tmp_path: Path) -
     state = RequestState("redis://127.0.0.1:1", tmp_path)
     versions = [state.visit(Visit(now=NOW)).key_version for _ in range(3)]
     assert len(set(versions)) == 3
+
+
+def test_what_fails_in_every_request_is_logged_once_a_minute(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "state.db").mkdir()
+    state = RequestState("", tmp_path)
+    for _ in range(3):
+        state.uncount(CALL)
+    assert caplog.messages == ["a failed call stays counted: unable to open database file"]

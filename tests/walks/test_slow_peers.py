@@ -8,15 +8,22 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import requests
 
+from app.core.runtime import Runtime
+from app.operations.processes.access_log import AccessLog
+from app.operations.processes.web import GUNICORN_OPTIONS
 from tests.caller import Caller, error_code
 from tests.recordings import reserve, send, show
+from tests.sender_process import environment_of
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, is_refused
+from tests.web_process import WebProcess, serve_web
 
 MIB = 1024 * 1024
 CUT_OFF_AFTER_S = 10
@@ -75,6 +82,28 @@ def opened(service: ServiceProcess) -> Iterator[Open]:
             return connections
 
         yield open_connections
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 1\r\nContent-Length: 1\r\n",
+        b"Content-Length: -1\r\n",
+        b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
+    ],
+)
+def test_a_request_of_contradictory_length_is_answered_and_ends_no_process(
+    service: ServiceProcess, opened: Open, headers: bytes
+) -> None:
+    # The parent process and both that answer: one of them is enough to be ready.
+    wait_until(lambda: list(service.children().values()).count("cqe: web") == 3)
+    before = service.children()
+    (connection,) = opened(
+        b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n{", 1
+    )
+    assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert service.health()["code"] == 200
+    assert service.children() == before
 
 
 def slowest_health_s(service: ServiceProcess) -> float:
@@ -254,3 +283,29 @@ def test_a_stop_closes_the_port_while_a_slow_download_is_served(
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: is_refused(service.port), within_s=SOON_S)
         assert service.process.poll() is None
+
+
+def test_an_answer_that_fails_ends_no_process(runtime: Runtime, tmp_path: Path) -> None:
+    web = WebProcess(environment_of(runtime.settings), tmp_path / "log", serve_with_failing_log)
+    try:
+        wait_until(lambda: len(web.workers()) == runtime.settings.workers)
+        before = web.workers()
+        for _ in range(5):
+            with pytest.raises(requests.ConnectionError):
+                requests.get(f"{web.base}/health", headers={"Content-Length": "-1"}, timeout=5)
+        assert web.workers() == before
+        assert "A request could not be answered" in (tmp_path / "log").read_text()
+    finally:
+        web.kill()
+
+
+class FailingLog(AccessLog):
+    """A log that cannot be written: it fails again while gunicorn answers the failure."""
+
+    def access(self, *_: Any) -> None:
+        raise RuntimeError("no log")
+
+
+def serve_with_failing_log(listener: socket.socket) -> None:
+    GUNICORN_OPTIONS["logger_class"] = FailingLog
+    serve_web(listener)

@@ -153,7 +153,7 @@ def test_a_change_that_the_disk_refuses_is_refused(service: Service) -> None:
         for answer in pool.map(create, callers):
             assert (answer.status_code, error_code(answer)) == (503, "SERVICE_UNAVAILABLE")
             assert answer.json()["error"]["requestId"] == answer.headers["X-Request-Id"]
-            assert "look whether it was made" in answer.json()["error"]["message"]
+            assert "check whether it was made" in answer.json()["error"]["message"]
         service.disk.is_no_longer("broken")
         assert [create(caller).status_code for caller in callers] == [201] * CALLERS
     # As the refusals say, the changes may have been made.

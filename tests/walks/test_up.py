@@ -140,6 +140,9 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
     refused = run_again(started, "db", "restore", "copy.db")
     assert refused.returncode == 1
     assert "stop it first" in refused.stderr
+    refused = run_again(started, "db", "backup", "c" * 300)
+    assert refused.stderr.endswith("c: File name too long\n")
+    assert "Errno" not in refused.stderr
 
 
 @pytest.mark.parametrize(

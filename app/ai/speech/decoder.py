@@ -36,8 +36,8 @@ from app.ai.speech.errors import (
 )
 from app.ai.speech.transcriber import WAVEFORM_MARK, DecodedSound, TranscriptionOptions
 from app.ai.transcript import AudioInfo
+from app.core.errors import DiskFull
 from app.core.process.stopping import never_stop
-from app.core.storage.objects import DiskFull
 
 Sound: TypeAlias = NDArray[np.float32]
 logger = logging.getLogger(__name__)

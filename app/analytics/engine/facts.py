@@ -142,6 +142,6 @@ def all_layouts(session: Session) -> dict[int, Columns]:
     return dict(session.execute(select(ScoreLayout.id, ScoreLayout.columns)).all())
 
 
-def widest(session: Session) -> int:
+def widest(layouts: Mapping[int, Columns]) -> int:
     """Return the largest number of scores that a fact has."""
-    return max(map(len, all_layouts(session).values()), default=0)
+    return max(map(len, layouts.values()), default=0)

@@ -26,7 +26,7 @@ from app.analytics.engine.database import (
     insert_facts,
     spill_folder,
 )
-from app.analytics.engine.facts import widest
+from app.analytics.engine.facts import all_layouts, widest
 from app.analytics.models import EvaluationFact, FactPart
 from app.core.clock import as_utc
 from app.core.database.locks import one_at_a_time
@@ -131,7 +131,7 @@ def write_pending(db: Database, database: FactDatabase, *, limit: int = _BATCH) 
     with db.reading() as session:
         rows = _pending(session, limit)
         former = {part.month: part for part in registered(session, database.folder)}
-        score_count = widest(session)
+        score_count = widest(all_layouts(session))
     if not rows:
         return 0
     months = {row.id: _month_of(row.created_at) for row in rows}

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.engine import parts
 from app.analytics.engine.database import FactDatabase, Row, fact_database, load_facts, naive
-from app.analytics.engine.facts import all_layouts
+from app.analytics.engine.facts import all_layouts, widest
 from app.analytics.engine.parts import Part
 from app.analytics.engine.selection import Period, Selection, bucket_starts
 from app.analytics.enums import Granularity
@@ -121,7 +121,7 @@ class FactReader:
         self._database = database
         self._cursor = database.cursor()
         self.layouts = all_layouts(session)
-        self.score_count = max(map(len, self.layouts.values()), default=0)
+        self.score_count = widest(self.layouts)
         self._sources: dict[Period, _Sources] = {}
 
     def close(self) -> None:

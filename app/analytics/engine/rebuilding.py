@@ -137,7 +137,8 @@ def _problem(session: Session, database: FactDatabase, part: Part) -> str | None
     parameters = {"files": [str(part.path)], "pending_ids": pending.all()}
     with closing(database.cursor()) as cursor:
         of_part = (_FACT.part == part.month, ~_FACT.is_pending)
-        load_facts(session, cursor, "expected", *of_part, score_count=facts.widest(session))
+        score_count = facts.widest(facts.all_layouts(session))
+        load_facts(session, cursor, "expected", *of_part, score_count=score_count)
         try:
             (count,) = cursor.execute(_DIFFERENT, parameters).fetchall()[0]
         except duckdb.Error as error:

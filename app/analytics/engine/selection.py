@@ -152,9 +152,14 @@ def _floor(local: datetime, granularity: Granularity) -> datetime:
 
 def _next(begin: datetime, granularity: Granularity) -> datetime:
     if granularity is Granularity.HOUR:
-        # Add an hour in UTC, because local clocks may change.
-        later = (begin.astimezone(UTC) + timedelta(hours=1)).astimezone(begin.tzinfo)
-        return later.replace(minute=0) if later.minute else later
+        # Add hours in UTC, because local clocks may change: by half an hour, too, so that the start
+        # of the hour after one hour may be `begin` again.
+        start = begin.astimezone(UTC)
+        following_hours = (
+            _floor((start + timedelta(hours=count)).astimezone(begin.tzinfo), granularity)
+            for count in (1, 2)
+        )
+        return next(hour for hour in following_hours if hour.astimezone(UTC) > start)
     if granularity is Granularity.MONTH:
         following = (begin.date().replace(day=28) + timedelta(days=4)).replace(day=1)
     else:

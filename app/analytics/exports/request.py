@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from app.analytics.engine.selection import moment_of
 from app.analytics.enums import Dataset, Format
+from app.analytics.models import ExportJob
 from app.core.clock import iso_utc
 from app.core.errors import InvalidInput
 
@@ -76,11 +77,12 @@ def required_scopes(request: ExportRequest) -> tuple[str, ...]:
     return ("evaluations:read", *texts)
 
 
-def stored_request(dataset: str, format_: str, stored: Mapping[str, Any]) -> ExportRequest:
-    """Return a request from its stored form."""
+def request_of(job: ExportJob) -> ExportRequest:
+    """Return the request of an export from its stored form."""
+    stored = job.request
     return ExportRequest(
-        dataset=Dataset(dataset),
-        format=Format(format_),
+        dataset=Dataset(job.dataset),
+        format=Format(job.format),
         start=stored["start"] and datetime.fromisoformat(stored["start"]),
         end=stored["end"] and datetime.fromisoformat(stored["end"]),
         zone=ZoneInfo(stored["zone"]),

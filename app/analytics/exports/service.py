@@ -1,7 +1,7 @@
 """Exports as rows: requested, listed, claimed, finished or failed, and deleted."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.orm import Session
 
+from app.analytics.engine.selection import Selection
 from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.exports import writers
 from app.analytics.exports.datasets import catalogue
@@ -16,8 +17,8 @@ from app.analytics.exports.datasets.reports import report_selection
 from app.analytics.exports.request import (
     REPORT_DATASETS,
     ExportRequest,
+    request_of,
     required_scopes,
-    stored_request,
 )
 from app.analytics.models import ExportJob
 from app.core.clock import iso_utc, utc_now
@@ -40,9 +41,7 @@ _MAX_RUNNING = 2
 _MAX_OPEN = 100
 _FILES_AT_ONCE = 100
 _SORTABLE = {"created_at": ExportJob.queued_at}
-_REPORT_FILTERS = frozenset(
-    {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
-)
+_REPORT_FILTERS = {field.name for field in fields(Selection)} - {"period"}
 _DATASETS_WITH_TEXT = (
     Dataset.EVALUATIONS,
     Dataset.CRITERIA,
@@ -153,11 +152,6 @@ def status_of(job: ExportJob, now: datetime) -> ExportStatus:
         is_expired = job.expires_at is not None and job.expires_at <= now
         return ExportStatus.EXPIRED if is_expired else ExportStatus.READY
     return ExportStatus(job.state)
-
-
-def request_of(job: ExportJob) -> ExportRequest:
-    """Return the request of an export."""
-    return stored_request(job.dataset, job.format, job.request)
 
 
 def is_downloadable(session: Session, object_id: str) -> bool:

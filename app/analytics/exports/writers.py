@@ -72,7 +72,11 @@ def open_writer(
     """Open a file for writing rows of these columns."""
     if format_ is Format.CSV:
         return _CsvWriter(path, columns, _DELIMITERS[delimiter])
-    return _WRITERS[format_](path, columns)
+    if format_ is Format.XLSX:
+        return _XlsxWriter(path, columns)
+    if format_ is Format.PARQUET:
+        return _ParquetWriter(path, columns)
+    return _JsonWriter(path, columns, lines=format_ is Format.JSONL)
 
 
 class _CsvWriter:
@@ -85,7 +89,6 @@ class _CsvWriter:
         self._file.write(delimiter.join(column.name for column in columns) + "\r\n")
 
     def write(self, columns: Sequence[Values]) -> None:
-        """Add rows."""
         cells = [
             formatter(column) for formatter, column in zip(self._formatters, columns, strict=True)
         ]
@@ -96,7 +99,6 @@ class _CsvWriter:
         self._file.write("\r\n".join(lines) + "\r\n")
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -110,14 +112,12 @@ class _JsonWriter:
         self._separator = b"" if lines else b"[\n"
 
     def write(self, columns: Sequence[Values]) -> None:
-        """Add rows."""
         for row in zip(*columns, strict=True):
             body = orjson.dumps(dict(zip(self._names, row, strict=True)))
             self._file.write(self._separator + body + (b"\n" if self._lines else b""))
             self._separator = b"" if self._lines else b",\n"
 
     def close(self) -> None:
-        """Close the file."""
         if not self._lines:
             self._file.write(b"[]\n" if self._separator == b"[\n" else b"\n]\n")
         self._file.close()
@@ -195,7 +195,6 @@ class _ParquetWriter:
         self._waiting: list[list[Any]] = [[] for _ in columns]
 
     def write(self, columns: Sequence[Values]) -> None:
-        """Add rows."""
         for waiting, column in zip(self._waiting, columns, strict=True):
             waiting.extend(column)
         if len(self._waiting[0]) >= _ROW_GROUP:
@@ -219,14 +218,6 @@ class _ParquetWriter:
         if self._arrow.types.is_timestamp(type_):  # arrow parses times in bulk
             return self._arrow.array(values, type=self._arrow.string()).cast(type_)
         return self._arrow.array(values, type=type_)
-
-
-_WRITERS: Mapping[Format, Callable[[Path, Sequence[Column]], Writer]] = {
-    Format.JSON: lambda path, columns: _JsonWriter(path, columns, lines=False),
-    Format.JSONL: lambda path, columns: _JsonWriter(path, columns, lines=True),
-    Format.XLSX: _XlsxWriter,
-    Format.PARQUET: _ParquetWriter,
-}
 
 
 def defuse(value: Any) -> Any:

@@ -13,15 +13,11 @@ from app.directory.service import CALL_CENTERS
 from app.evaluations.enums import ReviewStatus
 from app.evaluations.models import Evaluation
 
-_TABLES: dict[str, Any] = {
-    "campaign": Campaign,
-    "call_center": CallCenter,
-    "executive": Executive,
-}
-_LAST_KNOWN: dict[str, tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]] = {
-    "campaign": (Evaluation.campaign_id, Evaluation.campaign),
-    "call_center": (Evaluation.call_center_id, Evaluation.call_center),
-    "executive": (Evaluation.executive_id, Evaluation.executive),
+# By group: the table, and the columns of an evaluation with the id and the name.
+_GROUPS: dict[str, tuple[Any, InstrumentedAttribute[Any], InstrumentedAttribute[Any]]] = {
+    "campaign": (Campaign, Evaluation.campaign_id, Evaluation.campaign),
+    "call_center": (CallCenter, Evaluation.call_center_id, Evaluation.call_center),
+    "executive": (Executive, Evaluation.executive_id, Evaluation.executive),
 }
 # Written as in the partial index of reviewed evaluations: with a parameter, the index is not used.
 _NOT_REVIEWED: ColumnElement[str] = literal_column("'none'")
@@ -35,7 +31,7 @@ _REVIEWED = (
 
 def of_group(session: Session, group: str, keys: Collection[str]) -> dict[str, dict[str, Any]]:
     """Map ids to names, and executives to their kind; deleted members keep their last known name."""
-    table = _TABLES[group]
+    table, _, _ = _GROUPS[group]
     current: dict[str, dict[str, Any]] = {
         row.id: {"name": row.name, **({"kind": row.kind} if isinstance(row, Executive) else {})}
         for row in session.scalars(select(table).where(table.id.in_(keys)))
@@ -62,7 +58,7 @@ def add_executives(
 
 
 def _last_known_names(session: Session, group: str, keys: Collection[str]) -> dict[str, str | None]:
-    column, name = _LAST_KNOWN[group]
+    _, column, name = _GROUPS[group]
     return {
         key: session.scalar(
             select(name).where(column == key).order_by(Evaluation.created_at.desc()).limit(1)

@@ -194,7 +194,7 @@ class CommitFlush:
                 self.is_quick = sorted(self._last_s)[1] < _QUICK_S
             except OSError as error:
                 raise ServiceUnavailable(
-                    "The disk did not confirm the change: look whether it was made, then try again."
+                    "The disk did not confirm the change: check whether it was made, then try again."
                 ) from error
             self._flushed_until = began_at
 

@@ -1,7 +1,7 @@
 """Check values of master keys: by them a process notices that it has other keys than the database."""
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from sqlalchemy import delete, inspect, select
@@ -72,14 +72,9 @@ def record_current(session: Session, keyring: Keyring) -> None:
     )
 
 
-def forget_older(session: Session, keyring: Keyring) -> None:
-    """Forget all keys but the current one, which now encrypts everything."""
-    session.execute(delete(MasterKeyCheck).where(MasterKeyCheck.key_id != keyring.current_id))
-
-
-def forget_lost(session: Session, keyring: Keyring) -> None:
-    """Forget the keys that are not in the keyring: nothing needs them any more."""
-    session.execute(delete(MasterKeyCheck).where(MasterKeyCheck.key_id.not_in(keyring.key_ids)))
+def forget_others(session: Session, key_ids: Collection[str]) -> None:
+    """Forget all keys but these: nothing needs the others any more."""
+    session.execute(delete(MasterKeyCheck).where(MasterKeyCheck.key_id.not_in(key_ids)))
 
 
 def _value_of(keyring: Keyring, key_id: str) -> str:

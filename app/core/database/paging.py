@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Integer, Select, bindparam, func, select
+from sqlalchemy import ColumnElement, Integer, Select, bindparam, func, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.database.session import Reader
 
 Item = TypeVar("Item")
 # Columns of the table are cheaper than those of its class: they bypass the mapper.
-AnyColumn = Column[Any] | InstrumentedAttribute[Any]
+AnyColumn = ColumnElement[Any] | InstrumentedAttribute[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +95,18 @@ def _ordered(
     descending: bool,
     backwards: bool,
 ) -> Select[*tuple[Any, ...]]:
+    order = order_of(column, tail, descending=descending, backwards=backwards)
+    size, offset = (bindparam(name, type_=Integer) for name in ("_size", "_offset"))
+    return statement.order_by(*order).limit(size).offset(offset)
+
+
+def order_of(
+    column: AnyColumn, tail: AnyColumn, *, descending: bool, backwards: bool
+) -> list[ColumnElement[Any]]:
+    """Return an order by a column, nulls last, and then by `tail`; or its reverse if `backwards`."""
     order: list[ColumnElement[Any]] = [
         part.desc() if descending != backwards else part.asc() for part in (column, tail)
     ]
     if getattr(column.expression, "nullable", False):
         order[0] = order[0].nulls_first() if backwards else order[0].nulls_last()
-    size, offset = (bindparam(name, type_=Integer) for name in ("_size", "_offset"))
-    return statement.order_by(*order).limit(size).offset(offset)
+    return order

@@ -15,11 +15,12 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.core.database.engine import CommitFlush, flush_file, make_engine
 from app.core.database.locks import WriteLock
-from app.core.errors import ServiceUnavailable
+from app.core.errors import DiskFull, ServiceUnavailable
 from app.core.hooks import Hooks
 from app.core.queue import Bell
 from app.core.settings import Settings
 
+_POSTGRESQL_DISK_FULL = "53100"
 _NAMING = {
     "ix": "ix_%(column_0_label)s",
     "uq": "uq_%(table_name)s_%(column_0_name)s",
@@ -276,10 +277,15 @@ def after_commit(session: Session, action: Callable[[], object]) -> None:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Raise `ServiceUnavailable` for a database that is damaged, locked or does not answer."""
+    """Raise `ServiceUnavailable` for a database that is damaged, locked or does not answer.
+
+    A database without space left raises `DiskFull`, which is one of these.
+    """
     try:
         yield
     except OperationalError as error:
+        if _is_disk_full(error.orig):
+            raise DiskFull from error
         raise ServiceUnavailable(
             "The database is busy or unreachable; try again.", retry_after_s=1
         ) from error
@@ -292,6 +298,12 @@ def translated_errors() -> Iterator[None]:
                 "The database is unreachable; try again.", retry_after_s=1
             ) from error
         raise
+
+
+def _is_disk_full(error: BaseException | None) -> bool:
+    is_sqlite = isinstance(error, sqlite3.Error)
+    code = getattr(error, "sqlite_errorcode" if is_sqlite else "sqlstate", None)
+    return code in (sqlite3.SQLITE_FULL, _POSTGRESQL_DISK_FULL)
 
 
 def _count_changes(connection: Any) -> int:

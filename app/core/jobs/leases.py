@@ -122,8 +122,8 @@ def claim(session: Session, job_id: str, table: type[Job]) -> Lease[Job] | None:
     return _start(session, table, job, now)
 
 
-def claim_started_before(session: Session, table: type[Job]) -> Lease[Job] | None:
-    """Claim the next due job that was started at least once; None without any."""
+def claim_started_before(session: Session, _: str, table: type[Job]) -> Lease[Job] | None:
+    """Claim the next due job that was started at least once; the id is ignored. None without any."""
     now = utc_now()
     return _start(session, table, _lock_next(session, table, now, min_attempts=1), now)
 

@@ -3,6 +3,7 @@
 import logging
 import re
 import sys
+import time
 from contextvars import ContextVar
 
 import orjson
@@ -15,6 +16,8 @@ _SECRETS = re.compile(
     r"|((?:sig|X-Signature|Authorization)[=:]\s*(?:Bearer )?)[^&\s\"']+",
     re.IGNORECASE,
 )
+
+_SILENT_S = 60
 
 job_id: ContextVar[str] = ContextVar("job_id", default="")
 
@@ -46,6 +49,22 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
         return orjson.dumps(line).decode()
+
+
+class OnceAMinute(logging.Filter):
+    """Passes each message of a logger once a minute: for what goes wrong in every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._silent_until: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether this message was not passed within the last minute."""
+        now = time.monotonic()
+        if now < self._silent_until.get(record.msg, 0):
+            return False
+        self._silent_until[record.msg] = now + _SILENT_S
+        return True
 
 
 def configure(level: str) -> None:

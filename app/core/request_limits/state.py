@@ -13,6 +13,7 @@ from typing import Protocol
 
 from redis.exceptions import RedisError
 
+from app.core.process.log import OnceAMinute
 from app.core.queue import Breaker
 from app.core.request_limits.nonces import DatabaseNonces
 from app.core.request_limits.redis_state import RedisState, may_have_run
@@ -20,6 +21,7 @@ from app.core.request_limits.sqlite_state import SqliteState, StateFileError
 from app.core.request_limits.values import Admission, CallCount, CountBatch, Visit
 
 logger = logging.getLogger(__name__)
+logger.addFilter(OnceAMinute())
 
 
 class StateStore(Protocol):

@@ -6,6 +6,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -54,6 +55,10 @@ class Keyring:
             raise UnknownMasterKey(
                 f"the master key {key_id!r} is another than the one that sealed it"
             ) from error
+
+    def rewrap(self, token: str, *, purpose: str) -> str:
+        """Encrypt again, with the current key, what `encrypt` made for the same purpose."""
+        return self.encrypt(self.decrypt(token, purpose=purpose), purpose=purpose)
 
     @staticmethod
     def key_id_of(token: str) -> str:
@@ -125,15 +130,12 @@ def parse_keyring(text: str) -> Keyring:
     return Keyring(keys)
 
 
-def create_key_file(data_dir: Path) -> bool:
-    """Create the master key file with mode 0600 unless it exists; return whether it was created."""
+def create_key_file(data_dir: Path) -> None:
+    """Create the master key file with mode 0600 unless it exists."""
     key = base64.b64encode(secrets.token_bytes(32)).decode()
-    try:
+    with suppress(FileExistsError):
         # Another service on the same database makes a key with another id.
         write_private_file(data_dir / KEY_FILE, f"k{secrets.token_hex(4)}:{key}\n")
-    except FileExistsError:
-        return False
-    return True
 
 
 def _encode(data: bytes) -> str:

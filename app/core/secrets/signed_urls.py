@@ -28,7 +28,7 @@ class SignedUrlRefused(Exception):
 class Grant:
     """Permission of a URL: `c` (create once) or `r` (read), for one object until `expires_at`.
 
-    `size_bytes` is the most that may be uploaded; `sha256` is empty or what the bytes must hash to.
+    `size_bytes` is the size of the upload; `sha256` is empty or what the bytes must hash to.
     """
 
     permission: str

@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from app.core.errors import DiskFull
 from app.core.private_files import sync, write_private_file
 from app.core.storage.objects import (
     MARKER,
     RECORDS,
     UNUSED_AFTER_S,
-    DiskFull,
     LocalCopy,
     ObjectExists,
     StorageAway,

@@ -25,15 +25,6 @@ class UploadIncomplete(Exception):
     """The upload ended early, or its bytes differ from the announced digest."""
 
 
-class DiskFull(ServiceUnavailable):
-    """Too little disk space is free; jobs that need space are delayed, not failed."""
-
-    message = "This service has too little disk space left to store this."
-
-    def __init__(self) -> None:
-        super().__init__(retry_after_s=60)
-
-
 class ForeignStorage(Exception):
     """The storage is not the one of this database; the text says what to do."""
 

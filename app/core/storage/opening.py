@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from app.core.settings import Settings
+from app.core.settings import Settings, SettingsError
 from app.core.storage.files import LocalFiles
 from app.core.storage.objects import Storage
 
@@ -11,11 +11,20 @@ _CLOUD_SCHEMES = ("azure", "s3")
 
 
 def open_storage(settings: Settings) -> Storage:
-    """Open the storage of the settings: a folder, a container of Azure Blob, or a bucket of S3."""
+    """Open the storage of the settings: a folder, a container of Azure Blob, or a bucket of S3.
+
+    Raises:
+        SettingsError: the folder cannot be made.
+    """
     folder = storage_folder(settings)
     if folder is None:
         return _open_cloud(settings, urlsplit(settings.storage_url))
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        variable = "CQE_STORAGE_URL" if settings.storage_url else "CQE_DATA_DIR"
+        message = f"{variable}: the folder {folder} cannot be made: {error.strerror}"
+        raise SettingsError(message) from error
     return LocalFiles(folder, settings.min_free_bytes, is_mounted=bool(settings.storage_url))
 
 

@@ -40,11 +40,9 @@ class Histogram:
     table: DataTable
 
 
-def histogram(
-    classes: Sequence[ScoreClass], *, pass_threshold: int | None = None, frame: Frame | None = None
-) -> Histogram | None:
+def histogram(classes: Sequence[ScoreClass], *, pass_threshold: int | None) -> Histogram | None:
     """Lay out the bars of score classes from 0 to 100; None where all are empty."""
-    frame = frame or Frame()
+    frame = Frame()
     most = max((score_class.count for score_class in classes), default=0)
     if not most:
         return None

@@ -39,12 +39,11 @@ class ConfusionTable:
     rows: tuple[tuple[HeatCell, ...], ...]
 
 
-def shade_of(value: float | None, low: float, high: float) -> int:
-    """Return the shade of a value between `low` and `high`; 0 without a value."""
+def shade_of(value: float | None, highest: float) -> int:
+    """Return the shade of a value between 0 and `highest`; 0 without a value."""
     if value is None:
         return 0
-    share = (value - low) / (high - low)
-    return min(SHADES, max(1, 1 + int(share * SHADES)))
+    return min(SHADES, max(1, 1 + int(value / highest * SHADES)))
 
 
 def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> ConfusionTable:
@@ -56,7 +55,7 @@ def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> C
             tuple(
                 HeatCell(
                     text=str(count),
-                    shade=shade_of(count / total, 0, 1) if count else 0,
+                    shade=shade_of(count, total) if count else 0,
                     title=f"{label} against {other}: {count} of {total}",
                 )
                 for other, count in zip(labels, row, strict=True)

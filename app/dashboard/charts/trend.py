@@ -94,7 +94,11 @@ def trend_chart(
     values = [point.value for line in series for point in line.points if point.value is not None]
     if not values:
         return None
-    ticks = round_ticks(min(values), max(values), highest=highest)
+    low, high = min(values), max(values)
+    if math.isfinite(highest):
+        # A fifth of what there can be at least, so that scores of 96 and 100 do not look far apart.
+        low = min(low, max(0, high - highest / 5))
+    ticks = round_ticks(low, high, highest=highest)
     labels = [point.label for point in series[0].points]
     x, y = frame.x(-0.5, len(labels) - 0.5), frame.y(ticks[0], ticks[-1])
     return TrendChart(

@@ -12,7 +12,7 @@ from app.dashboard.navigation import own_path
 from app.dashboard.pages.audited import audited
 from app.people import audit, gate, passwords, service, sessions
 from app.people.audit import Action
-from app.people.gate import current_actor, current_address, current_person
+from app.people.gate import current_actor, current_person
 from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -34,7 +34,7 @@ class ProfileForm(CamelSchema):
         64,
         required=True,
         validate=validate.OneOf(
-            _ZONES, error=CodedMessage(ENUM, "Choose a time zone of the list.")
+            _ZONES, error=CodedMessage(ENUM, "Choose a time zone from the list.")
         ),
     )
     theme = Choice(_THEMES, required=True)
@@ -73,7 +73,7 @@ def change_password() -> Response | tuple[str, int]:
     person, runtime = current_person(), current_runtime()
     current, new = request.form.get("current", ""), request.form.get("new", "")
     try:
-        gate.spend_attempt(runtime, name=person.name, address=current_address())
+        gate.spend_attempt(person.name)
     except RateLimitExceeded as error:
         return _page({"current": error.message}, status=429)
     with runtime.db.reading() as session:

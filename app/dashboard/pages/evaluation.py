@@ -326,9 +326,8 @@ def _recording(
     session: PageSession, evaluation: Mapping[str, Any], call: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
     """Return the recording of the conversation, if its file is kept."""
-    is_recording = evaluation["source_type"] == SourceType.AUDIO_FILE
     recording_id = call["recording_id"] if call else None
-    if is_recording:
+    if evaluation["source_type"] == SourceType.AUDIO_FILE:
         recording_id = evaluation["source_id"]
     if recording_id is None:
         return None

@@ -108,7 +108,7 @@ def save_view() -> Response:
             is_shared="isShared" in request.form,
             is_pinned="isPinned" in request.form,
         )
-    return redirect(filters.url(LIST_PATH, query), 303)
+    return _back_to_list("view-saved")
 
 
 @blp.post(f"{LIST_PATH}/views/<id:view_id>/delete")
@@ -187,7 +187,7 @@ def count_marked() -> str:
     """Tell how many evaluations would be judged again: of the marked ones, or else of the list."""
     marked = request.form.getlist("ids")
     query = request.form.get("query", "")
-    selection = {"ids": _marked()} if marked else _list_filters(query)
+    selection = {"ids": _marked()} if marked else _list_filters()
     with current_runtime().db.reading() as session:
         selected = bulk.count(session, filters=selection)
     return render_template(
@@ -209,7 +209,7 @@ def export_marked() -> Response:
     if request.form.getlist("ids"):
         selection = {"ids": ",".join(_marked())}
     else:
-        selection = filters_of(dict(parse_qsl(request.form.get("query", "")))).moments()
+        selection = filters_of(_list_query()).moments()
     return redirect(
         filters.url("/exports", {"dataset": Dataset.EVALUATIONS, **selection}) + "#new", 303
     )
@@ -220,7 +220,7 @@ def export_marked() -> Response:
 def judge_again() -> Response:
     """Judge the marked evaluations again, or all of a list."""
     if not request.form.getlist("ids"):
-        selection = _list_filters(request.form.get("query", ""))
+        selection = _list_filters()
         with current_runtime().db.reading() as session:
             selected = bulk.count(session, filters=selection)
         with current_runtime().db.writing() as session:
@@ -235,8 +235,11 @@ def judge_again() -> Response:
 
 def _back_to_list(notice: str) -> Response:
     """Redirect to the list with the filters that the form names."""
-    query = dict(parse_qsl(request.form.get("query", "")))
-    return redirect_to(filters.url(LIST_PATH, query), notice)
+    return redirect_to(filters.url(LIST_PATH, _list_query()), notice)
+
+
+def _list_query() -> dict[str, str]:
+    return dict(parse_qsl(request.form.get("query", "")))
 
 
 def _marked() -> list[str]:
@@ -251,8 +254,8 @@ def _marked() -> list[str]:
     return ids
 
 
-def _list_filters(query: str) -> dict[str, Any]:
-    loaded = filters_of(dict(parse_qsl(query))).load(LIST_SCHEMA)
+def _list_filters() -> dict[str, Any]:
+    loaded = filters_of(_list_query()).load(LIST_SCHEMA)
     del loaded["page_request"]
     loaded.pop("current", None)
     return loaded

@@ -10,7 +10,12 @@ from werkzeug.wrappers import Response
 from app.analytics.enums import ExportStatus, Format
 from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
-from app.analytics.exports.request import ExportRequest, request_from_body, required_scopes
+from app.analytics.exports.request import (
+    ExportRequest,
+    request_from_body,
+    request_of,
+    required_scopes,
+)
 from app.analytics.schemas.exports import ExportCreate, ExportQuery
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
@@ -67,7 +72,7 @@ def download(job_id: str) -> Response:
     """Lead to the file by a signed link; the audit trail records it first."""
     with current_runtime().db.writing() as session:
         job = service.find(session, job_id)
-        check_scope(*required_scopes(service.request_of(job)))
+        check_scope(*required_scopes(request_of(job)))
         if service.status_of(job, utc_now()) is not ExportStatus.READY:
             raise Conflict("There is no file to download: request the export again.")
         audit.record(session, current_actor(), Action.EXPORT_DOWNLOADED, job_id)

@@ -76,7 +76,8 @@ def _recording(session: PageSession, audio_file_id: str) -> Work:
 def _import(session: PageSession, import_id: str) -> Work:
     import_job = imports.get(session, import_id)
     ended = import_job["status"] not in _IMPORT_OPEN
-    return Work(text_of("importStatus", import_job["status"]), None, ended)
+    words = "dryRunStatus" if import_job["dry_run"] else "importStatus"
+    return Work(text_of(words, import_job["status"]), None, ended)
 
 
 def _export(session: PageSession, export_id: str) -> Work:

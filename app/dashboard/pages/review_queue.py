@@ -107,13 +107,15 @@ _TABS: tuple[QueueTab, ...] = (
 @blp.get(PATH)
 @require_scope("evaluations:review")
 def show() -> str:
-    """Show a tab of the queue, and how many wait in each."""
+    """Show a tab of the queue, and the count of each; without `tab`, the first one that is not empty."""
     page_filters = filters_of_request()
     here = _tab_of(page_filters)
     with current_runtime().db.reading() as session:
         counts = {
             tab.key: linked_count(session, _query_of(tab, page_filters)).count for tab in _TABS
         }
+        if "tab" not in page_filters.texts:
+            here = next((tab for tab in _TABS if counts[tab.key]), here)
         page = listed(session, {**_query_of(here, page_filters), "pageSize": str(_MOST)})
     query = urlencode({**page_filters.texts, "tab": here.key})
     return render_template(

@@ -38,7 +38,7 @@ def submit() -> Answer:
     runtime = current_runtime()
     name, password = request.form.get("name", ""), request.form.get("password", "")
     try:
-        gate.spend_attempt(runtime, name=name, address=current_address())
+        gate.spend_attempt(name)
     except RateLimitExceeded as error:
         headers = {"Retry-After": str(error.retry_after_s)}
         return *_form(name=name, problem=error.message, status=429), headers
@@ -94,7 +94,7 @@ def confirm() -> Answer:
     """Check the password, and go to the page that was asked for."""
     person, runtime = current_person(), current_runtime()
     try:
-        gate.spend_attempt(runtime, name=person.name, address=current_address())
+        gate.spend_attempt(person.name)
     except RateLimitExceeded as error:
         return _confirmation(problem=error.message, status=429)
     with runtime.db.reading() as session:

@@ -10,6 +10,7 @@ from flask import render_template, url_for
 from werkzeug.wrappers import Response
 
 from app.analytics.exports import service as exports
+from app.analytics.exports.request import request_of
 from app.audio_files import queries as recordings
 from app.audio_files.processing import requests as processing
 from app.audio_files.processing.expected_wait import ExpectedWait, expected_wait
@@ -106,7 +107,7 @@ def retry_export(job_id: str) -> Response:
         job = exports.find(session, job_id)
         if job.state != JobState.FAILED:
             raise Conflict("Only a failed export can be tried again.")
-        export, file_name = exports.request_of(job), job.file_name
+        export, file_name = request_of(job), job.file_name
     request_export(export, file_name)
     return redirect_with("tried-again", "work.show")
 

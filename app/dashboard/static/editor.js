@@ -76,10 +76,11 @@ async function save() {
       headers: {Accept: "application/json"},
     });
     const body = await reply.json();
-    hasConflict = reply.status === 412;
+    const isGone = reply.status === 404;
+    hasConflict = isGone || reply.status === 412;
     isSaved = reply.ok;
     if (isSaved) show(body);
-    else savedText.textContent = body.error.message + (hasConflict ? " Press Save to compare." : "");
+    else savedText.textContent = body.error.message + (isGone ? " Press Save to keep what you typed in a new draft." : hasConflict ? " Press Save to compare." : "");
   } catch {
     savedText.textContent = "Not saved: the service could not be reached. What you typed stays here.";
   }

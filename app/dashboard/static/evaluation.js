@@ -1,21 +1,21 @@
-// The page of one evaluation: criteria light their quotes, quotes play, turns are lit with the sound.
+// One evaluation: criteria light their quotes, quotes play, turns are lit with the sound.
 
 import {onKeys} from "./keys.js";
+import {isTyped} from "./live.js";
 import {player} from "./player.js";
 import "./find.js";
 import "./review.js";
 
 const criteria = [...document.querySelectorAll("[data-criterion]")];
 const turns = [...document.querySelectorAll(".turn")];
-const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 let chosen = null, lit = -1;
 
 function reveal(element) {
-  element?.scrollIntoView({block: "nearest", behavior: calm ? "auto" : "smooth"});
+  element?.scrollIntoView({block: "nearest"});
 }
 
 function windowOf({dataset: {from, to}}) {
-  return from ? [Number(from), Number(to)] : null;
+  return from ? [+from, +to] : null;
 }
 
 function windowsOf(criterion) {
@@ -55,7 +55,7 @@ function playQuotes() {
 }
 
 function show(milliseconds, playing) {
-  const at = turns.findLastIndex(turn => turn.dataset.start && Number(turn.dataset.start) <= milliseconds);
+  const at = turns.findLastIndex(turn => turn.dataset.start <= milliseconds);
   if (at === lit) return;
   turns[lit]?.removeAttribute("aria-current");
   turns[at]?.setAttribute("aria-current", "true");
@@ -66,8 +66,8 @@ function show(milliseconds, playing) {
 function toTurn(by) {
   const start = turns[Math.max(0, lit + by)]?.dataset.start;
   if (!start) return;
-  player?.seek(Number(start));
-  show(Number(start), true);
+  player?.seek(start);
+  show(+start, true);
 }
 
 for (const criterion of criteria) {
@@ -76,14 +76,14 @@ for (const criterion of criteria) {
     else choose(criterion);
   });
 }
-document.addEventListener("click", event => {
+addEventListener("click", event => {
   const button = event.target.closest("[data-turn], [data-seek], [data-from]");
   if (!button) return;
   const criterion = button.closest("[data-criterion]");
   if (criterion) choose(criterion);
   const range = windowOf(button);
-  if (range && player) player.playAll([range]);
-  else if (button.dataset.seek) player?.playFrom(Number(button.dataset.seek));
+  if (range) player?.playAll([range]);
+  else if (button.dataset.seek) player?.playFrom(+button.dataset.seek);
   reveal(document.getElementById(button.dataset.turn));
 });
 
@@ -96,6 +96,9 @@ function setAction(action) {
   select.value = action;
   document.getElementById("reason").focus();
 }
+
+// No link or key loses a half-written review.
+addEventListener("beforeunload", event => { if (isTyped) event.preventDefault(); });
 
 onKeys({
   ArrowUp: () => step(-1),

@@ -7,8 +7,7 @@ const AGAIN_AFTER_MS = 5000;
 const help = document.getElementById("keys");
 const find = document.getElementById("find");
 
-onKeys({"?": () => help.showModal()});
-if (find) onKeys({"/": () => find.focus()});
+onKeys({"?": () => help.showModal(), "/": () => find.focus()});
 for (const link of document.querySelectorAll("a[data-keys]")) {
   onKeys({[link.dataset.keys]: () => link.click()});
 }

@@ -18,7 +18,7 @@ function isTaken(event) {
   return (event.key === "Enter" || event.key === " ") && target.closest("a, button, summary");
 }
 
-document.addEventListener("keydown", event => {
+addEventListener("keydown", event => {
   if (event.key === "Shift" || isTaken(event)) return;
   const keys = prefix + event.key;
   const action = bound.get(keys) || bound.get(event.key);

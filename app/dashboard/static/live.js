@@ -5,7 +5,8 @@ const OFTEN_FOR_MS = 30000;
 const strip = name => document.getElementById(`${name}-strip`);
 let busySince = performance.now();
 let timer = 0;
-let isTyped = false;
+// Whether a form has values that were not sent.
+export let isTyped = !!document.querySelector("[data-typed]");
 
 function awaited() {
   return [...document.querySelectorAll("[data-live]")].filter(element => !element.dataset.ended);
@@ -59,6 +60,7 @@ async function ask() {
   timer = setTimeout(ask, isBusy ? 2000 : 4000);
 }
 
-document.addEventListener("input", () => { isTyped = true; });
+addEventListener("input", event => { isTyped ||= event.target.form?.method === "post"; });
+addEventListener("submit", () => { isTyped = false; });
 document.addEventListener("visibilitychange", watch);
 timer = setTimeout(ask, awaited().length ? 1000 : 4000);

@@ -39,7 +39,7 @@ function createPlayer() {
   let lanes = [], marked = [], quoted = [], moments = [], queue = [];
   let zoom = 0, speed = 1, playingFor = 0;
 
-  const now = () => (audio ? audio.currentTime * 1000 : 0);
+  const now = () => (audio?.currentTime ?? 0) * 1000;
 
   function span() {
     const width = duration / ZOOMS[zoom];
@@ -183,7 +183,7 @@ function createPlayer() {
     },
     // Plays parts of the sound one after the other, then stops.
     playAll(windows) {
-      queue = windows.map(range => [...range]);
+      queue = [...windows];
       next();
     },
     mark(windows) {

@@ -11,14 +11,10 @@ function changed() {
   return [...form.elements].filter(field => field.name.startsWith("answer.") && field.value);
 }
 
-function textOf(preview) {
-  const verdict = preview.passed === null ? "no verdict" : preview.passed ? "passed" : "not passed";
-  return `Changed answers: ${changed().length}. Score ${preview.scoreBefore} → ${preview.score}, ${verdict}`;
-}
-
 async function preview() {
   const run = ++asked;
-  if (!changed().length) {
+  const {length} = changed();
+  if (!length) {
     shown.textContent = "";
     return;
   }
@@ -27,9 +23,12 @@ async function preview() {
     body: new FormData(form),
     headers: {Accept: "application/json"},
   });
-  const body = await reply.json();
+  const {error, passed, scoreBefore, score} = await reply.json();
   if (run !== asked) return;
-  shown.textContent = reply.ok ? textOf(body) : body.error.details?.[0]?.message || body.error.message;
+  const verdict = passed === null ? "no verdict" : passed ? "passed" : "not passed";
+  shown.textContent = reply.ok
+    ? `Changed answers: ${length}. Score ${scoreBefore} → ${score}, ${verdict}`
+    : error.details?.[0]?.message || error.message;
 }
 
 function takeQuote(button) {
@@ -39,7 +38,7 @@ function takeQuote(button) {
   const range = selection.rangeCount ? selection.getRangeAt(0) : null;
   const said = range?.startContainer.parentElement.closest(".said");
   const quote = selection.toString();
-  if (!said || !quote.trim() || !said.contains(range.endContainer)) {
+  if (!quote.trim() || !said?.contains(range.endContainer)) {
     text.textContent = "Select words of one turn in the transcript first.";
     return;
   }
@@ -53,9 +52,9 @@ function takeQuote(button) {
 }
 
 function openChange() {
-  const change = document.querySelector(".chosen .change");
-  change?.setAttribute("open", "");
-  return change?.querySelector("select");
+  const select = document.querySelector(".chosen .change select");
+  if (select) select.closest("details").open = true;
+  return select;
 }
 
 // Chooses the answer of this number for the chosen criterion; the first option keeps it as it is.
@@ -81,9 +80,8 @@ if (shown) {
     button.addEventListener("mousedown", event => event.preventDefault());
     button.addEventListener("click", () => takeQuote(button));
   }
-  document.addEventListener("keydown", event => {
-    const isSave = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-    if (isSave) form.requestSubmit(form.querySelector("[name=andNext]"));
+  addEventListener("keydown", event => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(form.querySelector("[name=andNext]"));
   });
   onKeys({e: openChange});
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});

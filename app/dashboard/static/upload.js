@@ -106,7 +106,7 @@ async function checkImport(row, file) {
   const answer = await send(form.action, fields);
   row.querySelector("progress").hidden = true;
   row.dataset.live = new URL(answer.url).pathname.split("/").pop();
-  showLink(row, answer.url, `Dry run of ${file.name}`);
+  showLink(row, answer.url, `Check of ${file.name}`);
   watch();
 }
 

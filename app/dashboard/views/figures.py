@@ -1,16 +1,16 @@
 """Figures of a period: means and rates with their errors, their changes, and the lists that they count."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from app.dashboard.charts.scores import ScoreClass
 from app.dashboard.views import formatting
-from app.dashboard.views.trends import ListUrl
 
-# The 97.5th percentile of the normal distribution.
-_Z = 1.96
+ListUrl = Callable[..., str]
+# The 97.5th percentiles of Student's t with 1, 2 and 3 degrees of freedom.
+_FIRST_PERCENTILES = (12.706, 4.303, 3.182)
 _MOST_MOVERS = 5
 _HIGHEST_SCORE = 100
 _COMPLETED = {"status": "completed"}
@@ -40,7 +40,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMean:
-    """The mean, the standard deviation and the number of some values."""
+    """The mean, the standard deviation (of these values alone) and the number of some values."""
 
     mean: float
     deviation: float
@@ -49,12 +49,12 @@ class MeasuredMean:
     @property
     def standard_error(self) -> float:
         """The standard error of the mean; a single value leaves it open."""
-        return self.deviation / math.sqrt(self.count) if self.count > 1 else math.inf
+        return self.deviation / math.sqrt(self.count - 1) if self.count > 1 else math.inf
 
     @property
     def half_width(self) -> float:
         """Half the width of the 95 % interval of the mean."""
-        return _Z * self.standard_error
+        return percentile_of_t(self.count - 1) * self.standard_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +78,36 @@ class Mover:
     count: int
 
 
+def percentile_of_t(freedom: float) -> float:
+    """Return the 97.5th percentile of Student's t; a fraction of a degree of freedom is cut off below 4."""
+    if freedom < len(_FIRST_PERCENTILES) + 1:
+        return _FIRST_PERCENTILES[max(int(freedom + 1e-9), 1) - 1]
+    return 1.96 + 2.372 / freedom + 2.822 / freedom**2 + 2.556 / freedom**3
+
+
 def rate(share: float, count: int) -> MeasuredMean:
     """Return a share of `count`, in percent.
 
-    Its deviation is that with one more of either kind (Agresti and Caffo), so that 0 and 100 % have
+    Its error is that with one more of either kind (Agresti and Caffo), so that 0 and 100 % have
     an error, too.
     """
     likely = (share * count + 1) / (count + 2)
-    return MeasuredMean(100 * share, 100 * math.sqrt(likely * (1 - likely)), count)
+    # `standard_error` divides by the root of count - 1, their formula by that of count + 2.
+    variance = likely * (1 - likely) * (count - 1) / (count + 2)
+    return MeasuredMean(100 * share, 100 * math.sqrt(variance), count)
 
 
 def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change | None:
     """Return the difference of two means with its error; None where one of them is missing."""
     if now is None or before is None:
         return None
-    error = _Z * standard_error(now, before)
-    return Change(now.mean - before.mean, error if math.isfinite(error) else None)
+    error = standard_error(now, before)
+    if not math.isfinite(error):
+        return Change(now.mean - before.mean)
+    # The degrees of freedom of Welch's test.
+    parts = sum(mean.standard_error**4 / (mean.count - 1) for mean in (now, before))
+    freedom = error**4 / parts if parts else math.inf
+    return Change(now.mean - before.mean, percentile_of_t(freedom) * error)
 
 
 def moved_mean(mean: MeasuredMean | None, change: Mapping[str, Any] | None) -> Change | None:
@@ -112,11 +126,6 @@ def standard_error(now: MeasuredMean, before: MeasuredMean) -> float:
     return math.hypot(now.standard_error, before.standard_error)
 
 
-def _scored_count(summary: Mapping[str, Any]) -> int:
-    """Return how many evaluations count in the mean score."""
-    return sum(score_class["count"] for score_class in summary["score"]["distribution"])
-
-
 def mean_scores(
     summary: Mapping[str, Any],
 ) -> tuple[MeasuredMean | None, MeasuredMean | None]:
@@ -126,7 +135,7 @@ def mean_scores(
     include evaluations without a verdict.
     """
     score, change = summary["score"], summary["change"]
-    count = _scored_count(summary)
+    count = sum(score_class["count"] for score_class in score["distribution"])
     if not count:
         return None, None
     now = MeasuredMean(score["mean"], score["stdev"], count)
@@ -187,10 +196,10 @@ def movers(members: Sequence[Mapping[str, Any]], deviation: float | None) -> lis
     for member in members:
         if deviation is None or not member["rank_eligible"]:
             continue
-        now = MeasuredMean(member["mean_score"], deviation, member["evaluations"])
+        now = MeasuredMean(member["mean_score"], deviation, member["with_verdict"])
         change = moved_mean(now, member["change"])
         if change is not None and change.is_clear:
-            moved.append(Mover(member["id"], member["name"], change, now.count))
+            moved.append(Mover(member["id"], member["name"], change, member["evaluations"]))
     moved.sort(key=lambda mover: (-abs(mover.change.value), mover.name))
     return moved[:_MOST_MOVERS]
 

@@ -1,7 +1,8 @@
 """Trends: values as people read them, steps that fit a period, and links behind each point."""
 
 import math
-from collections.abc import Callable, Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -9,6 +10,7 @@ from zoneinfo import ZoneInfo
 from app.core.clock import iso_utc
 from app.dashboard.charts.trend import LineData, TrendPoint
 from app.dashboard.views import formatting
+from app.dashboard.views.figures import ListUrl, percentile_of_t
 from app.dashboard.words import text_of
 
 # More lines than these, and more points, cannot be told apart.
@@ -31,7 +33,6 @@ _GROUP_FILTERS: Mapping[str, str] = {
     "channel": "channel",
     "topic": "topic",
 }
-ListUrl = Callable[..., str]
 
 
 def granularity_for(start: datetime, end: datetime) -> str:
@@ -77,18 +78,35 @@ def lines_of(trend: Mapping[str, Any], zone: ZoneInfo, list_url: ListUrl) -> lis
 
 
 def slope_text(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
-    """Say how far the fitted line rises or falls between the first and the last point."""
+    """Say how far the fitted line rises or falls between the first and the last point, and if that may be chance."""
     slope = series["slope_per_period"]
     if slope is None:
         return "too few points"
-    places = [place for place, point in enumerate(series["points"]) if point["value"] is not None]
-    rise = abs(slope) * (places[-1] - places[0])
+    points = [
+        (place, point["value"])
+        for place, point in enumerate(series["points"])
+        if point["value"] is not None
+    ]
+    rise = abs(slope) * (points[-1][0] - points[0][0])
     text = metric_text(trend["metric"], min(rise, highest_of(trend["metric"])))
     if metric_text(trend["metric"], 0).lstrip("+") == text.lstrip("+"):
         return "steady"
     # A rate that goes from 80 to 63 % is not down by 17 %.
     amount = text.lstrip("+").replace(" %", " percentage points")
-    return f"{'up' if slope > 0 else 'down'} by {amount} over the period"
+    chance = "" if _is_clear(slope, points) else ", may be chance"
+    return f"{'up' if slope > 0 else 'down'} by {amount}{chance}"
+
+
+def _is_clear(slope: float, points: Sequence[tuple[int, float]]) -> bool:
+    """Return whether the 95 % interval of a slope leaves out zero, by how far the points lie off its line."""
+    freedom = len(points) - 2
+    if freedom < 1:
+        return False
+    places, values = zip(*points, strict=True)
+    middle, mean = statistics.fmean(places), statistics.fmean(values)
+    off = sum((value - mean - slope * (place - middle)) ** 2 for place, value in points)
+    spread = sum((place - middle) ** 2 for place in places)
+    return abs(slope) > percentile_of_t(freedom) * math.sqrt(off / freedom / spread)
 
 
 def _series_name(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def start(
     )
     session.add(row)
     session.flush()
-    ring_after_commit(session, judgements.bell())
+    ring_after_commit(session, judgements.BELL)
     return show(session, row.id)
 
 
@@ -96,7 +96,7 @@ def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     _require_room(session)
     row.state, row.failures, row.error = JobState.QUEUED, 0, None
     session.flush()
-    ring_after_commit(session, judgements.bell())
+    ring_after_commit(session, judgements.BELL)
     return show(session, row.id)
 
 

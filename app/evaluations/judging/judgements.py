@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
-from app.ai.judge import CpuLimitExceeded, Judgement
+from app.ai.judge import Judgement
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
@@ -26,6 +27,10 @@ from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 QUEUE = "evaluations"
+# Names no row: a worker judges everything that is due.
+BELL = Bell(QUEUE)
+claim = partial(leases.claim, table=EvaluationJob)
+claim_started_before = partial(leases.claim_started_before, table=EvaluationJob)
 # New conversations go before bulk re-evaluations.
 _BULK_PRIORITY = -1
 _SORTABLE = {"created_at": EvaluationJob.queued_at}
@@ -55,11 +60,6 @@ class JudgedTask:
     lease: Lease[EvaluationJob]
     transcript: Transcript
     judgement: Judgement
-
-
-def bell() -> Bell:
-    """Return the bell of the queue; a worker judges everything that is due."""
-    return Bell(QUEUE)
 
 
 def list_open(session: Session, request: PageRequest) -> Page[Any]:
@@ -166,7 +166,7 @@ def request_again(
     if any(evaluation.status not in ENDED for evaluation in revisions):
         raise Conflict("An evaluation of this source is running; try again when it has ended.")
     evaluation = open_again(session, former, scorecard)
-    ring_after_commit(session, bell())
+    ring_after_commit(session, BELL)
     return evaluation
 
 
@@ -204,7 +204,7 @@ def open_again(
 def _queue(session: Session, opened: Sequence[Evaluation]) -> None:
     session.add_all(EvaluationJob(id=evaluation.id) for evaluation in opened)
     session.flush()
-    ring_after_commit(session, bell())
+    ring_after_commit(session, BELL)
 
 
 def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
@@ -221,16 +221,6 @@ def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
     for evaluation_id in waiting:
         session.execute(delete(EvaluationJob).where(EvaluationJob.id == evaluation_id))
         service.cancel(session, evaluation_id)
-
-
-def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
-    """Claim this evaluation, or the one that waits longest."""
-    return leases.claim(session, job_id, EvaluationJob)
-
-
-def claim_started_before(session: Session, _: str) -> Lease[EvaluationJob] | None:
-    """Claim the evaluation that waits longest of those that no batch takes."""
-    return leases.claim_started_before(session, EvaluationJob)
 
 
 def begin_batch(session: Session, *, limit: int) -> list[Task]:
@@ -336,8 +326,3 @@ def release(session: Session, lease: Lease[EvaluationJob], due_at: datetime, cou
     leases.release(session, lease, due_at, counts)
     if service.find(session, lease.job_id).status == Status.EVALUATING:
         service.set_status(session, lease.job_id, Status.QUEUED)
-
-
-def is_final(error: Exception) -> bool:
-    """Whether another attempt would only fail in the same way."""
-    return isinstance(error, NotFound | CpuLimitExceeded)

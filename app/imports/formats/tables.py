@@ -3,8 +3,9 @@
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo
@@ -87,8 +88,14 @@ def field_of(name: str, known: Mapping[str, str]) -> str | None:
     return IGNORED if stripped == IGNORED else known.get(_normalised(name))
 
 
-def with_offset(text: str, timezone: str | None) -> str:
-    """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are."""
+def with_offset(text: str, timezone: str | None, line: int = 0) -> str:
+    """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are.
+
+    A time that occurs twice, because clocks go back, is read as the first.
+
+    Raises:
+        Unreadable: the time does not occur, because clocks go forward.
+    """
     if timezone is None:
         return text
     try:
@@ -97,7 +104,12 @@ def with_offset(text: str, timezone: str | None) -> str:
         return text
     if moment.tzinfo is not None:
         return text
-    return moment.replace(tzinfo=ZoneInfo(timezone)).isoformat()
+    local = moment.replace(tzinfo=ZoneInfo(timezone))
+    with suppress(OverflowError):
+        if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
+            message = f"{text} does not exist in {timezone}: the clocks skip it."
+            raise Unreadable(Fault.VALIDATION_ERROR, message, line)
+    return local.isoformat()
 
 
 def _named(names: Iterable[str]) -> str:
@@ -136,22 +148,27 @@ _MOMENTS = frozenset({"sentAt", "startedAt", "endedAt"})
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
     """Yield each conversation after its last row.
 
-    An unreadable row makes its conversation unreadable.
+    An unreadable row makes its conversation unreadable: that of its conversation_id, or else that of
+    the row before. The conversation_id of a row with a wrong number of cells counts only if
+    the next whole row has it.
     """
     roles = RoleResolver(options.roles)
     current: _Conversation | None = None
     for row in _rows_of(_TextLines(byte_lines(stream, _MAX_LINE_BYTES)), options):
-        if isinstance(row, Unreadable):
-            if current is None:
-                yield BadLine(row.line, row.code, row.message)
-            else:
-                current.refuse(row)
+        if current is not None and row.is_fragment:
+            if len(current.fragments) < MAX_MESSAGES:
+                current.fragments[row.external_id] = row
             continue
-        external_id = row.cells["externalId"]
-        if current is not None and external_id != current.external_id:
+        fragment = current.fragments.pop(row.external_id, None) if current is not None else None
+        if current is not None and row.external_id not in ("", current.external_id):
             yield current.entry()
             current = None
-        current = current or _Conversation(external_id, row.line)
+        if current is None and row.error is not None and not row.external_id:
+            yield BadLine(row.error.line, row.error.code, row.error.message)
+            continue
+        current = current or _Conversation(row.external_id, row.line)
+        if fragment is not None:
+            current.add(fragment, roles)
         current.add(row, roles)
     if current is not None:
         yield current.entry()
@@ -171,8 +188,14 @@ def delimiter_of(header: str, mapping: Mapping[str, str] = MappingProxyType({}))
 
 @dataclass(frozen=True, slots=True)
 class _Row:
+    """A row, or the reason why it is unreadable."""
+
     line: int
+    external_id: str
     cells: Mapping[str, str]
+    error: Unreadable | None = None
+    # It has a wrong number of cells: an unquoted line break may have cut it off the row before.
+    is_fragment: bool = False
 
 
 @dataclass(slots=True)
@@ -184,11 +207,7 @@ class _Conversation:
     fields: dict[str, Any] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
     error: Unreadable | None = None
-
-    def refuse(self, error: Unreadable) -> None:
-        """Keep the first error."""
-        self.error = self.error or error
-        self.messages.clear()
+    fragments: dict[str, _Row] = field(default_factory=dict)
 
     def add(self, row: _Row, roles: RoleResolver) -> None:
         """Add a row; an invalid row makes the whole conversation unreadable."""
@@ -196,6 +215,8 @@ class _Conversation:
             return
         fields, cells = _split_row(row.cells)
         try:
+            if row.error is not None:
+                raise row.error
             for name, value in fields.items():
                 if self.fields.setdefault(name, value) != value:
                     message = f"The rows of this conversation have different values of {name}."
@@ -204,10 +225,13 @@ class _Conversation:
                 raise Unreadable(Fault.TOO_LONG, TOO_MANY_MESSAGES, row.line)
             self.messages.append(_message_of(cells, roles, row.line))
         except Unreadable as error:
-            self.refuse(error)
+            self.error = error
+            self.messages.clear()
 
     def entry(self) -> NativeRecord | BadLine:
         """Return the record, or the reason why it is unreadable."""
+        for row in self.fragments.values():
+            self.error = self.error or row.error
         if self.error is not None:
             return BadLine(self.error.line, self.error.code, self.error.message, self.external_id)
         fields = {**self.fields, "messages": self.messages}
@@ -220,6 +244,8 @@ class _TextLines:
     def __init__(self, lines: Iterator[ByteLine]) -> None:
         self._lines = lines
         self.number = 0
+        # The first line of the row that is being read, with what could be decoded.
+        self.row_start = ""
 
     def __iter__(self) -> "_TextLines":
         return self
@@ -227,10 +253,11 @@ class _TextLines:
     def __next__(self) -> str:
         line = next(self._lines)
         self.number = line.number
+        self.row_start = self.row_start or (line.data or b"").decode(errors="replace")
         return text_of(line, _MAX_LINE_BYTES) + "\n"
 
 
-def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row | Unreadable]:
+def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row]:
     try:
         header = next(lines, "")
         # A header with wrong columns has a delimiter, too: the most frequent one.
@@ -238,23 +265,31 @@ def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row | Unrea
         header_reader = csv.reader([header], delimiter=delimiter, strict=True)
         fields = _message_fields(next(header_reader, []), options.columns)
     except (Unreadable, csv.Error) as error:
-        yield _as_unreadable(error, 1)
+        yield _Row(1, "", {}, _as_unreadable(error, 1))
         return
+    key_at = fields.index("externalId")
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        line = lines.number + 1
+        line, lines.row_start = lines.number + 1, ""
+        cells: list[str] = []
         try:
             cells = next(reader)
+            if any(cells):
+                by_field = _cells_by_field(fields, cells, options, line)
+                yield _Row(line, by_field["externalId"], by_field)
         except StopIteration:
             return
         except (Unreadable, csv.Error) as error:
-            yield _as_unreadable(error, line)
-            continue
-        if len(cells) == len(fields):
-            yield _row_of(line, _cells_by_field(fields, cells, options))
-        elif any(cells):
-            message = f"The row has {len(cells)} cells, but the first line has {len(fields)}."
-            yield Unreadable(Fault.MALFORMED, message, line)
+            external_id = _cell_of(lines.row_start, delimiter, key_at)
+            is_fragment = len(cells) not in (0, len(fields))
+            yield _Row(line, external_id, {}, _as_unreadable(error, line), is_fragment)
+
+
+def _cell_of(row_start: str, delimiter: str, position: int) -> str:
+    """Return a cell of the first line of an unreadable row; empty if there is none."""
+    with suppress(csv.Error, IndexError):
+        return next(csv.reader([row_start], delimiter=delimiter), [])[position].strip()
+    return ""
 
 
 def _message_fields(header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
@@ -281,18 +316,17 @@ def _has_required(fields: Iterable[str | None]) -> bool:
 
 
 def _cells_by_field(
-    fields: Sequence[str], cells: Sequence[str], options: ReaderOptions
+    fields: Sequence[str], cells: Sequence[str], options: ReaderOptions, line: int
 ) -> dict[str, str]:
+    if len(cells) != len(fields):
+        message = f"The row has {len(cells)} cells, but the first line has {len(fields)}."
+        raise Unreadable(Fault.MALFORMED, message, line)
     row = {name: cell.strip() for name, cell in zip(fields, cells, strict=True) if name != IGNORED}
     for name in _MOMENTS & row.keys():
-        row[name] = with_offset(row[name], options.timezone)
+        row[name] = with_offset(row[name], options.timezone, line)
+    if not row["externalId"]:
+        raise Unreadable(Fault.VALIDATION_ERROR, "The row has no conversation_id.", line)
     return row
-
-
-def _row_of(line: int, cells: Mapping[str, str]) -> _Row | Unreadable:
-    if not cells["externalId"]:
-        return Unreadable(Fault.VALIDATION_ERROR, "The row has no conversation_id.", line)
-    return _Row(line, cells)
 
 
 def _as_unreadable(error: Unreadable | csv.Error, line: int) -> Unreadable:
@@ -342,7 +376,6 @@ def _message_of(cells: Mapping[str, str], roles: RoleResolver, line: int) -> dic
 
 
 def _boolean_of(cell: str, line: int) -> bool:
-    """Parse a boolean."""
     value = _BOOLEANS.get(cell.strip().casefold())
     if value is None:
         raise Unreadable(Fault.VALIDATION_ERROR, "internal must be true or false.", line)

@@ -31,8 +31,8 @@ def put_conversation(
     session: Session,
     external_id: str,
     values: dict[str, Any],
-    names: dict[str, str],
     *,
+    names: dict[str, str],
     evaluate: bool | None = None,
 ) -> Upserted[RowMapping]:
     """Create or update a conversation.
@@ -55,8 +55,8 @@ def put_voice_call(
     session: Session,
     external_id: str,
     values: dict[str, Any],
-    names: dict[str, str],
     *,
+    names: dict[str, str],
     evaluate: bool | None = None,
 ) -> Upserted[dict[str, Any]]:
     """Create or update a voice call; unless `evaluate` is False, an ended call is evaluated.

@@ -1,7 +1,6 @@
 """Backup and restore of a whole service."""
 
 import logging
-import os
 import shutil
 import time
 from dataclasses import dataclass, replace
@@ -107,8 +106,7 @@ def restore(
     """
     described = contents.read_manifest(source)
     data_dir.prepare(settings.data_dir)
-    handle = data_dir.require_unused(settings.data_dir)
-    try:
+    with data_dir.unused(settings.data_dir):
         _require_restorable(settings, source, described)
         keys = contents.read_keys(source, passphrase) if passphrase else ""
         _require_keys(settings, described, keys)
@@ -128,8 +126,6 @@ def restore(
         revived = databases.revived(settings, old_database) if old_database else []
         erasure_count = repeat_erasures(settings)
         return Restored(described, old_database, revived, object_count, erasure_count, revision)
-    finally:
-        os.close(handle)
 
 
 def backup_before_upgrade(settings: Settings, revision: str) -> None:

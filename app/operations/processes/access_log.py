@@ -43,7 +43,8 @@ class AccessLog(Logger):  # type: ignore[misc]
             "client": environ.get("REMOTE_ADDR"),
             "method": environ.get("REQUEST_METHOD"),
             "path": redact(environ.get("PATH_INFO", "")),
-            "status": resp.status_code,
+            # The answer to a request that could not be read has no `status_code`.
+            "status": int(str(resp.status).partition(" ")[0]),
             "bytes": resp.sent,
             "milliseconds": round(request_time.total_seconds() * 1000, 1),
         }

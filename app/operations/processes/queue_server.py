@@ -1,6 +1,5 @@
 """Embedded queue server, which runs when none is configured."""
 
-import logging
 import os
 import shutil
 import signal
@@ -13,8 +12,6 @@ from typing import NoReturn
 from app.core.process import stopping
 from app.operations.failure import CannotRun
 from app.system.queue_choice import socket_path
-
-logger = logging.getLogger(__name__)
 
 
 def prepare(data_dir: Path) -> None:

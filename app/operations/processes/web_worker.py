@@ -173,7 +173,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         except (StopIteration, NoMoreData, OSError) as error:
             self.log.debug("A connection ended: %s", error)
         except Exception as error:  # noqa: BLE001 - gunicorn answers what it cannot read
-            self.handle_error(request, conn.sock, conn.client, error)
+            self._refuse(request, conn, error)
         return keep if conn.sock.unconfirmed else self._send(conn, keep)
 
     def finish_request(self, conn: Connection, fs: "Future[bool]") -> None:
@@ -191,6 +191,13 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                 conn.sock.patience.left_s = min(conn.sock.patience.left_s, _STOPPING_LINGER_S)
             if conn.sock.patience.is_over(now):
                 self._time_out(conn)
+
+    def _refuse(self, request: Any, conn: Connection, error: Exception) -> None:
+        try:
+            self.handle_error(request, conn.sock, conn.client, error)
+        except Exception:
+            # It would end the process, with all its connections.
+            self.log.exception("A request could not be answered")
 
     @contextmanager
     def _serving(self) -> Iterator[None]:

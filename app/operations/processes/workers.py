@@ -12,7 +12,7 @@ from app.ai.languages.lexicon import lexicon_of
 from app.core import hosts
 from app.core.commands import COMMAND
 from app.core.database.schema_revision import is_usable
-from app.core.errors import AppError
+from app.core.errors import AppError, ServiceUnavailable
 from app.core.hosts import WORKER, Heartbeat, Keeper
 from app.core.jobs.runner import LeaseRenewal
 from app.core.metrics import PERIODIC_SUCCESS
@@ -255,4 +255,7 @@ def _run_job(queue: JobQueue, runtime: Runtime, row_id: str) -> None:
     stopping.listen()
     # A job that outlived its parent would run next to the one that reclaims its row.
     stopping.follow(os.getppid(), with_signal=signal.SIGKILL)
-    queue.run(runtime, row_id)
+    try:
+        queue.run(runtime, row_id)
+    except ServiceUnavailable as error:
+        logger.warning("the jobs of %s have to wait: %s", queue.queue, error)

@@ -94,7 +94,9 @@ def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
         {"$ref": f"#/components/parameters/{name}"}
         for name in ("Nonce", *_BY_METHOD.get(method, ()))
     )
-    statuses = [*_ALWAYS, "409", "412"] if method != "get" else list(_ALWAYS)
+    statuses = list(_ALWAYS)
+    statuses += ["409"] if method != "get" else []
+    statuses += ["412"] if method == "patch" else []
     statuses += _WITH_BODY if method in ("post", "put", "patch") else ("422",)
     for status in {*statuses, *(_parts()["errors"].keys() & {str(status) for status in responses})}:
         responses[status] = {"$ref": f"#/components/responses/Error{status}"}

@@ -44,7 +44,7 @@ _BY_FORMAT = {"date-time": _MOMENT, "date": "2026-11-21", "email": "nora@example
 _ERRORS = [
     kind
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, errors.AppError)
+    if isinstance(kind, type) and issubclass(kind, errors.AppError) and kind is not errors.DiskFull
 ]
 _DETAILS: dict[type[errors.AppError], list[errors.Detail]] = {
     errors.InvalidInput: [

@@ -5,7 +5,6 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from ipaddress import ip_network
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -13,6 +12,7 @@ from marshmallow import fields, validate
 
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import SUFFIX, is_id
+from app.core.ip_addresses import network_of
 from app.web.schemas.base import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage
 
 MAX_INTEGER = 2**53 - 1
@@ -33,7 +33,7 @@ class PlainText(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
+        "invalid": CodedMessage(TYPE, "This must be a string."),
     }
 
 
@@ -132,7 +132,7 @@ class Whole(fields.Integer):
     }
 
     def __init__(self, *, low: int = 0, high: int = MAX_INTEGER, **kwargs: Any) -> None:
-        between = CodedMessage(RANGE, f"This must be from {low} to {high}.")
+        between = CodedMessage(RANGE, f"This must be between {low} and {high}.")
         super().__init__(strict=True, validate=validate.Range(low, high, error=between), **kwargs)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
@@ -152,7 +152,7 @@ class Number(fields.Float):
     }
 
     def __init__(self, *, low: float | None = None, high: float | None = None, **kw: Any) -> None:
-        between = CodedMessage(RANGE, f"This must be from {low} to {high}.")
+        between = CodedMessage(RANGE, f"This must be between {low} and {high}.")
         checks = validate.Range(low, high, error=between) if (low, high) != (None, None) else None
         super().__init__(validate=checks, **kw)
 
@@ -212,8 +212,8 @@ class Timestamp(fields.DateTime):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": CodedMessage(FORMAT, "This must be a moment such as 2026-11-21T09:30:00Z."),
-        "naive": CodedMessage(FORMAT, "This moment needs an offset, such as Z or +05:30."),
+        "invalid": CodedMessage(FORMAT, "This must be a time such as 2026-11-21T09:30:00Z."),
+        "naive": CodedMessage(FORMAT, "This time needs an offset, such as Z or +05:30."),
     }
 
     def __init__(self, *, allow_date: bool = False, **kwargs: Any) -> None:
@@ -270,15 +270,16 @@ class Network(PlainText):
     """An IP address or network in CIDR form without host bits; loads in canonical form."""
 
     default_error_messages = {
-        "form": CodedMessage(FORMAT, "This must be a network such as 10.0.0.0/8 or 2001:db8::/32.")
+        "form": CodedMessage(
+            FORMAT,
+            "This must be a network such as 10.0.0.0/8 or 2001:db8::/32, with IPv4 not written as IPv6.",
+        )
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
-        if not re.fullmatch(r"[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?", text, re.ASCII):
-            raise self.make_error("form")
         try:
-            return str(ip_network(text, strict=True))
+            return str(network_of(text))
         except ValueError as error:
             raise self.make_error("form") from error
 
@@ -300,9 +301,9 @@ class Members(fields.Dict):
 
 
 class Labels(Members):
-    """An object of at most 20 texts."""
+    """An object of at most 20 strings."""
 
-    default_error_messages = {"invalid": CodedMessage(TYPE, "This must be an object of texts.")}
+    default_error_messages = {"invalid": CodedMessage(TYPE, "This must be an object of strings.")}
 
     def __init__(self, **kwargs: Any) -> None:
         error = CodedMessage(LENGTH, "This must have at most 20 members.")

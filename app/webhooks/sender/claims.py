@@ -162,14 +162,7 @@ def claim_due(
     Nothing is claimed when the subscription has changed since the receiver was read, or when
     another sender has claims of it: the next tick reads it again.
     """
-    # Locked, so that of two senders that look at the same time the second one sees the first's claims.
-    unchanged = select(Subscription.id).where(
-        Subscription.id == receiver.id, Subscription.version == receiver.version
-    )
-    if session.scalar(unchanged.with_for_update(key_share=True)) is None:
-        return []
-    others = _claimed_by_others(owner).where(Delivery.subscription_id == receiver.id).limit(1)
-    if session.scalar(others) is not None:
+    if not _may_claim(session, receiver, owner):
         return []
     due = _DUE.where(Delivery.subscription_id == receiver.id, Delivery.due_at <= now).limit(limit)
     rows = session.execute(due if receiver.active else due.where(_TEST)).all()
@@ -210,6 +203,17 @@ def claim_due(
     if metered := sum(claim.metered for claim in claims):
         count_delivery(session, subscription_id=receiver.id, now=now, count=metered)
     return claims
+
+
+def _may_claim(session: Session, receiver: Receiver, owner: str) -> bool:
+    # Locked, so that of two senders that look at the same time the second one sees the first's claims.
+    unchanged = select(Subscription.id).where(
+        Subscription.id == receiver.id, Subscription.version == receiver.version
+    )
+    if session.scalar(unchanged.with_for_update(key_share=True)) is None:
+        return False
+    others = _claimed_by_others(owner).where(Delivery.subscription_id == receiver.id).limit(1)
+    return session.scalar(others) is None
 
 
 def release(session: Session, claims: Sequence[Claim]) -> None:

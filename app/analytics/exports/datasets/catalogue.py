@@ -73,7 +73,10 @@ def batches(
 
     Args:
         snapshot: a file for a copy of the rows; the caller deletes it.
-        must_end: stops the copying when it returns true.
+        must_end: called while the rows are copied.
+
+    Raises:
+        Stopped: `must_end` returned true.
     """
     names = [column.name for column in COLUMNS[request.dataset]]
     places = [names.index(column.name) for column in columns_of(request)]
@@ -89,10 +92,13 @@ def _batches(
     if dataset is None:
         yield by_column(_small_dataset(runtime, request)), 1.0
         return
+    db, size = runtime.db, dataset.batch_size
     statement = _matching(dataset.statement, request)
-    for rows, progress in _snapshot(
-        runtime.db, statement, snapshot, size=dataset.batch_size, must_end=must_end
-    ):
+    if runtime.settings.is_sqlite:
+        snapshot_rows = _copied(db, statement, snapshot, size, must_end)
+    else:
+        snapshot_rows = _streamed(db, statement, size)
+    for rows, progress in snapshot_rows:
         yield dataset.values(rows, request), progress
 
 
@@ -116,30 +122,6 @@ def _matching(statement: Select[Any], request: ExportRequest) -> Select[Any]:
         statement = statement.where(_EVALUATION.is_current.is_not(False))
     conditions = listing.conditions(current=False, **filters)
     return statement.where(*conditions).order_by(_EVALUATION.id)
-
-
-def _snapshot(
-    db: Database,
-    statement: Select[Any],
-    copy: Path,
-    *,
-    size: int,
-    must_end: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[Rows, float]]:
-    """Yield the rows that a statement selects now, and the share of them that is read, 0 to 1.
-
-    Args:
-        statement: its columns have distinct names. The values are those of the driver: on SQLite,
-            times are texts and booleans are 0 and 1.
-        copy: the file for the copy; the caller deletes it.
-        must_end: called while the rows are copied.
-
-    Raises:
-        Stopped: `must_end` returned true.
-    """
-    if db.engine.dialect.name == "sqlite":
-        return _copied(db, statement, copy, size, must_end)
-    return _streamed(db, statement, size)
 
 
 def _copied(

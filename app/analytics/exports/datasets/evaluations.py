@@ -114,7 +114,7 @@ def _summaries(stored: Values, request: ExportRequest) -> Values:
 
 
 def _engine(engine: Mapping[str, Any]) -> str:
-    """Return the kind and the model of an engine, such as `embedded:rules-10`."""
+    """Return the kind and the model of an engine, such as `embedded:rules-11`."""
     return ":".join(part for part in (engine.get("kind"), engine.get("model")) if part)
 
 

@@ -17,6 +17,7 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.navigation import request_texts
 from app.dashboard.queries import filters_of
+from app.dashboard.words import text_of
 from app.people import audit, service
 from app.people.audit import Action
 from app.people.roles import READ_AUDIT
@@ -66,7 +67,7 @@ def show() -> tuple[str, int]:
             entries=entries,
             users=users,
             names={user.id: user.display_name for user in users},
-            actions=list(Action),
+            actions=[(action, text_of("auditAction", action)) for action in Action],
             query=request.args,
             errors=errors,
             object_url=_object_url,

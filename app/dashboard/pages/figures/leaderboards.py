@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from flask import render_template
+from flask import render_template, request
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import GroupBy
@@ -58,40 +58,22 @@ class Leaderboard:
 @require_scope("analytics:read")
 def executives() -> str:
     """Rank people and bots, each among themselves."""
-    return _board(
-        "/executives",
-        "Executives",
-        "executiveId",
-        GroupBy.EXECUTIVE,
-        leaderboards.executives,
-        {"human": "People", "bot": "Bots"},
-    )
+    titles = {"human": "People", "bot": "Bots"}
+    return _board("Executives", GroupBy.EXECUTIVE, leaderboards.executives, titles)
 
 
 @blp.get("/campaigns")
 @require_scope("analytics:read")
 def campaigns() -> str:
     """Rank the campaigns."""
-    return _board(
-        "/campaigns",
-        "Campaigns",
-        "campaignId",
-        GroupBy.CAMPAIGN,
-        leaderboards.campaigns,
-    )
+    return _board("Campaigns", GroupBy.CAMPAIGN, leaderboards.campaigns)
 
 
 @blp.get("/call-centers")
 @require_scope("analytics:read")
 def call_centers() -> str:
     """Rank the call centres."""
-    return _board(
-        "/call-centers",
-        "Call centres",
-        "callCenterId",
-        GroupBy.CALL_CENTER,
-        leaderboards.call_centers,
-    )
+    return _board("Call centres", GroupBy.CALL_CENTER, leaderboards.call_centers)
 
 
 @blp.get("/compare")
@@ -129,9 +111,7 @@ def compare() -> str:
 
 
 def _board(
-    path: str,
     title: str,
-    filter_name: str,
     group: GroupBy,
     list_members: Callable[..., Page[Any]],
     titles: Mapping[str, str] = _UNTITLED,
@@ -151,13 +131,18 @@ def _board(
     return render_template(
         "leaderboards/board.html",
         title=title,
-        path=path,
+        path=request.path,
         page_filters=page_filters,
         page=page,
         boards=_boards(page.items, courses, min_evaluations=least, titles=titles),
         least=least,
         list_url=lambda key: page_filters.list_url(
-            status="completed", hasVerdict="true", **{filter_name: key}
+            status="completed", hasVerdict="true", **{f"{group}Id": key}
+        ),
+        page_of=page_filters.executive_url
+        if group is GroupBy.EXECUTIVE
+        else lambda key: filters.url(
+            "/", filters.carried(page_filters.texts), **{f"{group}Id": key}
         ),
         of_executives=group is GroupBy.EXECUTIVE,
         most_compared=_MOST_COMPARED,
@@ -210,7 +195,7 @@ def _row(
         mean=mean,
         change=moved_mean(mean, member["change"]),
         cells=tuple(
-            HeatCell(formatting.number(scores.get(key)), shade_of(scores.get(key), 0, 100))
+            HeatCell(formatting.number(scores.get(key)), shade_of(scores.get(key), 100))
             for key in keys
         ),
         course=sparkline(courses.get(member["id"], ())),

@@ -29,6 +29,8 @@ blp = PageBlueprint("trends", __name__)
 SHEET_FRAME = Frame(height=150)
 _SCHEMA = TrendQuery()
 _MOST_TOPICS = 30
+# The most frequent topics of one figure need not be those of another.
+_ALL = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,9 @@ def topics() -> str:
     with open_facts(current_runtime()) as facts:
         rows = _topic_rows(
             volume=_of_topics(facts, selection, TrendMetric.EVALUATIONS),
-            volume_before=_of_topics(facts, selection.before(), TrendMetric.EVALUATIONS),
-            score=_of_topics(facts, selection, TrendMetric.SCORE),
-            sentiment=_of_topics(facts, selection, TrendMetric.CUSTOMER_SENTIMENT),
+            volume_before=_of_topics(facts, selection.before(), TrendMetric.EVALUATIONS, _ALL),
+            score=_of_topics(facts, selection, TrendMetric.SCORE, _ALL),
+            sentiment=_of_topics(facts, selection, TrendMetric.CUSTOMER_SENTIMENT, _ALL),
         )
     return render_template(
         "trends/topics.html",
@@ -152,14 +154,16 @@ def _page(
     )
 
 
-def _of_topics(facts: FactReader, selection: Selection, metric: TrendMetric) -> dict[str, Any]:
+def _of_topics(
+    facts: FactReader, selection: Selection, metric: TrendMetric, limit: int = _MOST_TOPICS
+) -> dict[str, Any]:
     return trends.show(
         facts,
         selection,
         metric=metric,
         granularity=Granularity.MONTH,
         group_by=GroupBy.TOPIC,
-        limit=_MOST_TOPICS,
+        limit=limit,
     )
 
 

@@ -1,13 +1,14 @@
 """Editor of scorecards: a draft kept on the server, as a form and as JSON, until it is published."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from app.core.errors import AppError, Conflict, InvalidInput, PreconditionFailed
+from app.core.errors import AppError, Conflict, InvalidInput, NotFound, PreconditionFailed
 from app.core.json_documents import load_object
 from app.dashboard import drafts
 from app.dashboard.blueprint import PageBlueprint
@@ -89,9 +90,13 @@ def save(draft_id: str) -> Response | tuple[str, int]:
     """Save what was typed; then add, move, copy or remove a part of it, try it or publish it.
 
     If somebody else has changed the draft meanwhile, nothing is saved and what was typed stays.
+    If the draft is gone, what was typed becomes a new one.
     """
     action = request.form.get("action", "save")
-    typed = typed_document(draft_id)
+    try:
+        typed = typed_document(draft_id)
+    except NotFound:
+        return _reopened(_typed(_typed_channel()))
     try:
         if action in ("publish", "try"):
             save_draft(draft_id, typed)
@@ -123,13 +128,28 @@ def show_json(draft_id: str) -> str:
 def save_json(draft_id: str) -> Response | tuple[str, int]:
     """Save a draft that was edited as JSON; fields of a wrong type are refused."""
     text = request.form.get("json", "")
-    with current_runtime().db.reading() as session:
-        draft = drafts.get(session, draft_id)
+    is_gone = False
+    draft: Any
+    try:
+        with current_runtime().db.reading() as session:
+            draft = drafts.get(session, draft_id)
+    except NotFound:
+        is_gone = True
+        draft = SimpleNamespace(
+            id=draft_id,
+            version=0,
+            channel=_typed_channel(),
+            document={},
+            scorecard_id=request.form.get("scorecardId"),
+            base_version=request.form.get("baseVersion"),
+        )
     try:
         document = load_object(text.encode(), noun="draft")
         if document.get("channel") != draft.channel:
             raise InvalidInput.field("channel", f"The channel of this draft is {draft.channel}.")
         loaded_document(document)
+        if is_gone:
+            return _reopened(document)
         save_draft(draft_id, document)
     except AppError as refused:
         page = render_template("scorecards/json.html", draft=draft, text=text, refused=refused)
@@ -156,9 +176,7 @@ def discard(draft_id: str) -> Response:
 def typed_document(draft_id: str) -> dict[str, Any]:
     """Return the document that the form of this request contains."""
     with current_runtime().db.reading() as session:
-        channel = drafts.get(session, draft_id).channel
-    typed = draft_form.document_of(request.form, default_scorecards.document_of(channel))
-    return {**typed, "channel": channel}
+        return _typed(drafts.get(session, draft_id).channel)
 
 
 def save_draft(draft_id: str, document: Mapping[str, Any]) -> Any:
@@ -185,14 +203,44 @@ def save_draft(draft_id: str, document: Mapping[str, Any]) -> Any:
             raise PreconditionFailed(message) from refused
 
 
+def _typed(channel: str) -> dict[str, Any]:
+    typed = draft_form.document_of(request.form, default_scorecards.document_of(channel))
+    return {**typed, "channel": channel}
+
+
+def _typed_channel() -> str:
+    """Return the channel that the form names; raises `NotFound` where it names none."""
+    channel = request.form.get("channel", "")
+    if channel not in default_scorecards.IDS:
+        raise NotFound("There is no such draft: it was published or discarded.")
+    return channel
+
+
+def _reopened(typed: dict[str, Any]) -> Response | tuple[str, int]:
+    """Make a new draft of what was typed into one that is gone.
+
+    If its scorecard has another draft by now, nothing is saved and what was typed stays.
+    """
+    document = draft_form.tidy(typed)
+    with current_runtime().db.writing() as session:
+        base: dict[str, Any] = {}
+        if scorecard_id := request.form.get("scorecardId"):
+            scorecards.get(session, scorecard_id)
+            base_version = request.form.get("baseVersion", 1, type=int)
+            base = {"scorecard_id": scorecard_id, "base_version": base_version}
+        user_id = current_person().user_id
+        draft = drafts.open_draft(session, user_id, document, channel=typed["channel"], **base)
+        if draft.document != document:
+            return _page(session, draft, document, has_changed=True), PreconditionFailed.status
+        return redirect_with("draft-reopened", "scorecard_editor.show", draft_id=draft.id)
+
+
 def _try(draft_id: str) -> Response | tuple[str, int]:
     """Try a draft as it is stored."""
     try:
         return start_trial(draft_id)
     except (InvalidInput, Conflict) as refused:
-        with current_runtime().db.reading() as session:
-            draft = drafts.get(session, draft_id)
-            return _page(session, draft, draft.document, refused=refused), refused.status
+        return _refused_page(draft_id, refused)
 
 
 def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response | tuple[str, int]:
@@ -211,10 +259,14 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
             drafts.delete(session, draft_id)
             audit.record(session, current_actor(), Action.SCORECARD_PUBLISHED, published["id"])
     except (InvalidInput, Conflict) as refused:
-        with current_runtime().db.reading() as session:
-            draft = drafts.get(session, draft_id)
-            return _page(session, draft, draft.document, refused=refused), refused.status
+        return _refused_page(draft_id, refused)
     return redirect_with("scorecard-published", "scorecards.show", scorecard_id=published["id"])
+
+
+def _refused_page(draft_id: str, refused: AppError) -> tuple[str, int]:
+    with current_runtime().db.reading() as session:
+        draft = drafts.get(session, draft_id)
+        return _page(session, draft, draft.document, refused=refused), refused.status
 
 
 def _doubts(session: PageSession, draft: Any) -> list[str]:

@@ -182,7 +182,12 @@ def _outcome(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
         ],
         "chart": scatter_chart(
             [
-                PairedScore(names[item.evaluation_id], item.before, item.after, _href(item))
+                PairedScore(
+                    names[item.evaluation_id],
+                    item.before,
+                    item.after,
+                    f"/evaluations/{item.evaluation_id}",
+                )
                 for item in both
             ]
         ),
@@ -216,10 +221,6 @@ def _form_message(detail: Detail) -> str:
 
 def _difference(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
-
-
-def _href(item: Any) -> str:
-    return f"/evaluations/{item.evaluation_id}"
 
 
 def _verdict(before: bool | None, after: bool | None) -> str:

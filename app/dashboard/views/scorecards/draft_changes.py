@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from app.core.errors import InvalidInput
@@ -28,11 +29,12 @@ def changed(document: Document, action: str, shipped: Mapping[str, Any]) -> tupl
     if action == "save":
         return document, ""
     verb, _, place = action.partition(":")
-    change = _CHANGES.get(verb)
-    if change is None:
-        raise _unknown()
     copied = deepcopy(document)
-    return copied, change(copied, place, shipped)
+    if verb == "criterion-add":
+        return copied, _add_criterion(copied, place, shipped)
+    if verb not in _CHANGES:
+        raise _unknown()
+    return copied, _CHANGES[verb](copied, place)
 
 
 def weight_text(document: Mapping[str, Any]) -> str:
@@ -80,7 +82,7 @@ def _index(items: list[Any], place: str) -> int:
     return index
 
 
-def _add_section(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _add_section(document: Document, _: str) -> str:
     sections = document["sections"]
     sections.append({"key": _free("section", {item.get("key") for item in sections})})
     return f"section-{len(sections) - 1}"
@@ -94,7 +96,7 @@ def _move_section(document: Document, place: str, by: int) -> str:
     return f"section-{other}"
 
 
-def _remove_section(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _remove_section(document: Document, place: str) -> str:
     removed = document["sections"].pop(_index(document["sections"], place))
     document["criteria"] = [
         item for item in document["criteria"] if item.get("section") != removed.get("key")
@@ -123,17 +125,17 @@ def _add_criterion(document: Document, place: str, shipped: Mapping[str, Any]) -
     return f"criterion-{len(criteria) - 1}"
 
 
-def _open_criterion(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _open_criterion(document: Document, place: str) -> str:
     """Change nothing: the page shows the fields of the type and the rule that were chosen."""
     return f"criterion-{_index(document['criteria'], place)}"
 
 
-def _open_conditions(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _open_conditions(document: Document, place: str) -> str:
     """Change nothing: the page shows the fields of the conditions."""
-    return f"{_open_criterion(document, place, shipped)}-conditions"
+    return f"{_open_criterion(document, place)}-conditions"
 
 
-def _copy_criterion(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _copy_criterion(document: Document, place: str) -> str:
     criteria = document["criteria"]
     index = _index(criteria, place)
     copy = deepcopy(criteria[index])
@@ -142,7 +144,7 @@ def _copy_criterion(document: Document, place: str, shipped: Mapping[str, Any]) 
     return f"criterion-{index + 1}"
 
 
-def _remove_criterion(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _remove_criterion(document: Document, place: str) -> str:
     document["criteria"].pop(_index(document["criteria"], place))
     return ""
 
@@ -158,14 +160,14 @@ def _move_criterion(document: Document, place: str, by: int) -> str:
     return f"criterion-{other}"
 
 
-def _add_option(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _add_option(document: Document, place: str) -> str:
     index = _index(document["criteria"], place)
     options = document["criteria"][index].setdefault("options", [])
     options.append({"answer": len(options), "score": 1})
     return f"criterion-{index}"
 
 
-def _remove_row(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+def _remove_row(document: Document, place: str) -> str:
     """Remove the member of a list by its path, such as `criteria[2].options[1]` or `topics[0]`."""
     if not _ROW.fullmatch(place):
         raise _unknown()
@@ -188,18 +190,17 @@ def _free(key: str, taken: set[Any]) -> str:
     return next(free for free in (f"{key}_{n}" for n in numbers) if free not in taken)
 
 
-_CHANGES: Mapping[str, Callable[[Document, str, Mapping[str, Any]], str]] = {
+_CHANGES: Mapping[str, Callable[[Document, str], str]] = {
     "section-add": _add_section,
-    "section-up": lambda document, place, _: _move_section(document, place, -1),
-    "section-down": lambda document, place, _: _move_section(document, place, 1),
+    "section-up": partial(_move_section, by=-1),
+    "section-down": partial(_move_section, by=1),
     "section-remove": _remove_section,
-    "criterion-add": _add_criterion,
     "criterion-open": _open_criterion,
     "conditions-open": _open_conditions,
     "criterion-copy": _copy_criterion,
     "criterion-remove": _remove_criterion,
-    "criterion-up": lambda document, place, _: _move_criterion(document, place, -1),
-    "criterion-down": lambda document, place, _: _move_criterion(document, place, 1),
+    "criterion-up": partial(_move_criterion, by=-1),
+    "criterion-down": partial(_move_criterion, by=1),
     "option-add": _add_option,
     "row-remove": _remove_row,
 }

@@ -10,7 +10,9 @@ from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIO
 from app.core.errors import InvalidInput
 
 # Fields of the form that are no fields of the document.
-_OWN_FIELDS = frozenset({"form_token", "version", "action"})
+_OWN_FIELDS = frozenset(
+    {"form_token", "version", "action", "channel", "scorecardId", "baseVersion"}
+)
 _MINIMUM_FIELDS = (*MINIMUM, *MINIMUM_OPTIONAL)
 STATEMENT_LISTS = ("statements", "requiredStatements")
 _WAS = "was"
@@ -175,7 +177,7 @@ def _require_shape(path: str, name: str, value: Any) -> None:
         for index, statement in enumerate(value):
             _require_shape(f"{path}[{index}].anyOf", "anyOf", statement.get("anyOf", []))
     elif kind is list and not _is_list_of(str, value):
-        raise InvalidInput.field(path, "This must be a list of texts.", location="form")
+        raise InvalidInput.field(path, "This must be a list of strings.", location="form")
 
 
 def _is_list_of(kind: type, value: Any) -> bool:

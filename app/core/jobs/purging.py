@@ -1,0 +1,24 @@
+"""Purging of what is older than a period, in batches."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from app.core.clock import utc_now
+from app.core.runtime import Runtime
+
+_BETWEEN_BATCHES_S = 0.05
+
+
+def purge_older(runtime: Runtime, days: int, purge: Callable[..., int]) -> None:
+    """Call `purge` with a session and `before`, until it returns 0.
+
+    Each call is a short transaction, with a pause after it in which others can write.
+    """
+    before = utc_now() - timedelta(days=days)
+    while True:
+        with runtime.db.writing() as session:
+            count = purge(session, before=before)
+        if not count:
+            return
+        time.sleep(_BETWEEN_BATCHES_S)
