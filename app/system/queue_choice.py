@@ -4,7 +4,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -46,10 +46,10 @@ def choose(settings: Settings, bundled: str | None = None) -> QueueChoice:
         return QueueChoice(
             "", "", "no queue server (CQE_REDIS_URL=none): jobs start a little later"
         )
-    url = f"unix://{quote(str(socket_path(settings.data_dir)))}?db=0"
-    # The processes of `up` have the address of its own server as their setting.
-    if settings.redis_url and settings.redis_url != url:
-        return QueueChoice(settings.redis_url, "", "CQE_REDIS_URL")
+    configured = as_configured(settings).redis_url
+    if configured:
+        return QueueChoice(configured, "", "CQE_REDIS_URL")
+    url = _own_url(settings)
     for name in _PROGRAMS:
         program = shutil.which(name)
         if program is not None:
@@ -61,6 +61,16 @@ def choose(settings: Settings, bundled: str | None = None) -> QueueChoice:
     if bundled:
         return QueueChoice(url, bundled, "embedded: the bundled valkey-server")
     return QueueChoice("", "", "none was found: jobs start a little later")
+
+
+def as_configured(settings: Settings) -> Settings:
+    """Return the settings without the address of the own server, which the processes of `up` have."""
+    is_own = settings.redis_url == _own_url(settings)
+    return replace(settings, redis_url="") if is_own else settings
+
+
+def _own_url(settings: Settings) -> str:
+    return f"unix://{quote(str(socket_path(settings.data_dir)))}?db=0"
 
 
 def socket_path(data_dir: Path) -> Path:

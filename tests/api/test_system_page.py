@@ -1,12 +1,14 @@
 """The System page: parts, open work, checks and settings, for admins."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from app.core.hosts import SENDER, WORKER, Heartbeat
 from app.core.runtime import Runtime
 from app.people.roles import ROLES
+from app.system import queue_choice
 from tests.caller import Caller
 from tests.contacts import judge, put_chat
 from tests.running import running_runtime
@@ -69,6 +71,22 @@ def test_checks_and_settings_are_shown_without_secrets(
     assert key.partition(":")[2].strip() not in page
     assert "sk-abc" not in page
     assert ">set<" in rows_of(page, "Settings")['<code class="small">CQE_JUDGE_API_KEY</code>']
+
+
+def test_the_own_queue_server_is_no_setting(
+    serve: Callable[..., str], data_dir: Path, admin: Visitor
+) -> None:
+    def shown(redis_url: str) -> str:
+        visitor = Visitor(serve(redis_url=redis_url))
+        visitor.get("/sign-in")
+        assert visitor.sign_in("admin").status_code == 303
+        settings = rows_of(visitor.get("/system").text, "Settings")
+        return settings['<code class="small">CQE_REDIS_URL</code>']
+
+    own = f"unix://{queue_choice.socket_path(data_dir)}?db=0"
+    assert ">not set<" in shown(own)
+    assert ">default<" in shown(own)
+    assert ">set<" in shown("redis://127.0.0.1:1/0")
 
 
 def test_only_admins_see_the_page(base: str, runtime: Runtime) -> None:

@@ -10,6 +10,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.words import text_of
 from app.people.roles import READ_SYSTEM
 from app.system import backlog, checks, parts
+from app.system.queue_choice import as_configured
 from app.usage import meter, reports, schemas
 from app.usage.plan import UsageMetric, period_of, plan_of
 from app.web.current import current_runtime
@@ -30,7 +31,7 @@ def show_system() -> str:
         parts=[(text_of("servicePart", part.name), part.works(runtime)) for part in parts.ALL],
         open_work=[(text_of("workKind", work.kind), work) for work in open_work],
         checks=checks.examine_here(runtime.settings),
-        settings=shown(runtime.settings),
+        settings=shown(as_configured(runtime.settings)),
     )
 
 
