@@ -73,6 +73,7 @@ def test_a_failed_import_and_a_failed_re_evaluation_continue(
             bulk.note_failure(session, many)
     reviewer, viewer = visit("reviewer"), visit("viewer")
     page = reviewer.get("/work").text
+    assert "1 evaluation<" in page
     retries = [f"/work/imports/{import_id}/retry", f"/work/re-evaluations/{many}/retry"]
     for retry in retries:
         assert retry in page

@@ -211,7 +211,7 @@ def _re_evaluation(row: Any) -> WorkRow:
     text = _with_reason(text, row["error"])
     has_failed = row["status"] == "failed"
     retry_url = url_for(".retry_re_evaluation", re_evaluation_id=row["id"]) if has_failed else None
-    name = f"{row['count']:,} evaluations"
+    name = "1 evaluation" if row["count"] == 1 else f"{row['count']:,} evaluations"
     return WorkRow(row["id"], "Judging again", name, text, row["created_at"], retry_url)
 
 
