@@ -29,7 +29,7 @@ def call(demo: Demo, page_of: Callable[..., Page]) -> Page:
     """The page of a recorded call, opened by a reviewer, with its waveform and its sound."""
     page = page_of("reviewer")
     page.goto(demo.evaluation(TALKED_OVER))
-    wait_for(page, f"{SOUND}.readyState >= 1")
+    expect(page.locator("[data-clock]")).to_have_text("0:00 / 0:37")
     return page
 
 

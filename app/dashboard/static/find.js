@@ -1,4 +1,4 @@
-// Find in the words of a conversation: lights every match, and goes from one to the next with Enter.
+// Find in the words: lights every match, and Enter goes to the next one.
 
 const field = document.getElementById("find-words");
 const count = document.getElementById("found-count");

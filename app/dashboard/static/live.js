@@ -1,5 +1,4 @@
-// Progress of work: an element with data-live="<id>" gets the status in [data-live-text] and the percent in
-// its <progress>; with data-live-reload the page is loaded again at the end. Strips tell what is wrong.
+// Progress of work in the elements with data-live, and the strips that tell what is wrong.
 
 const OFTEN_FOR_MS = 30000;
 const strip = name => document.getElementById(`${name}-strip`);

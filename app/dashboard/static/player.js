@@ -1,10 +1,9 @@
-// Player of a recording: the sound, its waveform with marks, and the keys of a player.
-// `player` is null on a page without sound.
+// Player of a recording, null on a page without sound.
 
 import {onKeys} from "./keys.js";
 
 const SPEEDS = [0.75, 1, 1.25, 1.5, 2];
-const ZOOMS = [1, 2, 4, 8, 16];
+const MOST_ZOOM = 16;
 const HEADER_BYTES = 6;
 const PEAKS_PER_MS = 0.02;
 const root = document.getElementById("player");
@@ -37,12 +36,12 @@ function createPlayer() {
   const duration = Number(root.dataset.duration);
   let listener = () => {};
   let lanes = [], marked = [], quoted = [], moments = [], queue = [];
-  let zoom = 0, speed = 1, playingFor = 0;
+  let zoom = 1, speed = 1, playingFor = 0;
 
   const now = () => (audio?.currentTime ?? 0) * 1000;
 
   function span() {
-    const width = duration / ZOOMS[zoom];
+    const width = duration / zoom;
     const start = Math.min(Math.max(0, now() - width / 2), duration - width);
     return [start, width];
   }
@@ -89,7 +88,7 @@ function createPlayer() {
     draw();
   }
 
-  // A start that a pause cuts off is no failure; the element tells of others by its own event.
+  // A start that a pause cuts off is no failure; of others the element tells.
   const start = () => audio.play().catch(show);
 
   function seek(milliseconds) {
@@ -160,10 +159,11 @@ function createPlayer() {
   part("play").addEventListener("click", toggle);
   part("speed").addEventListener("click", () => changeSpeed(1, true));
   part("zoom").addEventListener("click", event => {
-    zoom = (zoom + 1) % ZOOMS.length;
-    event.target.textContent = `Zoom ${ZOOMS[zoom]}×`;
+    zoom = zoom < MOST_ZOOM ? zoom * 2 : 1;
+    event.target.textContent = `Zoom ${zoom}×`;
     draw();
   });
+  show();
   const move = by => seek(Math.min(Math.max(0, now() + by), duration));
   onKeys({
     " ": toggle,
@@ -181,7 +181,7 @@ function createPlayer() {
       seek(milliseconds);
       start();
     },
-    // Plays parts of the sound one after the other, then stops.
+    // Plays parts of the sound in turn, then stops.
     playAll(windows) {
       queue = [...windows];
       next();
