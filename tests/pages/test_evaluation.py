@@ -177,7 +177,12 @@ def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
     before = recap.locator(".answer").inner_text()
     said = page.locator(".turn .said").last
     recap.locator("summary").click()
-    recap.get_by_label("Answer").select_option("answer:2")
+    answer, action = recap.get_by_label("Answer"), page.get_by_label("What you do")
+    answer.select_option("answer:2")
+    expect(action).to_have_value("override")
+    answer.select_option("")
+    expect(action).to_have_value("confirm")
+    answer.select_option("answer:2")
     page.get_by_role("link", name="Sheet to print").click()
     page.go_back()
     # The browser puts the answer back, and the page shows it.

@@ -5,7 +5,8 @@ import {onKeys} from "./keys.js";
 const PAUSE_MS = 300;
 const form = document.getElementById("review");
 const shown = form?.querySelector("[data-preview-text]");
-let timer = 0, asked = 0;
+const action = document.getElementById("action");
+let timer = 0, asked = 0, chosen = action?.value;
 
 function changed() {
   return [...form.elements].filter(field => field.name.startsWith("answer.") && field.value);
@@ -57,7 +58,7 @@ function openChange() {
   return select;
 }
 
-// Chooses the answer of this number for the chosen criterion; the first option keeps it as it is.
+// Chooses the answer of this number; the first option keeps it as it is.
 function answer(number) {
   const select = openChange();
   if (!select || number >= select.options.length) return;
@@ -68,11 +69,11 @@ function answer(number) {
 if (shown) {
   form.addEventListener("input", event => {
     if (!event.target.name.startsWith("answer.")) return;
-    const action = document.getElementById("action");
-    if (["request", "start", "confirm"].includes(action.value) && changed().length) action.value = "override";
+    if (action.value !== "override") chosen = action.value;
+    action.value = changed().length && ["request", "start", "confirm"].includes(chosen) ? "override" : chosen;
     clearTimeout(timer);
     timer = setTimeout(() => preview().catch(() => {
-      shown.textContent = "The new score is not known: the service could not be reached.";
+      shown.textContent = "The new score is not known: the service cannot be reached.";
     }), PAUSE_MS);
   });
   for (const button of form.querySelectorAll("[data-take-quote]")) {
@@ -85,7 +86,7 @@ if (shown) {
   });
   onKeys({e: openChange});
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
-  // On the way back to the page, the browser has put the answers back by now.
+  // On the way back, the browser has put the answers back by now.
   addEventListener("pageshow", () => {
     for (const field of changed()) field.closest("details").open = true;
     preview();
