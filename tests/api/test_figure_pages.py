@@ -23,9 +23,14 @@ QUERY = "&".join(f"{name}={text}" for name, text in PERIOD.items())
 
 
 @pytest.fixture(scope="module")
-def figures(module_service: SharedService) -> SharedService:
-    """A service with 400 random evaluations."""
-    world = World(module_service.runtime, seed=4, number=400)
+def world(module_service: SharedService) -> World:
+    """400 random evaluations."""
+    return World(module_service.runtime, seed=4, number=400)
+
+
+@pytest.fixture(scope="module")
+def figures(module_service: SharedService, world: World) -> SharedService:
+    """A service with these evaluations."""
     topics = [
         {"evaluation_id": row["id"], "topic": topic}
         for row in world.rows
@@ -110,6 +115,47 @@ def test_every_number_of_the_overview_leads_to_its_conversations(visitor: Visito
     assert sum(int(text) for text, _ in points) == scored
     for text, link in [*bars, *points[:3], points[-1]]:
         assert counted(visitor, link) == int(text), link
+
+
+def test_weak_criteria_lead_to_their_lowest_conversations(world: World, visitor: Visitor) -> None:
+    def lowest(path: str, executive_id: str = "") -> None:
+        page = visitor.get(f"{path}?{QUERY}").text
+        links = re.findall(r'href="/evaluations/(eval_\w+)#criterion-(\w+)"[^>]*>(\d+)<', page)
+        assert links
+        filters = {"executiveId": executive_id} if executive_id else {}
+        rows = world.chosen(NOW - timedelta(days=40), NOW, filters)
+        for key in {key for _, key, _ in links}:
+            scores = {
+                row["id"]: 100 * criterion["normalizedScore"]
+                for row in rows
+                if row["status"] == "completed"
+                for criterion in row["document"]["criteria"]
+                if criterion["key"] == key and criterion["normalizedScore"] is not None
+            }
+            shown = [scores[evaluation_id] for evaluation_id, of, _ in links if of == key]
+            assert shown == pytest.approx(sorted(scores.values())[:3])
+            assert [f"{score:.0f}" for score in shown] == [
+                text for _, of, text in links if of == key
+            ]
+
+    executive_id = world.ids["executive"][0]
+    lowest("/")
+    lowest(f"/executives/{executive_id}", executive_id)
+    world.write_parts()
+    lowest("/")
+
+
+def test_the_dates_of_a_period_of_days_can_be_kept(visitor: Visitor) -> None:
+    for path in ("/", "/evaluations", "/trends"):
+        page = visitor.get(f"{path}?days=365&channel=chat").text
+        match = re.search(r'href="([^"]+)">Keep these dates<', page)
+        assert match
+        kept = unescape(match[1])
+        assert kept.startswith(f"{path}?")
+        assert ("days=" in kept, "channel=chat" in kept) == (False, True)
+        assert "Keep these dates" not in visitor.get(kept).text
+        if path == "/evaluations":
+            assert counted(visitor, kept) == counted(visitor, "/evaluations?days=365&channel=chat")
 
 
 def test_without_a_period_before_nothing_is_said_about_changes(visitor: Visitor) -> None:
@@ -222,7 +268,7 @@ def test_one_executive_has_figures_of_their_own(client: Caller, visitor: Visitor
     assert figures_of(page)["Score"][0] == f"{member['meanScore']:.1f}"
     points = [row[2] for row in table_of(page, "score over time") if row[2][1]]
     assert counted(visitor, points[0][1]) == int(points[0][0])
-    assert len(re.findall(r'<a href="/evaluations/eval_', page)) == 3
+    assert len(re.findall(r'<a href="/evaluations/eval_\w+">', page)) == 3
     missing = visitor.get("/executives/exec_01k9zq2x8ha4j6k0m3p5q7stvw")
     assert missing.status_code == 404
 

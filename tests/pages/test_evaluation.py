@@ -94,6 +94,29 @@ def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page)
     wait_for(call, f"{SOUND}.paused")
 
 
+def test_a_link_to_a_criterion_chooses_it(demo: Demo, page: Page) -> None:
+    demo.evaluation(TALKED_OVER)
+    page.goto("/")
+    weak = page.get_by_role("row", name="Recap").get_by_role("link").first
+    weak.click()
+    expect(criterion(page, "Recap")).to_have_class(re.compile("chosen"))
+
+
+def test_a_recording_is_heard_by_those_who_have_played_it(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    page = page_of("lead")
+    page.goto(demo.evaluation(TALKED_OVER))
+    expect(page.locator("[data-clock]")).to_have_text("0:00 / 0:37")
+    player, listener = page.locator("#player"), f"lead-{os.getpid()}"
+    page.reload()
+    expect(player).not_to_contain_text(listener)
+    page.get_by_role("button", name="Play", exact=True).click()
+    wait_for(page, f"{SOUND}.currentTime > 0")
+    page.reload()
+    expect(player).to_contain_text(listener)
+
+
 def test_words_are_found_over_the_runs_of_quotes_and_a_quote_is_heard_from_before(
     call: Page,
 ) -> None:

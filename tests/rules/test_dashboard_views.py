@@ -125,8 +125,10 @@ def test_a_perfect_criterion_is_no_weakness(means: list[float], text: str) -> No
     environment = Environment(loader=PackageLoader("app.dashboard"), autoescape=True)
     environment.filters["number"] = formatting.number
     macros: Any = environment.get_template("_macros/figures.html").module
-    rows = [{"title": "Recap", "mean_score": mean, "evaluations": 5} for mean in means]
-    shown = macros.criteria(rows, "Weakest", "No criterion applied.")
+    rows = [
+        {"key": "recap", "title": "Recap", "mean_score": mean, "evaluations": 5} for mean in means
+    ]
+    shown = macros.criteria(rows, {"recap": []}, "Weakest", "No criterion applied.")
     assert text in shown
     assert ">100<" not in shown
 

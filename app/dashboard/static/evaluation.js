@@ -87,13 +87,15 @@ addEventListener("click", event => {
   reveal(document.getElementById(button.dataset.turn));
 });
 
+const linked = criteria.find(criterion => "#" + criterion.id === location.hash);
+if (linked) choose(linked);
 player?.onTime(show);
 player?.faint(criteria.flatMap(windowsOf), [...document.querySelectorAll(".moment")].map(windowOf));
 
-function setAction(action) {
-  const select = document.getElementById("action");
-  if (!select?.querySelector(`[value=${action}]`)) return;
-  select.value = action;
+function setAction(name) {
+  const action = document.getElementById("action");
+  if (!action?.querySelector(`[value=${name}]`)) return;
+  action.value = name;
   document.getElementById("reason").focus();
 }
 

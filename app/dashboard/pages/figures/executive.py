@@ -7,6 +7,7 @@ from flask import render_template
 
 from app.analytics.engine.reader import FactReader, open_facts
 from app.analytics.reports import leaderboards, summary
+from app.analytics.reports.lowest import CriterionScore, lowest_of_criteria
 from app.analytics.schemas.reports import LeaderboardQuery
 from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
@@ -36,11 +37,15 @@ _SCHEMA = LeaderboardQuery()
 
 @dataclass(frozen=True, slots=True)
 class ExecutiveFigures:
-    """The figures of one executive; `member` is None where nothing was judged in the period."""
+    """The figures of one executive; `member` is None where nothing was judged in the period.
+
+    `lowest_of_criteria` has the weakest ones.
+    """
 
     name: str
     member: Any
     summary: Any
+    lowest_of_criteria: dict[str, list[CriterionScore]]
     headline: list[Figure]
     trend: TrendChart | None
 
@@ -104,12 +109,14 @@ def _figures(
     options = {"min_evaluations": loaded["min_evaluations"], "compare": True}
     members = leaderboards.executives(facts, selection, _ONE, **options).items
     totals = summary.summarize(facts, selection, **options)
+    weakest = [criterion["key"] for criterion in totals["weakest_criteria"]]
     # Evaluations outlive the executives of the directory.
     member = members[0] if members else None
     return ExecutiveFigures(
         name=member["name"] if member else EXECUTIVES.get(facts.session, executive_id).name,
         member=member,
         summary=totals,
+        lowest_of_criteria=lowest_of_criteria(facts, selection, weakest),
         headline=figures.headline(totals, page_filters.list_url),
         trend=score_chart(score_trend(facts, selection), page_filters, frame),
     )

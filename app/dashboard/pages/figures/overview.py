@@ -9,6 +9,7 @@ from flask import render_template
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.reports import leaderboards, summary
+from app.analytics.reports.lowest import lowest_of_criteria
 from app.analytics.schemas.reports import AnalyticsQuery
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
@@ -80,6 +81,8 @@ def show() -> str:
     selection = page_filters.selection(page_filters.load(AnalyticsQuery()))
     with open_facts(runtime) as facts:
         totals = summary.summarize(facts, selection, min_evaluations=_MIN_EVALUATIONS, compare=True)
+        weakest = [criterion["key"] for criterion in totals["weakest_criteria"]]
+        lowest = lowest_of_criteria(facts, selection, weakest)
         trend = score_trend(facts, selection)
         executives = leaderboards.executive_changes(
             facts, selection, min_evaluations=_MIN_EVALUATIONS
@@ -90,6 +93,7 @@ def show() -> str:
         "overview/show.html",
         page_filters=page_filters,
         summary=totals,
+        lowest=lowest,
         figures=figures.headline(totals, page_filters.list_url),
         alerts=alerts(situation),
         under_way=situation.waiting,
