@@ -27,7 +27,7 @@ _NOTICES = {
     "webhook-on": "The webhook is switched on again.",
     "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
     "scorecard-published": "The scorecard is published: new evaluations use this version.",
-    "not-sent": "You had to sign in or give your password first: what you sent was not saved. Send it again.",
+    "not-sent": "You had to sign in or give your password first: what you sent was not saved. Check the form and send it again.",
     "password-changed": "Your password was changed. Other sessions have ended.",
     "role-changed": "The role was changed. It applies from the next request on.",
     "review-saved": "Your review was saved.",

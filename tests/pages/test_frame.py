@@ -1,18 +1,21 @@
 """The frame of the dashboard in a browser: first sign-in, own settings, keyboard, narrow screens."""
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from datetime import timedelta
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import update
 
 from app.core.clock import utc_now
 from app.core.hosts import Host
+from app.people.models import UserSession
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo, sign_in
-from tests.visitor import PASSWORD
+from tests.visitor import PASSWORD, add_user
 
 
 def test_the_first_admin_has_to_choose_a_password(demo: Demo, page_of: Callable[..., Page]) -> None:
@@ -117,9 +120,38 @@ def test_an_ended_session_leaves_what_was_typed(page: Page, console: list[str]) 
     name = page.get_by_label("Name, such as")
     name.fill("Typed with care")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    expect(page.get_by_text("Your session has ended. Copy what you have typed")).to_be_visible()
+    expect(page.get_by_text("Your session has ended. Send the form to sign in")).to_be_visible()
     expect(name).to_have_value("Typed with care")
     assert "401" in console.pop()
+
+
+@pytest.mark.parametrize("detour", ["sign-in", "confirm"])
+def test_a_form_that_needs_a_sign_in_first_is_filled_in_again(
+    demo: Demo, page_of: Callable[..., Page], detour: str
+) -> None:
+    name = f"admin-{detour}"
+    user_id = add_user(demo.runtime, "admin", name)
+    page = page_of()
+    sign_in(page, name, PASSWORD)
+    page.goto("/keys")
+    page.get_by_label("Name, such as").fill("Typed with care")
+    page.get_by_label("audio:read").check()
+    column = "last_seen_at" if detour == "sign-in" else "confirmed_at"
+    values = {column: utc_now() - timedelta(days=1)}
+    with demo.runtime.db.writing() as session:
+        session.execute(update(UserSession).where(UserSession.user_id == user_id).values(**values))
+    page.get_by_role("button", name="Create the key").click()
+    page.wait_for_url(re.compile(rf"/{detour}\?"))
+    if detour == "sign-in":
+        page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password").press("Enter")
+    expect(page.get_by_text("what you sent was not saved")).to_be_visible()
+    expect(page.get_by_label("Name, such as")).to_have_value("Typed with care")
+    expect(page.get_by_label("audio:read")).to_be_checked()
+    expect(page.get_by_label("audio:write")).not_to_be_checked()
+    page.get_by_role("button", name="Create the key").click()
+    expect(page.get_by_text("Typed with care")).to_be_visible()
 
 
 def test_a_form_is_sent_once_however_often_its_button_is_pressed(page: Page) -> None:

@@ -19,5 +19,7 @@ addEventListener("submit", event => {
   if (event.timeStamp - dataset.sentAt < AGAIN_AFTER_MS) event.preventDefault();
   else dataset.sentAt = event.timeStamp;
 });
+// A sign-in that a form needs first loses nothing.
+addEventListener("input", () => import("./sent.js"), {once: true});
 // The first field with a message is where the person goes on.
 document.querySelector("main [aria-invalid=true]")?.focus();
