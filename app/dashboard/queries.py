@@ -57,6 +57,11 @@ class PageFilters:
         """The period in words."""
         return self.period.label(self.zone)
 
+    @property
+    def fixed_url(self) -> str:
+        """The address of this page that stays with this period; empty where it is fixed already."""
+        return "" if self.period.days is None else filters.url(request.path, self.moments())
+
     def moments(self) -> dict[str, str]:
         """Return the query with the moments of its period in place of days."""
         return filters.with_moments(self.texts, self.period)

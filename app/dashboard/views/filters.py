@@ -91,8 +91,6 @@ class ChosenPeriod:
 
     def label(self, zone: ZoneInfo) -> str:
         """Write the period in words."""
-        if self.days is not None:
-            return f"{self.days} days to now"
         if self.start is None and self.end is None:
             return "all time"
         ends = [_day(moment, zone) for moment in (self.start, self.end)]
