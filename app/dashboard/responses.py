@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core.errors import AppError, InsufficientScope, MethodNotAllowed, NotFound
 from app.dashboard.navigation import own_path
-from app.people.gate import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded
+from app.people.gate import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded, StaleForm
 from app.web import errors
 from app.web.request_record import request_id
 
@@ -96,6 +96,7 @@ def _page(status: int, sentence: str, error: AppError | None = None) -> Response
             title=HTTPStatus(status).phrase,
             sentence=sentence,
             details=error.details if error else (),
+            form_url=_return_path() if isinstance(error, StaleForm) else "",
             request_id=request_id(),
         ),
         status,

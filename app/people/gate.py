@@ -61,10 +61,11 @@ class ConfirmationNeeded(AppError):
 
 class ForgedRequest(AppError):
     status, code = 403, "FORGED_REQUEST"
-    message = (
-        "This form was not sent from this page, or you have signed in again since you opened it: "
-        "go back, copy what you typed, load the page again and send it."
-    )
+    message = "This form was not sent from a page of this service."
+
+
+class StaleForm(ForgedRequest):
+    message = "You have signed in again since you opened this form: what you sent was not saved."
 
 
 class Gate:
@@ -259,16 +260,16 @@ def _check_token(request: Request, session_token: str) -> None:
     """Refuse a request without the form token of its session.
 
     Raises:
-        ForgedRequest: it is missing, or of another session.
+        StaleForm: it is missing, or of another session.
     """
     sent = request.headers.get(_TOKEN_HEADER) or request.form.get(_TOKEN_FIELD, "")
     try:
         masked = base64.urlsafe_b64decode(sent.encode())
     except (UnicodeEncodeError, binascii.Error):
-        raise ForgedRequest() from None
+        raise StaleForm() from None
     pad, hidden = masked[:_TOKEN_LENGTH], masked[_TOKEN_LENGTH:]
     if not hmac.compare_digest(_xor(hidden, pad), _token_of(session_token)):
-        raise ForgedRequest()
+        raise StaleForm()
 
 
 def _token_of(session_token: str) -> bytes:

@@ -72,6 +72,18 @@ def test_a_narrow_screen_opens_the_navigation(page_of: Callable[..., Page]) -> N
     assert top["height"] < 100, "the top bar takes more than two rows"
 
 
+def test_a_narrow_list_shows_whose_conversations_they_are(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    demo.evaluation("demo-chat-rude-agent")
+    width = 390
+    page = page_of("viewer", viewport={"width": width, "height": 800})
+    page.goto("/evaluations?sort=score")
+    place = page.get_by_role("cell", name="Marcus Bell").first.bounding_box()
+    assert place
+    assert place["x"] + place["width"] < width
+
+
 def test_keys_lead_to_pages_but_not_from_a_field(page: Page) -> None:
     page.goto("/settings")
     page.get_by_label("Display name").press("g")
@@ -152,6 +164,30 @@ def test_a_form_that_needs_a_sign_in_first_is_filled_in_again(
     expect(page.get_by_label("audio:write")).not_to_be_checked()
     page.get_by_role("button", name="Create the key").click()
     expect(page.get_by_text("Typed with care")).to_be_visible()
+
+
+def test_refused_choices_have_the_focus(page: Page, console: list[str]) -> None:
+    page.goto("/keys")
+    page.get_by_label("Name, such as").fill("No scope")
+    page.get_by_role("button", name="Create the key").click()
+    expect(page.get_by_role("group", name="Scopes")).to_be_focused()
+    assert "422" in console.pop()
+
+
+def test_a_form_that_was_opened_before_another_sign_in_is_filled_in_again(
+    demo: Demo, page_of: Callable[..., Page], console: list[str]
+) -> None:
+    add_user(demo.runtime, "admin", "admin-twice")
+    page = page_of()
+    sign_in(page, "admin-twice", PASSWORD)
+    page.goto("/keys")
+    page.get_by_label("Name, such as").fill("Typed with care")
+    page.context.clear_cookies()
+    sign_in(page.context.new_page(), "admin-twice", PASSWORD)
+    page.get_by_role("button", name="Create the key").click()
+    page.get_by_role("link", name="Open the form again").click()
+    expect(page.get_by_label("Name, such as")).to_have_value("Typed with care")
+    assert "403" in console.pop()
 
 
 def test_a_form_is_sent_once_however_often_its_button_is_pressed(page: Page) -> None:
