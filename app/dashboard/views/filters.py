@@ -31,8 +31,8 @@ NO_CHIP = (*PERIOD_NAMES, "page", "pageSize", "sort")
 SORTS: Mapping[str, str] = {
     "-createdAt": "Newest first",
     "createdAt": "Oldest first",
-    "-completedAt": "Judged last first",
-    "completedAt": "Judged first first",
+    "-completedAt": "Latest judged first",
+    "completedAt": "Earliest judged first",
     "-startedAt": "Latest conversation first",
     "startedAt": "Earliest conversation first",
     "score": "Lowest score first",
