@@ -179,12 +179,14 @@ def test_a_filter_of_the_overview_holds_for_all_its_numbers(
     assert counted(visitor, unescape(judged[1])) == int(judged[2])
 
 
-def test_alerts_lead_to_what_they_count(visitor: Visitor) -> None:
+def test_alerts_lead_to_what_they_count(visitor: Visitor, figures: SharedService) -> None:
     page = visitor.get(f"/?{QUERY}").text
     match = re.search(r'<a href="([^"]+)">(\d+) auto-fails not reviewed', page)
     assert match
     assert counted(visitor, unescape(match[1])) == int(match[2])
-    assert "The worker does not answer" in page
+    assert "<li>The worker does not answer" in page
+    admin = signed_in(figures.base, figures.runtime, "admin")
+    assert '<a href="/system">The worker does not answer' in admin.get("/").text
 
 
 def test_a_bad_filter_of_figures_is_told(visitor: Visitor) -> None:

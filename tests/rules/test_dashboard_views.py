@@ -233,7 +233,13 @@ def ago(**length: float) -> datetime:
 
 
 def webhook(**state: datetime) -> dict[str, Any]:
-    return {"description": "crm", "deactivated_at": None, "failing_since": None, **state}
+    return {
+        "id": "sub_1",
+        "description": "crm",
+        "deactivated_at": None,
+        "failing_since": None,
+        **state,
+    }
 
 
 @pytest.mark.parametrize(
@@ -278,6 +284,18 @@ def webhook(**state: datetime) -> dict[str, Any]:
 )
 def test_an_alert_is_due_from_its_bound_on(facts: dict[str, Any], expected: list[str]) -> None:
     assert due(**facts) == expected
+
+
+def test_an_alert_leads_to_the_page_on_which_to_act() -> None:
+    situation = Situation(
+        now=NOW,
+        failing_parts=["The worker does not answer"],
+        parts_href="/system",
+        webhooks=[webhook(deactivated_at=ago(days=2)), webhook(failing_since=ago(hours=2))],
+        usage_percents={"API calls": 80.0},
+    )
+    places = [alert.href for alert in alerts(situation)]
+    assert places == ["/system", "/webhooks/sub_1", "/webhooks/sub_1", "/usage"]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from app.dashboard.views.figures import MeasuredMean, change_of, mean_scores, st
 from app.dashboard.views.formatting import percent, rounded_length
 from app.dashboard.words import text_of
 from app.evaluations.enums import ENDED, Status
+from app.people.roles import READ_SYSTEM
 from app.system import parts
 from app.usage import reports as usage
 from app.usage.plan import period_of, plan_of
@@ -69,6 +70,7 @@ class Situation:
     mean_before: MeasuredMean | None = None
     mean_href: str = ""
     failing_parts: Sequence[str] = ()
+    parts_href: str = ""
     webhooks: Sequence[Mapping[str, Any]] = ()
     usage_percents: dict[str, float] = field(default_factory=dict)
 
@@ -123,6 +125,7 @@ def _situation(
         mean_before=mean_before,
         mean_href=filters.url("/trends", page_filters.texts),
         failing_parts=[part.alert for part in parts.failing(runtime)],
+        parts_href="/system" if READ_SYSTEM in scopes else "",
         webhooks=webhooks.list_page(session, _WEBHOOKS).items
         if "webhooks:manage" in scopes
         else (),
@@ -150,19 +153,20 @@ def alerts(situation: Situation) -> list[Alert]:
 
 
 def _failing_parts(situation: Situation) -> Iterator[Alert]:
-    yield from map(Alert, situation.failing_parts)
+    for text in situation.failing_parts:
+        yield Alert(text, situation.parts_href)
 
 
 def _webhooks(situation: Situation) -> Iterator[Alert]:
     for webhook in situation.webhooks:
-        name = webhook["description"] or webhook["url"]
+        name, href = webhook["description"] or webhook["url"], f"/webhooks/{webhook['id']}"
         if webhook["deactivated_at"] is not None:
             age = rounded_length(situation.now - webhook["deactivated_at"])
-            yield Alert(f"Webhook {name} switched off {age} ago")
+            yield Alert(f"Webhook {name} switched off {age} ago", href)
         elif webhook["failing_since"] is not None:
             failing = situation.now - webhook["failing_since"]
             if failing > _FAILING_FOR:
-                yield Alert(f"Webhook {name} failing for {rounded_length(failing)}")
+                yield Alert(f"Webhook {name} failing for {rounded_length(failing)}", href)
 
 
 def _work(situation: Situation) -> Iterator[Alert]:
@@ -206,4 +210,4 @@ def _mean(situation: Situation) -> Iterator[Alert]:
 def _usage(situation: Situation) -> Iterator[Alert]:
     for name, used_percent in situation.usage_percents.items():
         if used_percent >= _USAGE_FROM_PERCENT:
-            yield Alert(f"{name}: {used_percent:.0f} % of the plan's amount used")
+            yield Alert(f"{name}: {used_percent:.0f} % of the plan's amount used", "/usage")
