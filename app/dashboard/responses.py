@@ -1,7 +1,6 @@
 """Responses of pages: security headers, compression and error pages."""
 
 import gzip
-import time
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -47,9 +46,6 @@ def finish(response: Response) -> Response:
     """Add the headers that every page has, and compress large pages."""
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
-    if "started" in g:
-        spent_ms = (time.perf_counter() - g.started) * 1000
-        response.headers["Server-Timing"] = f"app;dur={spent_ms:.1f}"
     return _compressed(response)
 
 
