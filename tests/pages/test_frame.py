@@ -166,6 +166,22 @@ def test_a_form_that_needs_a_sign_in_first_is_filled_in_again(
     expect(page.get_by_text("Typed with care")).to_be_visible()
 
 
+def test_signing_out_forgets_what_was_typed(demo: Demo, page_of: Callable[..., Page]) -> None:
+    add_user(demo.runtime, "viewer", "viewer-leaving")
+    page = page_of()
+    sign_in(page, "viewer-leaving", PASSWORD)
+    page.goto("/evaluations")
+    page.get_by_text("Save these filters as a view").click()
+    page.get_by_label("Name", exact=True).fill("Typed with care")
+    page.get_by_role("button", name="Save view").click()
+    expect(page.get_by_text("The view was saved")).to_be_visible()
+    kept = "sessionStorage.getItem('sent')"
+    assert "Typed with care" in page.evaluate(kept)
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("You have signed out")).to_be_visible()
+    assert page.evaluate(kept) is None
+
+
 def test_refused_choices_have_the_focus(page: Page, console: list[str]) -> None:
     page.goto("/keys")
     page.get_by_label("Name, such as").fill("No scope")

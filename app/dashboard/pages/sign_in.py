@@ -78,6 +78,8 @@ def sign_out() -> Answer:
         sessions.end(session, person.session_id, user_id=person.user_id)
     response = redirect_with("signed-out", "sign_in.form")
     gate.clear_cookie(response, request, runtime.settings)
+    # What a form has kept for being sent again.
+    response.headers["Clear-Site-Data"] = '"storage"'
     return response
 
 
