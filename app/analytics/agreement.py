@@ -5,7 +5,7 @@ docs/reviews.md explains the statistics. Each has its interval, or the reason wh
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import groupby, permutations
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -53,7 +53,7 @@ class _RatingPairs:
 
     clusters: Counter[_Cluster]
     units: Counter[tuple[float, ...]]
-    options: Sequence[float] = field(default=())
+    options: Sequence[float]
 
     @property
     def pairs(self) -> Counter[Pair]:

@@ -132,7 +132,7 @@ def change_key(
     changes: Mapping[str, Any],
     *,
     caller: Principal | None,
-    if_match: str | None = None,
+    if_match: str | None,
 ) -> ApiKey:
     """Change the given fields.
 

@@ -29,6 +29,7 @@ from app.usage.plan import UsageMetric, plan_of
 logger = logging.getLogger(__name__)
 
 _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
+_EXPIRED_AT_ONCE = 1000
 _RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
     AudioFile.status == AudioStatus.PENDING_UPLOAD
 )
@@ -170,7 +171,7 @@ def orphaned_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[
     ).all()
 
 
-def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
+def expire(session: Session, now: datetime) -> int:
     """Expire reservations whose links have expired; return their number.
 
     An upload that is still running is recorded when it ends (see `mark_uploaded`).
@@ -179,7 +180,7 @@ def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
         select(AudioFile)
         .where(AudioFile.status == AudioStatus.PENDING_UPLOAD, AudioFile.expires_at <= now)
         .order_by(AudioFile.created_at, AudioFile.id)
-        .limit(limit)
+        .limit(_EXPIRED_AT_ONCE)
         .with_for_update(skip_locked=True)
     ).all()
     for audio in late:

@@ -35,7 +35,7 @@ class PreparedMessages:
 
     rows: tuple[dict[str, Any], ...]
     digest: str
-    raw: SealedOriginals | None = None
+    raw: SealedOriginals | None
 
 
 def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:

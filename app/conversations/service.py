@@ -173,7 +173,7 @@ def request_evaluation(
 
 
 def request_first_evaluations(
-    session: Session, created: Sequence[CreatedConversation], *, scorecard_id: str | None = None
+    session: Session, created: Sequence[CreatedConversation], *, scorecard_id: str | None
 ) -> list[Evaluation]:
     """Queue the evaluations of created conversations that have ended and have a text.
 

@@ -60,8 +60,8 @@ def list_details(
     period: str,
     request: PageRequest,
     *,
-    metric: UsageMetric | None = None,
-    key_id: str | None = None,
+    metric: UsageMetric | None,
+    key_id: str | None,
 ) -> Page[dict[str, Any]]:
     """List the records of a period: one for each day, key and operation, newest day first."""
     criteria = [] if key_id is None else [UsageRecord.key_id == key_id]

@@ -52,10 +52,8 @@ def add(session: Session, additions: Iterable[Addition]) -> None:
     )
 
 
-def count_delivery(
-    session: Session, *, subscription_id: str, now: datetime, count: int = 1
-) -> None:
-    """Count webhook deliveries, each once, with its first attempt.
+def count_deliveries(session: Session, *, subscription_id: str, now: datetime, count: int) -> None:
+    """Count webhook deliveries, each once, with its first attempt; a negative count takes them back.
 
     Counted in the caller's transaction, together with the mark that the delivery is counted.
     """

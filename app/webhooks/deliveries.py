@@ -67,10 +67,8 @@ def fan_out(session: Session, events: Sequence[Event]) -> None:
     _write(session, rows)
 
 
-def send_test(
-    session: Session, subscription_id: str, *, event: str | None = None
-) -> StartedDelivery:
-    """Send a sample of one of the subscription's types, also when it is inactive.
+def send_test(session: Session, subscription_id: str, event: str | None) -> StartedDelivery:
+    """Send a sample of one of the subscription's types, by default its first, even if inactive.
 
     Raises:
         InvalidInput: the subscription does not include that type.

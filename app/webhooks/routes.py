@@ -62,7 +62,7 @@ def delete_webhook(subscription_id: str) -> None:
 def test_webhook(body: dict[str, str], subscription_id: str) -> Any:
     """Send a test event in the same way as a real one."""
     with current_runtime().db.writing() as session:
-        return deliveries.send_test(session, subscription_id, event=body.get("event"))
+        return deliveries.send_test(session, subscription_id, body.get("event"))
 
 
 @blp.get("/<id:subscription_id>/deliveries")

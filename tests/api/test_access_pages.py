@@ -69,7 +69,7 @@ def test_a_webhook_that_was_switched_off_is_tested_switched_on_and_caught_up(
     path, _ = create_webhook(admin)
     webhook_id = path.removeprefix("/webhooks/")
     with runtime.db.writing() as session:
-        started = deliveries.send_test(session, webhook_id, event=None)
+        started = deliveries.send_test(session, webhook_id, None)
         missed = session.get(Delivery, started.delivery_id)
         assert missed is not None
         missed.trigger, missed.state, missed.finished_at = "event", "failed", utc_now()

@@ -71,7 +71,7 @@ def store(runtime: Runtime, size_bytes: int, day: datetime = DAY) -> None:
 def deliver(runtime: Runtime, day: datetime, number: int = 1) -> None:
     with runtime.db.writing() as session:
         for _ in range(number):
-            service.count_delivery(session, subscription_id="wh_a", now=day)
+            service.count_deliveries(session, subscription_id="wh_a", now=day, count=1)
 
 
 def quota_warnings(runtime: Runtime) -> list[dict[str, Any]]:

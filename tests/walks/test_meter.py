@@ -22,7 +22,7 @@ from app.core.settings import Settings
 from app.usage import jobs, meter, reports
 from app.usage.models import CountedBatch
 from app.usage.plan import UsageMetric
-from app.usage.service import count_delivery, note_storage
+from app.usage.service import count_deliveries, note_storage
 from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
 from tests.waiting import wait_until
@@ -271,7 +271,7 @@ def deliver(settings: Settings, number: int, asked: Any, counted: Any) -> None:
     for turn in range(number):
         asked.value += 1
         with runtime.db.writing() as session:
-            count_delivery(session, subscription_id=f"wh_{turn % 3}", now=NOW)
+            count_deliveries(session, subscription_id=f"wh_{turn % 3}", now=NOW, count=1)
             note_storage(session, size_bytes=asked.value * 1_000_000, now=NOW)
         counted.value += 1
 

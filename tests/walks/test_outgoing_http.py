@@ -105,7 +105,7 @@ def test_the_timeout_is_one_for_the_whole_attempt(
 
 
 def test_certificates_of_a_file_are_trusted_besides_the_public_ones(tmp_path: Path) -> None:
-    public = tls_context().get_ca_certs()
+    public = tls_context("").get_ca_certs()
     both = tls_context(write_ca_bundle(tmp_path)).get_ca_certs()
     assert len(both) == len(public) + 1 > 1
 
@@ -294,7 +294,7 @@ def test_a_name_without_an_address_is_an_error(post: Post) -> None:
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(receiver: Receiver) -> None:
-    sender = RequestsClient(AddressPolicy(LOOPBACK))
+    sender = RequestsClient(AddressPolicy(LOOPBACK), ca_bundle="")
     reply = sender.post(receiver.url(), headers={}, body=BODY, timeout_s=5)
     sender.close()
     assert reply.outcome == AttemptOutcome.TLS_ERROR
@@ -335,7 +335,7 @@ def test_plain_http_where_tls_is_expected_is_a_tls_error(post: Post) -> None:
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "http://localhost/", "no"])
 def test_a_url_that_the_policy_refuses_is_blocked(url: str) -> None:
-    sender = RequestsClient(AddressPolicy())
+    sender = RequestsClient(AddressPolicy(), ca_bundle="")
     reply = sender.post(url, headers={}, body=BODY, timeout_s=5)
     sender.close()
     assert reply.outcome == AttemptOutcome.BLOCKED_URL

@@ -175,7 +175,7 @@ def test_a_test_reaches_an_inactive_subscription_and_is_not_metered(
     harness.change(subscription_id, active=False)
     harness.start_sender()
     with harness.runtime.db.writing() as session:
-        started = deliveries.send_test(session, subscription_id)
+        started = deliveries.send_test(session, subscription_id, None)
     [request] = receiver.wait_for(1)
     assert request.event["id"] == started.event_id
     assert request.event["data"]["test"] is True
@@ -280,7 +280,7 @@ def test_one_success_clears_the_streak_and_a_failed_test_does_not_start_one(
     subscription_id, _ = harness.subscribe(receiver.url())
     harness.start_sender()
     with harness.runtime.db.writing() as session:
-        deliveries.send_test(session, subscription_id)
+        deliveries.send_test(session, subscription_id, None)
     harness.wait_for_status(subscription_id, "failed")
     assert harness.subscription(subscription_id).failing_since is None
     harness.publish()

@@ -45,7 +45,7 @@ def test_every_event_type_verifies_and_matches_its_schema(
         with harness.runtime.db.writing() as session:
             outbox.publish(session, event, CATALOGUE[event].sample)
         with harness.runtime.db.writing() as session:
-            deliveries.send_test(session, subscription_id, event=event)
+            deliveries.send_test(session, subscription_id, event)
     harness.start_sender()
     envelopes = [check(request, secret) for request in receiver.wait_for(2 * len(ALL))]
     assert sorted(envelope["event"] for envelope in envelopes) == sorted(2 * ALL)

@@ -67,7 +67,7 @@ def is_available(format_: Format) -> bool:
 
 
 def open_writer(
-    format_: Format, path: Path, columns: Sequence[Column], *, delimiter: str = "comma"
+    format_: Format, path: Path, columns: Sequence[Column], *, delimiter: str
 ) -> Writer:
     """Open a file for writing rows of these columns."""
     if format_ is Format.CSV:

@@ -22,6 +22,7 @@ RENEW_EVERY_S = 5.0
 MAX_ATTEMPTS = 5
 TRIES_AFTER_FAILURE = 3
 RETRY_PAUSE = timedelta(seconds=5)
+_DUE_AT_ONCE = 100
 
 
 class LeaseLost(Exception):
@@ -98,18 +99,15 @@ class EndedJob:
     ended_at: datetime
 
 
-def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) -> list[Job]:
-    """List the jobs that may start now: high priority first, then the oldest.
+def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
+    """List the ids of jobs that may start now: high priority first, then the oldest.
 
     They include running jobs whose lease has expired, or whose process on this host has ended.
     """
-    queued = session.scalars(_queued(table, now).limit(limit))
-    return sorted([*_abandoned(session, table, now), *queued], key=_in_order)[:limit]
-
-
-def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
-    """List the ids of jobs that wait for a worker or were abandoned by one."""
-    return [job.id for job in due(session, table, utc_now())]
+    now = utc_now()
+    queued = session.scalars(_queued(table, now).limit(_DUE_AT_ONCE))
+    due = sorted([*_abandoned(session, table, now), *queued], key=_in_order)
+    return [job.id for job in due[:_DUE_AT_ONCE]]
 
 
 def claim(session: Session, job_id: str, table: type[Job]) -> Lease[Job] | None:

@@ -64,9 +64,7 @@ _OUTCOMES: tuple[tuple[tuple[type[Exception], ...], AttemptOutcome, str], ...] =
 class RequestsClient:
     """The client of a process: one session and one TLS context, used by many threads."""
 
-    def __init__(
-        self, policy: AddressPolicy, *, ca_bundle: str = "", body: BodyLimit = EXCERPT
-    ) -> None:
+    def __init__(self, policy: AddressPolicy, *, ca_bundle: str, body: BodyLimit = EXCERPT) -> None:
         self._pool = ConnectionPool(
             policy,
             lambda: tls_context(ca_bundle),
@@ -242,7 +240,7 @@ def _ms_since(started: float) -> int:
 
 
 @lru_cache(maxsize=4)
-def tls_context(ca_bundle: str = "") -> ssl.SSLContext:
+def tls_context(ca_bundle: str) -> ssl.SSLContext:
     """Trust the public authorities, and those of a file besides them.
 
     Built once a process: reading the certificates takes 56 ms.

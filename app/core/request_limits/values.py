@@ -1,7 +1,7 @@
 """Values of the request state: limits, visits and counts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 
@@ -68,8 +68,8 @@ class CountBatch:
     """Calls set aside under an id until the database has them; applied once by that id."""
 
     id: str
-    calls: Mapping[CallCount, int] = field(default_factory=dict)
-    last_used: Mapping[str, datetime] = field(default_factory=dict)
+    calls: Mapping[CallCount, int]
+    last_used: Mapping[str, datetime]
 
 
 def status_of(limit: Limit, now_s: float, arrival_s: float, *, denied: bool) -> LimitStatus:

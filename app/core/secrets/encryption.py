@@ -65,10 +65,9 @@ class Keyring:
         """Return the id of the master key of a token."""
         return token.split(".")[1]
 
-    def subkey(self, label: str, key_id: str | None = None) -> bytes:
-        """Derive a key of 32 bytes for one use, such as `cqe/url-signing/v1`."""
-        master = self._keys[key_id or self.current_id]
-        return hmac.new(master, label.encode(), hashlib.sha256).digest()
+    def subkey(self, label: str, key_id: str) -> bytes:
+        """Derive a key of 32 bytes from a master key for one use, such as `cqe/url-signing/v1`."""
+        return hmac.new(self._keys[key_id], label.encode(), hashlib.sha256).digest()
 
     @property
     def key_ids(self) -> Collection[str]:

@@ -35,7 +35,7 @@ class Grant:
     object_id: str
     expires_at: datetime
     content_type: str
-    size_bytes: int = 0
+    size_bytes: int
     file_name: str = ""
     sha256: str = ""
 

@@ -31,7 +31,7 @@ _STEP_BYTES = 256 * 1024
 class LocalFiles:
     """A folder of files: written to a temporary file, synced, then linked to the final name."""
 
-    def __init__(self, root: Path, min_free_bytes: int, *, is_mounted: bool = False) -> None:
+    def __init__(self, root: Path, min_free_bytes: int, *, is_mounted: bool) -> None:
         """Name the folder.
 
         Args:

@@ -103,7 +103,7 @@ def request_first(
     session: Session,
     requested: Sequence[tuple[Evaluation, StoredTranscript]],
     *,
-    scorecard_id: str | None = None,
+    scorecard_id: str | None,
 ) -> list[Evaluation]:
     """Open the first evaluations of their sources and queue their judgements (see `request`)."""
     evaluations = [evaluation for evaluation, _ in requested]

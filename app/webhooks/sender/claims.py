@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.process import owner as processes
 from app.events.models import Event
-from app.usage.service import count_delivery
+from app.usage.service import count_deliveries
 from app.webhooks.enums import DeliveryState, Trigger
 from app.webhooks.models import DELIVERING, PENDING, Delivery, Subscription
 
@@ -201,7 +201,7 @@ def claim_due(
         for row in rows
     ]
     if metered := sum(claim.metered for claim in claims):
-        count_delivery(session, subscription_id=receiver.id, now=now, count=metered)
+        count_deliveries(session, subscription_id=receiver.id, now=now, count=metered)
     return claims
 
 
@@ -305,7 +305,7 @@ def _unmeter(session: Session, held: ColumnElement[bool]) -> None:
     statement = statement.execution_options(synchronize_session=False)
     unmetered = Counter(session.scalars(statement.returning(Delivery.subscription_id)))
     for subscription_id, count in sorted(unmetered.items()):
-        count_delivery(session, subscription_id=subscription_id, now=utc_now(), count=-count)
+        count_deliveries(session, subscription_id=subscription_id, now=utc_now(), count=-count)
 
 
 def _make_pending(session: Session, held: ColumnElement[bool], **values: Any) -> None:

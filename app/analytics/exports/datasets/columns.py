@@ -34,7 +34,7 @@ class Column:
     """
 
     name: str
-    kind: Kind = "text"
+    kind: Kind
 
 
 def columns(text: str) -> tuple[Column, ...]:

@@ -62,7 +62,7 @@ def show(subscription_id: str) -> str:
 def send_test(subscription_id: str) -> Response:
     """Send a test event; it is sent to a webhook that is switched off as well."""
     with audited(Action.WEBHOOK_TESTED, subscription_id) as session:
-        deliveries.send_test(session, subscription_id, event=None)
+        deliveries.send_test(session, subscription_id, None)
     return redirect_with("test-sent", "webhooks.show", subscription_id=subscription_id)
 
 
