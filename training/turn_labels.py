@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LogisticRegression
 
 from app.ai.conduct.marks import SCALE, features_of, whole_of
 
@@ -145,6 +144,8 @@ def _matrix(rows: Sequence[Row], places: dict[str, int]) -> csr_matrix:
 
 
 def _fit(label: str, rows: Sequence[Row], matrix: csr_matrix) -> tuple[Any, float]:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - it takes a second
+
     teaching = _TEACHING.get(label, _EVERY_SOURCE if label in LABELS["customer"] else _SERVICE)
     used = np.array([row.source in teaching for row in rows])
     given = np.array([label in row.labels for row in rows])[used]
