@@ -21,6 +21,7 @@ _CHECKSUM_LENGTH = 6
 _KEY_PREFIX, _KEY_RANDOM_LENGTH = "cqek_", 30
 _SECRET_PREFIX, _SECRET_RANDOM_LENGTH = "cqes_", 43
 _DISPLAY_LENGTH = 9
+_REWRAPPED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +106,13 @@ def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> di
     return {key_id: expires_at for key_id, expires_at in rows if expires_at is not None}
 
 
-def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
-    """Encrypt up to `batch` secrets of older master keys with the newest one; return how many."""
+def rewrap(session: Session, keyring: Keyring) -> int:
+    """Encrypt a batch of secrets of older master keys with the newest one; return how many."""
     outdated = [
         credential
         for credential in session.scalars(select(Credential))
         if keyring.key_id_of(credential.secret_sealed) != keyring.current_id
-    ][:batch]
+    ][:_REWRAPPED_AT_ONCE]
     for credential in outdated:
         credential.secret_sealed = keyring.rewrap(
             credential.secret_sealed, purpose=purpose_of(credential.id)

@@ -14,6 +14,8 @@ from app.core.secrets.encryption import Keyring
 from app.redaction.models import RawText
 from app.redaction.redactor import SealedOriginals, purpose_of
 
+_REWRAPPED_AT_ONCE = 500
+
 
 @dataclass(frozen=True, slots=True)
 class OriginalTexts:
@@ -62,7 +64,7 @@ def delete_originals(session: Session, source_ids: Sequence[str]) -> int:
     return len(deleted.all())
 
 
-def purge(session: Session, *, before: datetime, batch: int = 500) -> int:
+def purge(session: Session, *, before: datetime, batch: int) -> int:
     """Delete up to `batch` rows from before a time; return the number of rows."""
     old = (
         select(RawText.id)
@@ -76,10 +78,10 @@ def purge(session: Session, *, before: datetime, batch: int = 500) -> int:
     return len(deleted.all())
 
 
-def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
-    """Encrypt up to `batch` rows again that an older master key encrypted; return the number."""
+def rewrap(session: Session, keyring: Keyring) -> int:
+    """Encrypt a batch of rows again that an older master key encrypted; return the number."""
     rows = session.scalars(
-        select(RawText).where(RawText.key_id != keyring.current_id).limit(batch)
+        select(RawText).where(RawText.key_id != keyring.current_id).limit(_REWRAPPED_AT_ONCE)
     ).all()
     for row in rows:
         row.sealed = keyring.rewrap(row.sealed, purpose=purpose_of(row.id))

@@ -53,7 +53,7 @@ def add(session: Session, additions: Iterable[Addition]) -> None:
 
 
 def count_deliveries(session: Session, *, subscription_id: str, now: datetime, count: int) -> None:
-    """Count webhook deliveries, each once, with its first attempt; a negative count takes them back.
+    """Count webhook deliveries, each once with its first attempt; a negative count takes some back.
 
     Counted in the caller's transaction, together with the mark that the delivery is counted.
     """
