@@ -341,3 +341,20 @@ def test_a_request_after_a_no_is_not_taken_for_the_end() -> None:
     """)
     assert document["resolution"]["status"] != "resolved"
     assert criterion(document, "resolution.confirmed")["answer"] != "yes"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("no thats all, bye", True),
+        ("it still doesnt work", False),
+        ("it still doesn't work", False),
+    ],
+)
+def test_an_apostrophe_may_be_left_out(line: str, said: bool) -> None:
+    document = results(f"""
+        C: please reset my router
+        A: Hello, this is Ben. I have reset it. Anything else?
+        C: {line}
+    """)
+    assert criterion(document, "resolution.confirmed")["answer"] == ("yes" if said else "no")

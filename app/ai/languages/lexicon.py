@@ -37,6 +37,22 @@ PLAIN = str.maketrans(
     "'''\u0902\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f",
 )
 _STEM = re.compile(r"[a-z]+[0-9]?")
+# Who types in haste leaves the apostrophe out: "dont", "thats", "im", "ive". Where that makes another
+# word ("were", "well", "id", "want"), it stays.
+_NEGATED = "ca do does did is are was were has have had wo would could should"
+_CONTRACTION = re.compile(
+    # A verb, or the end of a group of verbs.
+    rf"((?:\b(?:{_NEGATED.replace(' ', '|')})|\)(?:\(\?:)?)n(?='t\b)"
+    r"|\b(?:that|it|what)(?='s\b)|\b(?:that|it\))\(\?:(?='s\b)|\bi(?='(?:m|ve)\b))'"
+)
+_CONTRACTED = {
+    **{f"{verb}nt": f"{verb}n" for verb in _NEGATED.split()},
+    "thats": "that",
+    "its": "it",
+    "whats": "what",
+    "im": "m",
+    "ive": "ve",
+}
 _DEVANAGARI = r"\u0900-\u0963\u0966-\u097f"
 _STEM_OF_ALL = re.compile(rf"[a-z]+[0-9]?|[{_DEVANAGARI}]+")
 # Where a word begins or ends: \b would see an edge before each vowel sign.
@@ -185,7 +201,7 @@ def phrase_from(
 def _with_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
     while _FRAGMENT.search(pattern):
         pattern = _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
-    return _without_nuktas(pattern)
+    return _CONTRACTION.sub(r"\1'?", _without_nuktas(pattern))
 
 
 def _without_nuktas(text: str) -> str:
@@ -217,7 +233,8 @@ def plain_of(text: str) -> str:
 def stems_in(plain: str) -> set[str]:
     """List the words of a lower-case text, Latin or Devanagari, as triggers are spelled."""
     if plain.isascii():
-        return set(_STEM.findall(plain))
+        words = set(_STEM.findall(plain))
+        return words | {_CONTRACTED[word] for word in _CONTRACTED.keys() & words}
     return {word.replace(NUKTA, "") for word in _STEM_OF_ALL.findall(plain)}
 
 
