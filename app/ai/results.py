@@ -34,6 +34,8 @@ _LOGIT_BOUND = 0.001
 _CORRECT = 0.72
 # Resolution is 2/3 ease (few obstacles) and 1/3 predicted probability.
 _EASE_WEIGHT = 2 / 3
+# The dimension of resolution at most where the request stayed unresolved, however easy it was.
+_MOST_UNRESOLVED = 0.5
 _FACTOR_PER_PROFANITY = 0.35
 _WEIGHT_OF_UNANSWERED = 0.25
 _COUNTED = 3
@@ -112,7 +114,9 @@ def _dimensions(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float
     reading = facts.model_input
     if reading is not None and outcome.probability is not None:
         ease = reading.friction.ease
-        dimensions["resolution"] = _EASE_WEIGHT * ease + (1 - _EASE_WEIGHT) * outcome.probability
+        resolution = _EASE_WEIGHT * ease + (1 - _EASE_WEIGHT) * outcome.probability
+        most = _MOST_UNRESOLVED if outcome.status == "unresolved" else 1.0
+        dimensions["resolution"] = min(resolution, most)
         dimensions["effort"] = ease
         dimensions["responsiveness"] = _responsiveness(facts, dimensions["responsiveness"])
     if facts.readings.agent:

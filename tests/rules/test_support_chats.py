@@ -343,6 +343,18 @@ def test_a_request_after_a_no_is_not_taken_for_the_end() -> None:
     assert criterion(document, "resolution.confirmed")["answer"] != "yes"
 
 
+def test_what_stayed_unresolved_is_not_well_resolved() -> None:
+    document = results("""
+        C: Hello, my gas bill is twice as high as last year
+        A: Hello, I'm Nadia from BrightGas. Could you send me your customer number?
+        A: Are you still there?
+        A: As I haven't heard from you, I will close this chat.
+    """)
+    assert document["resolution"]["status"] == "unresolved"
+    assert document["dimensions"]["effort"] == 1
+    assert document["dimensions"]["resolution"] <= 0.5
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
