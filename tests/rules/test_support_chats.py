@@ -355,6 +355,22 @@ def test_what_stayed_unresolved_is_not_well_resolved() -> None:
     assert document["dimensions"]["resolution"] <= 0.5
 
 
+def test_what_a_supervisor_did_after_the_transfer_counts() -> None:
+    document = results("""
+        C: My washing machine was supposed to come today. Nobody came.
+        A: Hello, Chris from HomeMart. The next slot is in 9 days.
+        C: I want to talk to your supervisor.
+        A: One moment please, I'm putting you through to my supervisor.
+        A: Hello, this is Martin. I'm sorry that you lost a day. I've arranged a delivery for tomorrow.
+        C: Ok. Thank you. That's what I wanted to hear.
+        A: You are welcome.
+    """)
+    assert document["resolution"]["status"] == "resolved"
+    assert document["resolution"]["escalated"] is True
+    assert "arranged a delivery" in document["summary"]["outcome"]
+    assert criterion(document, "resolution.confirmed")["answer"] == "yes"
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -370,3 +386,11 @@ def test_an_apostrophe_may_be_left_out(line: str, said: bool) -> None:
         C: {line}
     """)
     assert criterion(document, "resolution.confirmed")["answer"] == ("yes" if said else "no")
+
+
+def test_a_transfer_that_nobody_answers_stays_one() -> None:
+    document = results("""
+        A: Hello, this is Leo. I'm transferring you to our sales team.
+        A: I have booked the call for you.
+    """)
+    assert document["resolution"]["status"] == "escalated"

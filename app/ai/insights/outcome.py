@@ -92,7 +92,9 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
     resolution = _resolution(facts, score, probability)
     if reading is not None and probability is not None:
         satisfaction = _satisfaction(facts, reading, probability, resolution.status)
-    transferred = is_transferred(facts)
+    transferred = facts.context.transferred
+    if transferred is None:
+        transferred = bool(facts.said("transfer"))
     readable = facts.dialogue.readable
     promised = bool(facts.said("commitment") or facts.said("next_step"))
     is_known = readable or facts.context.transferred is not None

@@ -292,10 +292,18 @@ def _said_last(facts: Facts, ending: tuple[Line, ...]) -> list[Line]:
 
 
 def is_transferred(facts: Facts) -> bool:
-    """Tell whether the customer was handed over, as known or else as announced."""
+    """Tell whether the customer was handed over, as known or else as announced.
+
+    Nobody was where somebody who took over did something, and the customer replied to it.
+    """
     if facts.context.transferred is not None:
         return facts.context.transferred
-    return bool(facts.said("transfer"))
+    announced = _last(facts.said("transfer"))
+    if announced is None:
+        return False
+    done = _last(facts.said("done", "success"))
+    replied = max((line.position for line in facts.dialogue.customer), default=-1)
+    return done is None or not announced.line.position < done.line.position < replied
 
 
 def _left_first(facts: Facts) -> bool:
