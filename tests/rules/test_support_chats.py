@@ -343,6 +343,32 @@ def test_a_request_after_a_no_is_not_taken_for_the_end() -> None:
     assert criterion(document, "resolution.confirmed")["answer"] != "yes"
 
 
+def test_a_bare_great_after_bad_news_is_no_praise() -> None:
+    document = results("""
+        C: my tablet turns itself off every hour, third time i contact you
+        A: Hello, I'm Deepa from TabWorld. Did you reset it?
+        C: yes. it just turned off again
+        A: Then it is a bug. There is no date for a fix yet.
+        C: so what do i do
+        A: You can only wait for the update, I'm afraid.
+        C: great. bye
+    """)
+    assert document["sentiment"]["timeline"][-1]["score"] < -0.3
+    assert document["resolution"]["status"] == "unresolved"
+    assert criterion(document, "resolution.confirmed")["answer"] == "no"
+
+
+def test_a_bare_great_of_an_upset_customer_confirms_nothing() -> None:
+    document = results("""
+        C: You charged me twice and nobody answers my mails. This is so annoying.
+        A: Hello, this is Karl from GymBox. What is your membership number?
+        C: 3319
+        A: Our accounting looks at it. That takes up to four weeks.
+        C: Great.
+    """)
+    assert criterion(document, "resolution.confirmed")["answer"] == "no"
+
+
 def test_what_stayed_unresolved_is_not_well_resolved() -> None:
     document = results("""
         C: Hello, my gas bill is twice as high as last year

@@ -4,6 +4,7 @@ What a line shows depends on what came before: thanks for nothing after a cold r
 """
 
 import math
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -28,6 +29,20 @@ _RUDE, _MIXED = 0.4, 0.3
 # Rudeness is lowered by this factor where the customer stays calm.
 _CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2
+_TENSE = 0.45
+_CONFUSED = 0.75
+_NOT_UNDERSTOOD = re.compile(
+    r"\b(?:understand|mean|meant|means|confus\w{2,4}|follow)\b|\A\W*(?:(?:what|huh|pardon)\W*)?\Z",
+    re.IGNORECASE,
+)
+_LAUGHS = re.compile(
+    r"\b(?:lol|(?:ha){2,5}|(?:he){2,5})\b|[:;]-?\)|[\U0001F600-\U0001F606]", re.IGNORECASE
+)
+# Phrases with which a reply refuses or fails, and how unhelpful it is then at least.
+_REFUSING = frozenset({"failure", "no_result", "refusal", "bad_news"})
+_REFUSED = 0.5
+# How positive a word of praise is at least.
+_PRAISING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +123,15 @@ class ReplyInContext:
     before: CustomerLine
     agent: AgentLine
     after: CustomerLine | None
+
+    @property
+    def confuses(self) -> bool:
+        """Tell whether the customer asks what the reply means, or what it leaves out."""
+        if self.after is None or self.after.shows("conf") < _CONFUSED:
+            return False
+        # To a question of the agent, "where do I find that?" is an answer.
+        asked = self.agent.line.text.rstrip().endswith("?")
+        return not asked or _NOT_UNDERSTOOD.search(self.after.line.text) is not None
 
 
 @dataclass(frozen=True)
@@ -231,7 +255,12 @@ class _Context:
             marks=marks,
             rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
             helpful=0.0 if fallback else helpful,
-            unhelpful=max(likely("dismissive"), 0.8 * likely("stall"), 0.6 * likely("refusal")),
+            unhelpful=max(
+                likely("dismissive"),
+                0.8 * likely("stall"),
+                0.6 * likely("refusal"),
+                0.0 if _REFUSING.isdisjoint(kinds) else _REFUSED,
+            ),
             courteous=max(likelihood(marks, label) for label in COURTESIES),
         )
         if line_read.helpful >= SHOWN and line_read.rude < 0.4:
@@ -242,15 +271,17 @@ class _Context:
     def customer(self, line: Line, marks: Marks, kinds: Collection[str]) -> CustomerLine:
         likely = partial(likelihood, marks)
         negative = max(likely("neg"), likely("anger"), 0.9 * likely("disapp"))
-        # What sounds like sarcasm is joy where something was done.
-        if not (self._is_served and negative < SHOWN):
+        # What sounds like sarcasm is joy where something was done, and fun where nothing was wrong.
+        amused = self._tension < _TENSE and _LAUGHS.search(line.text) is not None
+        if not ((self._is_served or amused) and negative < SHOWN):
             negative = max(negative, likely("sarcasm"))
         closes = not _CLOSING.isdisjoint(kinds) and _COMPLAINING.isdisjoint(kinds)
         # Nobody closes with their first words.
         if self._heard and closes and (negative < _STRONG or self._is_thanked(kinds)):
             negative *= _SOFTENED
         positive = likely("sat") * (1 - 0.7 * negative)
-        negative, positive = self._in_context(negative, positive)
+        claimed = max(positive, _PRAISING) if "praise" in kinds else positive
+        negative, positive = self._in_context(negative, positive, claimed)
         self._tension = max(self._tension * (0.6 if positive > SHOWN else 0.9), negative)
         line_read = CustomerLine(line, marks, negative, positive, self._tension)
         self._before, self._heard = line_read, True
@@ -267,10 +298,11 @@ class _Context:
         helped = isinstance(reply, AgentLine) and reply.helpful >= SHOWN
         return helped and {"thanks", "praise"}.issubset(kinds)
 
-    def _in_context(self, negative: float, positive: float) -> tuple[float, float]:
-        # Praise where nothing was given is meant the other way round.
+    def _in_context(self, negative: float, positive: float, claimed: float) -> tuple[float, float]:
+        # Praise where nothing was given is meant the other way round, also if only a word of it was
+        # found, which is `claimed`.
         reply = self._before
-        if positive <= 0.4 or self._tension <= 0.45 or not isinstance(reply, AgentLine):
+        if claimed <= 0.4 or self._tension <= _TENSE or not isinstance(reply, AgentLine):
             return negative, positive
         if reply.helpful >= SHOWN:
             return negative, positive

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from operator import attrgetter
 
+from app.ai.conduct.readings import SHOWN
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line, Side
@@ -182,9 +183,10 @@ def _asks_on(facts: Facts, cue: Cue) -> bool:
 
 
 def _is_grudging(facts: Facts, cue: Cue) -> bool:
-    # "That's two hours away. Great."
+    # "That's two hours away. Great.", or a bare "Great." of a customer who was upset just before.
     return cue.kind == "praise" and any(
-        line.line is cue.line and line.score <= _GRUDGING for line in facts.readings.customer
+        line.line is cue.line and (line.score <= _GRUDGING or line.tension >= SHOWN > line.positive)
+        for line in facts.readings.customer
     )
 
 
