@@ -397,6 +397,61 @@ def test_what_a_supervisor_did_after_the_transfer_counts() -> None:
     assert criterion(document, "resolution.confirmed")["answer"] == "yes"
 
 
+def test_the_agents_own_mistake_is_no_bad_news() -> None:
+    document = results("""
+        C: how much data is left on my plan?
+        A: Hi, Tom from Zippo Mobile here. You have 12 GB left.
+        C: really? app says 2
+        A: You're right, sorry, I looked at the wrong month. It's 2 GB. Shall I book 5 more?
+        C: yes
+        A: Done, the 5 GB are active now.
+        C: top
+    """)
+    assert criterion(document, "resolution.completeness")["normalizedScore"] > 0.9
+
+
+def test_regret_about_what_is_sold_out_corrects_nobody() -> None:
+    document = results("""
+        C: Hello, the shoes that I ordered have the wrong size.
+        A: Hello, this is Iris from Modello. They are sold out in your size. Would you like a refund?
+        C: Hmm, I wanted those shoes. Ok, refund then.
+        A: I've refunded 69 euros.
+        C: Ok. Thank you.
+    """)
+    assert criterion(document, "discovery.understanding")["normalizedScore"] == 1
+
+
+def test_a_question_back_and_a_laugh_are_no_trouble() -> None:
+    document = results("""
+        C: I try to set up the sync with my tablet
+        A: Hello! This is Femi from Datapad. Which version do you have on the laptop?
+        C: where do I see that
+        A: In the menu Help, About. Then please update the tablet.
+        C: slow wifi here lol
+        A: No hurry, I'll wait.
+        C: done, all there
+        A: Great. Anything else?
+        C: no thats it, have a nice day
+    """)
+    for key in ("discovery.understanding", "communication.clarity", "communication.courtesy"):
+        assert criterion(document, key)["normalizedScore"] == 1
+    assert criterion(document, "communication.empathy")["applicable"] is False
+    assert criterion(document, "resolution.confirmed")["explanation"] == (
+        "The customer had nothing more to ask."
+    )
+
+
+def test_a_question_back_that_asks_what_is_meant_is_trouble() -> None:
+    document = results("""
+        C: I want to register my meter.
+        A: Hello, this is Ann. Is it bidirectional with ripple control?
+        C: I don't understand the question
+        A: Does it also count what your panels feed in?
+        C: yes
+    """)
+    assert criterion(document, "discovery.understanding")["normalizedScore"] < 1
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

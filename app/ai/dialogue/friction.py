@@ -55,7 +55,7 @@ _BLOCKING = ("failure", "no_result", "bad_news")
 _TRIES = re.compile(r"(?:try|check|look|search|book)", re.IGNORECASE)
 _NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 _TAKES_NOTE = re.compile(
-    r"\W*(?:(?:k|kk|ok|okay|alright|all right|fine|cool|great|good|noted|understood|got it|i see|right|finally|at last)"
+    r"\W*(?:(?:k|kk|ok|okay|alright|all right|fine|cool|great|good|nice|super|top|np|noted|understood|got it|i see|right|finally|at last)"
     r"[^\w?]*){1,3}",
     re.IGNORECASE,
 )

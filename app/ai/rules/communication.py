@@ -198,7 +198,7 @@ def _unclear(facts: Facts) -> Iterator[tuple[str, float, Evidence]]:
             yield "repeated_answer", _REPEATED, evidence
     for reply in facts.readings.replies:
         agent, after = reply.agent, reply.after
-        if after is None or after.shows("conf") < 0.75 or after.positive >= SHOWN:
+        if after is None or not reply.confuses or after.positive >= SHOWN:
             continue
         # After a rude reply the customer protests, and asks on after a helpful one.
         if agent.is_rude or max(agent.helpful, agent.shows("greet")) >= SHOWN:

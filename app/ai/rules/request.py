@@ -38,8 +38,9 @@ _OBSTACLES = ("failure", "no_result", "bad_news", "refusal")
 _REPAIR = 0.7
 _RUDE, _COLD, _REPEATED, _USELESS = 1.0, 0.8, 0.7, 0.6
 _LEAST_WORDS = 4
-_CONFUSED, _ANGRY = 0.75, 0.6
+_ANGRY = 0.6
 _REFUSING = 0.6
+_WANTED = re.compile("i wanted", re.IGNORECASE)
 _FELT = {"confusing_reply": "conf", "angering_reply": "anger"}
 _SMALL_TALK = re.compile(r"\bhow are you\b|\bhow(?:'s| is) your day\b", re.IGNORECASE)
 # Asking why the customer did or did not do something does not look for a solution.
@@ -87,14 +88,21 @@ def listening(facts: Facts, criterion: Criterion) -> Answer:
 def _repairs(facts: Facts) -> Iterator[_Miss]:
     # Correcting a read-back is no misunderstanding.
     after_read_back = _answering(facts, "asks_confirmation")
-    amended = [cue for cue in facts.heard("correction") if cue.line.position not in after_read_back]
+    # "I wanted those shoes" regrets that they can't be had.
+    after_obstacle = _answering(facts, *_OBSTACLES)
+    amended = [
+        cue
+        for cue in facts.heard("correction")
+        if cue.line.position not in after_read_back
+        and not (cue.line.position in after_obstacle and _WANTED.match(cue.quote))
+    ]
     cues: dict[int, Cue] = {}
     for cue in (*facts.said("fallback"), *facts.heard("restates"), *amended):
         cues.setdefault(cue.line.position, cue)
     for position, cue in cues.items():
         (evidence,) = quoted([cue], CONTRADICTS)
         yield _Miss(position, cue.kind, _REPAIR, evidence)
-    explained = _answering(facts, *_OBSTACLES) | cues.keys()
+    explained = after_obstacle | cues.keys()
     for line, _ in facts.exchanges.repeated_requests:
         if line.position not in explained:
             yield _Miss(line.position, "repeated_request", _REPAIR, *examined([line]))
@@ -133,7 +141,7 @@ def _fault(reply: ReplyInContext) -> tuple[str, float]:
         return "cold_reply", _COLD
     if after is None:
         return "", 0.0
-    confused = after.shows("conf") >= _CONFUSED and after.positive < 0.4
+    confused = reply.confuses and after.positive < 0.4
     if confused and len(agent.line.text.split()) > _LEAST_WORDS:
         return "confusing_reply", _USELESS
     asks = max(agent.shows("greet"), agent.shows("probing"), agent.shows("verification")) >= SHOWN
