@@ -381,6 +381,28 @@ def test_what_stayed_unresolved_is_not_well_resolved() -> None:
     assert document["dimensions"]["resolution"] <= 0.5
 
 
+def test_asking_a_bot_for_a_person_is_no_anger_and_no_fault_of_the_person() -> None:
+    document = results("""
+        B: Hi! I am Bo, the virtual assistant of Taskly. How can I help you today?
+        C: I'd like to export my project
+        B: Sorry, I didn't understand that. Please choose: billing, account or projects.
+        C: agent
+        B: Sorry, I didn't understand that. Please choose: billing, account or projects.
+        C: Human please.
+        B: I am connecting you to a colleague.
+        A: Hello, this is Sven. Which format did you choose?
+        C: pdf
+        A: I have exported it for you.
+        C: thank you
+    """)
+    scores = [moment["score"] for moment in document["sentiment"]["timeline"]]
+    assert (scores[3], scores[5]) == (0, 0)
+    asked = [moment for moment in document["moments"] if moment["type"] == "escalation_request"]
+    assert [moment["segmentId"] for moment in asked] == ["seg_0004", "seg_0006"]
+    assert criterion(document, "communication.empathy")["applicable"] is False
+    assert criterion(document, "resolution.completeness")["normalizedScore"] == 1
+
+
 def test_what_a_supervisor_did_after_the_transfer_counts() -> None:
     document = results("""
         C: My washing machine was supposed to come today. Nobody came.

@@ -38,6 +38,7 @@ _START, _END, _MARK = "<", ">", "#"
 _LEAST_DIVIDED = 5
 _PIECES = (4, 5)
 _SHORT_SENTENCE = 3
+_CALM_MARKS = " .,?"
 _WORDS_REMEMBERED = 20_000
 _MOST_LINE_CHARS = 1_000
 # Labels less likely than 1 in 20 are left out.
@@ -147,7 +148,8 @@ class Classifier:
 def marks_of(line: Line, cues: Iterable[Cue]) -> Marks:
     """Read the labels of a line of the customer or the service side; `cues` are those of the line."""
     marks: dict[str, Mark] = {}
-    if line.language == ENGLISH:
+    cues = list(cues)
+    if line.language == ENGLISH and not _only_asks_for_person(line, cues):
         side = "customer" if line.side is Side.CUSTOMER else "agent"
         marks = _classified(line.text[:_MOST_LINE_CHARS], shipped(side))
         cues = [cue for cue in cues if cue.kind in _SURE_IN_ENGLISH]
@@ -156,6 +158,12 @@ def marks_of(line: Line, cues: Iterable[Cue]) -> Marks:
             if likelihood(marks, label) < probability:
                 marks[label] = Mark(probability, cue.start, cue.end)
     return marks
+
+
+def _only_asks_for_person(line: Line, cues: Iterable[Cue]) -> bool:
+    # "Agent." says nothing of a feeling, however often a bot makes the customer say it.
+    bare = line.text.strip(_CALM_MARKS)
+    return any(cue.kind == "escalation_request" and cue.quote == bare for cue in cues)
 
 
 def _classified(text: str, classifier: Classifier) -> dict[str, Mark]:

@@ -140,6 +140,7 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
     reasoned = {cue.line.position for cue in refusals}
     proposed = _taking_up(dialogue, cues)
     excused = reasoned | _pressing(dialogue, reasoned) | _accepting(dialogue, cues)
+    excused |= _before_service(dialogue, cues)
     obstacles: dict[tuple[str, int], Cue] = {}
     amount = 0.0
     for names, side in ((_SERVICE_OBSTACLES, Side.SERVICE), (_CUSTOMER_OBSTACLES, Side.CUSTOMER)):
@@ -203,6 +204,13 @@ def _accepting(dialogue: Dialogue, cues: Cues) -> set[int]:
         if cues.of("handover_offer", lines=service_lines, side=Side.SERVICE)
         for line in reply
     }
+
+
+def _before_service(dialogue: Dialogue, cues: Cues) -> set[int]:
+    # Nor does asking a bot for a person, before the person who is judged has come.
+    joined = min((line.position for line in dialogue.service), default=0)
+    asked = cues.positions("escalation_request", side=Side.CUSTOMER)
+    return {position for position in asked if position < joined}
 
 
 def _taking_up(dialogue: Dialogue, cues: Cues) -> set[int]:
