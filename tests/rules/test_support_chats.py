@@ -2,7 +2,10 @@
 
 import pytest
 
+from app.ai.context import Context
+from app.ai.rule_judge import RuleJudge
 from tests.rules.test_claims import criterion, improvements, results
+from tests.talks import chat, scorecard
 
 
 def test_the_cause_of_the_problem_is_no_failure_of_the_agent() -> None:
@@ -403,6 +406,38 @@ def test_asking_a_bot_for_a_person_is_no_anger_and_no_fault_of_the_person() -> N
     assert criterion(document, "resolution.completeness")["normalizedScore"] == 1
 
 
+@pytest.mark.parametrize(("first", "second"), [("refund", "7712"), ("hello", "Refund")])
+def test_a_request_of_one_word_is_the_issue(first: str, second: str) -> None:
+    document = results(f"""
+        C: {first}
+        A: Hi, this is Leo from ParcelPoint. How can I help you?
+        C: {second}
+        A: Your refund was sent this morning.
+        C: ok
+    """)
+    assert document["summary"]["issue"].lower() == "refund"
+
+
+def test_a_greeting_alone_is_no_issue() -> None:
+    document = results("""
+        C: good morning
+        A: Hello, this is Leo. How can I help?
+        C: bye
+        A: Goodbye.
+    """)
+    assert document["summary"]["issue"] is None
+
+
+def test_what_the_customer_cannot_do_is_the_issue() -> None:
+    document = results("""
+        C: Hi, I can't find how to change my password.
+        A: Good morning. It's written on the page.
+        C: Where exactly?
+        A: Under security.
+    """)
+    assert document["summary"]["issue"] == "I can't find how to change my password."
+
+
 def test_what_a_supervisor_did_after_the_transfer_counts() -> None:
     document = results("""
         C: My washing machine was supposed to come today. Nobody came.
@@ -474,6 +509,18 @@ def test_a_question_back_that_asks_what_is_meant_is_trouble() -> None:
     assert criterion(document, "discovery.understanding")["normalizedScore"] < 1
 
 
+def test_a_bot_may_ask_why_somebody_is_calling() -> None:
+    said = (
+        ("b", 0, "Welcome to Citywater. Please tell me in a few words why you are calling."),
+        ("c", 20, "my water bill is wrong"),
+        ("b", 40, "Thank you. I have corrected it."),
+        ("c", 60, "thanks"),
+    )
+    document = RuleJudge().judge(chat(*said), scorecard("voice_bot"), Context()).results
+    assert criterion(document, "opening.purpose")["answer"] == "yes"
+    assert document["summary"]["issue"] == "my water bill is wrong"
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -489,6 +536,22 @@ def test_an_apostrophe_may_be_left_out(line: str, said: bool) -> None:
         C: {line}
     """)
     assert criterion(document, "resolution.confirmed")["answer"] == ("yes" if said else "no")
+
+
+def test_asking_for_a_person_is_not_what_it_is_about() -> None:
+    document = results("""
+        B: Welcome. How can I help?
+        C: give me a real human already
+        B: I will connect you to a colleague.
+        A: Hello, this is Tim. How can I help?
+        C: finally. my card is blocked
+        A: I have unblocked it.
+        C: thank u
+    """)
+    assert document["summary"]["issue"] == "my card is blocked"
+    assert criterion(document, "resolution.confirmed")["explanation"] == (
+        "The agent said what was done, and the customer said thank you."
+    )
 
 
 def test_a_transfer_that_nobody_answers_stays_one() -> None:

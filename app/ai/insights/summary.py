@@ -6,10 +6,11 @@ quoted from the transcript; the overview joins them to sentences.
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from app.ai.conduct.readings import SHOWN
-from app.ai.dialogue.cues import Cue
+from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import opening_span, quotable_span, sentence_spans
 from app.ai.dialogue.turns import Line, Side, content_of
 from app.ai.facts.conversation_facts import Facts
@@ -23,23 +24,27 @@ _OPENING_LINES = 4
 _LEAST_WORDS = 2
 _MOST_ITEMS = 3
 _MOST_WORDS = 12
-# Earlier lines count more, and feelings alone are no issue.
+# Earlier lines count more, and feelings alone, or asking for somebody else, are no issue.
 _LATER = 0.15
 _FEELING, _ONLY_FEELING = 0.6, 0.01
 _FEW_WORDS = 6
 # Words with which a customer makes a request.
 _WANTS = re.compile(
     r"\b(?:need|want|would like|i'd like|looking for|help|can (?:you|i)|could (?:you|i)|please|how (?:do|can)"
+    r"|(?:can't|cannot|can not|cant|won't|wont)(?! wait)"
     r"|where|when|why|chahiye|karna|karni|krna|batao|bataiye)\b|चाहिए|करना|करनी|बताइए",
     re.IGNORECASE,
 )
-_OFFERS = re.compile(r"\b(?:how|what) (?:can|may|could) (?:i|we)\b", re.IGNORECASE)
+_OFFERS = re.compile(
+    r"\b(?:how|what) (?:can|may|could) (?:i|we)\b|\bwhy you(?:'re| are) calling\b", re.IGNORECASE
+)
 _NAMES = re.compile(
     r"\bmy name(?: is|'s)\b(?!.{0,200}\b(?:and|need|want|would|i'd|looking|trying)\b)",
     re.IGNORECASE,
 )
 _WRONG = ("problem", "opt_out", "danger")
 _VENTS = ("complaint", "profanity")
+_ASKS_FOR_PERSON = "escalation_request"
 _GREETS = re.compile(
     r"\A(?:(?:hi|hey|hello|good (?:morning|afternoon|evening|day)|yes|yeah|ok|okay|oh|so|um|uh|well|dear"
     r"|sorry to bother you)\b(?: there)?[\s,.!:-]+){1,4}",
@@ -81,6 +86,7 @@ def issue_of(facts: Facts) -> str | None:
                 return called_about
     opening = facts.dialogue.customer[: 1 if asks_nothing(facts) else _OPENING_LINES]
     wrong = {_sentence_of(cue) for cue in facts.heard(*_WRONG, lines=opening)}
+    passed_on = {_sentence_of(cue) for cue in facts.heard(_ASKS_FOR_PERSON, lines=opening)} - wrong
     vented = {_sentence_of(cue) for cue in facts.heard(*_VENTS, lines=opening)} - wrong
     candidates: list[tuple[float, str]] = []
     lines_before = 0
@@ -93,11 +99,28 @@ def issue_of(facts: Facts) -> str | None:
         for text in vented & worths.keys():
             tells = _content_words(line, text) >= _FEW_WORDS or _WANTS.search(text)
             worths[text] *= _FEELING if tells else _ONLY_FEELING
+        for text in passed_on & worths.keys():
+            worths[text] *= _ONLY_FEELING
         candidates += [(worth * _LATER**lines_before, text) for text, worth in worths.items()]
         lines_before += any(worths.values())
     # The first of the best.
     best = max(candidates, key=lambda pair: pair[0], default=(0.0, ""))
-    return _GREETS.sub("", best[1], count=1) if best[0] > 0 else None
+    return _GREETS.sub("", best[1], count=1) if best[0] > 0 else _named_alone(facts)
+
+
+def _named_alone(facts: Facts) -> str | None:
+    # "Refund" says in a word what is wanted.
+    lines = first_request(facts.dialogue, facts.said("greeting", "purpose"))
+    asked = facts.said_at("purpose")
+    for before, reply in pairwise(facts.dialogue.turns):
+        if reply.side is Side.CUSTOMER and any(line.position in asked for line in before.lines):
+            lines += reply.lines
+    for line in lines:
+        text = _GREETS.sub("", f"{line.text} ", count=1).strip()
+        farewell = facts.heard("thanks", "praise", "closing", lines=[line])
+        if content_of(text) and any(map(str.isalpha, text)) and not farewell:
+            return text
+    return None
 
 
 def _worth(facts: Facts, line: Line, text: str, wrong: set[str]) -> float:
