@@ -1,5 +1,6 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -33,12 +34,13 @@ class _Application(Flask):
         return func
 
 
-def create_app(settings: Settings, runtime: Runtime | None = None) -> Flask:
+def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
     """Build the web application; nothing connects before the first request.
 
     Args:
         runtime: the runtime of a process that has one already; by default a new one.
     """
+    settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level)
     runtime = runtime or build_runtime(settings)
     app = _Application("app", static_folder=None)
