@@ -209,8 +209,6 @@ def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
             for file in watch.ready():
                 try:
                     counts = run.load_files([file], Progress([]))
-                except UnknownFormat as error:
-                    click.echo(str(error), err=True)
                 except OSError as error:
                     click.echo(f"{file.name} cannot be read: {error.strerror}", err=True)
                 else:

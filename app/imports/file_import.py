@@ -93,11 +93,7 @@ class FileImport:
         return len(self._awaited) + len(self._awaited_recordings)
 
     def load_files(self, sources: Sequence[ImportFile], progress: Progress) -> ImportCounts:
-        """Load all files: first the texts, whose people and campaigns recordings may name.
-
-        Raises:
-            UnknownFormat: the format of a file cannot be detected.
-        """
+        """Load all files: first the texts, whose people and campaigns recordings may name."""
         texts = [file for file in sources if file.recording_type is None]
         opened = files.open_documents(texts, self._format, progress.opened)
         counts = self._load_documents(opened, progress)
@@ -134,7 +130,9 @@ class FileImport:
                 audio_files.process_audio(self._runtime, "")
         return results
 
-    def _load_documents(self, documents: Iterable[Document], progress: Progress) -> ImportCounts:
+    def _load_documents(
+        self, documents: Iterable[Document | BadLine], progress: Progress
+    ) -> ImportCounts:
         total = ImportCounts()
         with closing(DiskSet()) as seen_keys:
             entries = entries_of(documents, self._options)

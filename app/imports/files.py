@@ -4,12 +4,14 @@ import io
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from app.audio_files.links import EXTENSIONS
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
+from app.imports.formats.records import BadLine, Fault
 from app.imports.loading.input import Document
 from app.imports.loading.references import EXTERNAL_ID_PATTERN
 
@@ -25,7 +27,8 @@ _State = tuple[tuple[int, int], ...]
 class UnknownFormat(Exception):
     """The format of a file cannot be detected."""
 
-    code, message = "UNKNOWN_FORMAT", "The format of the file is unknown: name it as `format`."
+    code = str(Fault.UNKNOWN_FORMAT)
+    message = "The format of the file is unknown: name it as `format`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +69,25 @@ def sidecar_of(recording: Path) -> Path | None:
 
 def open_documents(
     files: Sequence[ImportFile], format: str, on_opened: Callable[[BinaryIO, int], None]
-) -> Iterator[Document]:
-    """Open each file in turn; `on_opened` receives the stream and the bytes of earlier files.
+) -> Iterator[Document | BadLine]:
+    """Open each file in turn; yield the reason instead where it cannot be read.
 
-    Raises:
-        UnknownFormat: the format of a file cannot be detected.
+    `on_opened` receives the stream and the bytes of earlier files.
     """
     earlier_bytes = 0
     for file in files:
-        with file.path.open("rb") as stream:
-            on_opened(stream, earlier_bytes)
-            yield document_of(stream, file.name, format, file.external_id)
+        with ExitStack() as stack:
+            try:
+                stream = stack.enter_context(file.path.open("rb"))
+                document = document_of(stream, file.name, format, file.external_id)
+            except UnknownFormat as error:
+                yield BadLine(0, Fault.UNKNOWN_FORMAT, str(error), file=file.name)
+            except OSError as error:
+                message = f"The file could not be read: {error.strerror}."
+                yield BadLine(0, Fault.MALFORMED, message, file=file.name)
+            else:
+                on_opened(stream, earlier_bytes)
+                yield document
         earlier_bytes += file.size_bytes
 
 

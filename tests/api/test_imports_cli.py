@@ -133,6 +133,24 @@ def test_a_folder_is_read_file_by_file(command: Command, runtime: Runtime, tmp_p
         assert call.status == "completed"
 
 
+def test_a_file_of_unknown_format_is_named_and_stops_no_other(
+    command: Command, runtime: Runtime, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(line("a"))
+    (tmp_path / "notes.txt").write_text("Dear diary\n")
+    (tmp_path / "empty.json").touch()
+    (tmp_path / "z.jsonl").write_text(line("z"))
+    result = command(tmp_path)
+    assert result.exit_code == 1
+    assert "4 records: 2 created, 0 updated, 0 skipped, 2 failed" in result.stdout
+    assert "notes.txt: UNKNOWN_FORMAT: The format of notes.txt is unknown" in result.stderr
+    assert "empty.json: UNKNOWN_FORMAT" in result.stderr
+    assert rows(runtime, Conversation) == 2
+    failed = printed_json(command(tmp_path, "--json"))
+    assert failed["counts"]["skipped"] == 2
+    assert [error["file"] for error in failed["errors"]] == ["empty.json", "notes.txt"]
+
+
 def test_standard_input_is_read_and_its_format_detected(command: Command, runtime: Runtime) -> None:
     result = command("-", "--json", input="\ufeff" + line("a") + "\r\n")
     assert printed_json(result)["counts"]["created"] == 1

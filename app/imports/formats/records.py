@@ -27,6 +27,7 @@ class Fault(StrEnum):
     """The reason why a line or a record was refused."""
 
     MALFORMED = "MALFORMED"
+    UNKNOWN_FORMAT = "UNKNOWN_FORMAT"
     NOT_UTF8 = "NOT_UTF8"
     TOO_LONG = "TOO_LONG"
     UNKNOWN_KIND = "UNKNOWN_KIND"
@@ -55,7 +56,7 @@ class NativeRecord:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """An unreadable or refused record, and the reason in a sentence; a recording has line 0."""
+    """An unreadable or refused record, and the reason in a sentence; a whole file has line 0."""
 
     line: int
     code: Fault

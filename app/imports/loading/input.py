@@ -54,13 +54,16 @@ class Document:
 
 
 def entries_of(
-    documents: Iterable[Document], options: ImportOptions
+    documents: Iterable[Document | BadLine], options: ImportOptions
 ) -> Iterator[tuple[NativeRecord | BadLine, str | None]]:
-    """Yield the entries of each document, with its file.
+    """Yield the entries of each document, with its file; a file that cannot be read is one entry.
 
     The order is the same on every run, so that a number of entries is a position to continue from.
     """
     for document in documents:
+        if isinstance(document, BadLine):
+            yield document, document.file
+            continue
         reader_options = ReaderOptions(
             roles=options.roles,
             channel=options.defaults.get("channel"),
