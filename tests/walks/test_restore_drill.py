@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from app.analytics import jobs as exports
 from app.analytics.cli import analytics
+from app.analytics.engine import parts
+from app.analytics.engine.database import fact_database
 from app.api_keys import service as api_keys
 from app.core.runtime import Runtime
 from app.operations import start_checks
@@ -81,6 +83,7 @@ def test_everything_but_what_was_erased_comes_back(
     sound = upload(client, SILENCE.read_bytes())
     erased_sound = upload(client, SILENCE.read_bytes(), labels={"customerRef": REF})
     export_id = run_export(client)
+    parts.write_pending(runtime.db, fact_database(runtime.settings))
 
     passphrase = tmp_path / "passphrase"
     passphrase.write_text(f"{PASSPHRASE}\n")

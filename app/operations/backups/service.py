@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app import __version__
-from app.analytics.engine.database import parts_folder
+from app.analytics.engine import parts
+from app.analytics.engine.database import fact_database, parts_folder
 from app.core.clock import iso_utc, utc_now
 from app.core.database import key_checks
 from app.core.database.schema_revision import is_known, stored_revision
@@ -120,11 +121,12 @@ def restore(
         old_database = databases.restore(settings, source / described.database.name)
         if keys and not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
             write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
-        # Parts of analytics are a cache, and these belong to the former database.
+        # These parts of analytics belong to the former database.
         shutil.rmtree(parts_folder(settings), ignore_errors=True)
         _, revision = migrating.upgrade(settings)
         revived = databases.revived(settings, old_database) if old_database else []
         erasure_count = repeat_erasures(settings)
+        _discard_parts(settings)
         return Restored(described, old_database, revived, object_count, erasure_count, revision)
 
 
@@ -147,6 +149,15 @@ def repeat_erasures(settings: Settings) -> int:
     start_checks.require_usable(runtime)
     try:
         return erasures.repeat_erasures(runtime)
+    finally:
+        runtime.db.engine.dispose()
+
+
+def _discard_parts(settings: Settings) -> None:
+    """Discard the parts of analytics, a cache of which a backup has no files; the worker writes them."""
+    runtime = build_runtime(settings)
+    try:
+        parts.discard_lost(runtime.db, fact_database(settings))
     finally:
         runtime.db.engine.dispose()
 
