@@ -74,7 +74,7 @@ def create_key(
         name=name,
         description=description,
         scopes=_checked_scopes(scopes),
-        ip_allowlist=ip_allowlist or [],
+        ip_allowlist=_without_duplicates(ip_allowlist),
         signature_policy=str(signature_policy),
         require_nonce=require_nonce,
         expires_at=expires_at,
@@ -134,7 +134,7 @@ def change_key(
     caller: Principal | None,
     if_match: str | None,
 ) -> ApiKey:
-    """Change the given fields.
+    """Change the given fields; values that the key has already make no new version.
 
     Raises:
         InsufficientScope: the key may, or could then, do more than the caller's.
@@ -152,12 +152,13 @@ def change_key(
     if "scopes" in changes:
         key.scopes = _checked_scopes(key.scopes)
     if "ip_allowlist" in changes:
-        key.ip_allowlist = key.ip_allowlist or []
+        key.ip_allowlist = _without_duplicates(key.ip_allowlist)
     if "expires_at" in changes:
         _require_future(key.expires_at, now)
     _require_within(caller, key)
+    if session.is_modified(key):
+        key.updated_at = now
     _require_a_manager(session, now)
-    key.updated_at = now
     name_key(session, key_id=key.id, name=key.name)
     session.flush()
     return key
@@ -249,6 +250,10 @@ def _checked_scopes(scopes: list[str]) -> list[str]:
         message = "scopes must contain at least one scope, and none twice."
         raise InvalidInput.field("scopes", message, code="ENUM")
     return sorted(scopes, key=SCOPES.index)
+
+
+def _without_duplicates(networks: list[str] | None) -> list[str]:
+    return list(dict.fromkeys(networks or []))
 
 
 def _require_future(expires_at: datetime | None, now: datetime) -> None:

@@ -129,6 +129,8 @@ def change(
 ) -> Subscription:
     """Change the given fields; a running attempt keeps the old values, the next uses the new.
 
+    Values that the subscription has already make no new version.
+
     `active` true clears the failure streak and resumes pending deliveries; false holds them. The
     caller has checked a new URL with `check_url`.
 
@@ -143,7 +145,8 @@ def change(
         subscription.clear_failures()
         subscription.deactivated_at = None
         ring_after_commit(session, SENDER_BELL)
-    _touch(subscription)
+    if session.is_modified(subscription):
+        _touch(subscription)
     session.flush()
     return subscription
 

@@ -128,6 +128,31 @@ def test_a_changed_allowlist_applies_at_once(client: Caller) -> None:
     assert robot.get("/engagements").status_code == 200
 
 
+def test_a_network_is_kept_once(client: Caller) -> None:
+    networks = ["10.0.0.0/8", "2001:db8::/32", "2001:DB8:0::/32", "10.0.0.0/8"]
+    made = make(client, ipAllowlist=networks)
+    assert made["ipAllowlist"] == networks[:2]
+    changed = client.patch(f"/api-keys/{made['id']}", {"ipAllowlist": networks[1:3]})
+    assert changed.json()["data"]["ipAllowlist"] == networks[1:2]
+
+
+def test_a_change_to_the_same_values_changes_nothing(client: Caller) -> None:
+    made = make(client, scopes=["usage:read", "audio:read"], ipAllowlist=["10.0.0.0/8"])
+    del made["apiKey"], made["secret"]
+    same = {
+        name: made[name]
+        for name in ("name", "description", "scopes", "ipAllowlist", "signaturePolicy")
+    }
+    first = client.patch(f"/api-keys/{made['id']}", {})
+    assert first.json()["data"] == made
+    second = client.patch(f"/api-keys/{made['id']}", {**same, "requireNonce": False})
+    assert second.json()["data"] == made
+    assert second.headers["ETag"] == first.headers["ETag"]
+    changed = client.patch(f"/api-keys/{made['id']}", {"name": "B"})
+    assert changed.json()["data"]["updatedAt"] > made["updatedAt"]
+    assert changed.headers["ETag"] != first.headers["ETag"]
+
+
 def test_an_expired_key_is_refused(client: Caller) -> None:
     made = make(client, expiresAt=iso_utc(utc_now() + timedelta(minutes=10)))
     robot = caller_of(client, made)

@@ -70,6 +70,19 @@ def deliveries(client: Caller, webhook: dict[str, Any], **query: Any) -> list[di
     return data
 
 
+def test_a_change_to_the_same_values_changes_nothing(client: Caller, made: dict[str, Any]) -> None:
+    del made["signing_secret"]
+    same = {name: made[name] for name in ("url", "events", "active", "description")}
+    first = client.patch(f"/webhooks/{made['id']}", {})
+    assert first.json()["data"] == made
+    second = client.patch(f"/webhooks/{made['id']}", same)
+    assert second.json()["data"] == made
+    assert second.headers["ETag"] == first.headers["ETag"]
+    changed = client.patch(f"/webhooks/{made['id']}", {"active": False})
+    assert changed.json()["data"]["updated_at"] > made["updated_at"]
+    assert changed.headers["ETag"] != first.headers["ETag"]
+
+
 def test_a_new_subscription_is_active_and_shows_its_secret_this_once(client: Caller) -> None:
     made = create(client, description="to the warehouse")
     assert set(made) == FIELDS | {"signing_secret"}
