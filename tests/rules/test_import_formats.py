@@ -265,8 +265,8 @@ def test_all_wrong_columns_are_named_at_once() -> None:
         ("c2,wizard,Hi,,,,", 3, "UNKNOWN_ROLE"),
         ("c2,agent,,,,,", 3, "VALIDATION_ERROR"),
         ("c2,agent,Hi", 3, "MALFORMED"),
+        ("c2,agent,Hi, and more,,,,", 3, "MALFORMED"),
         ('c2,agent,"Hi"there,,,,', 3, "MALFORMED"),
-        (",agent,Hi,,,,", 3, "VALIDATION_ERROR"),
         ("c2,agent,Hi,,Spring,,\nc2,customer,Hi,,Autumn,,", 4, "VALIDATION_ERROR"),
     ],
 )
@@ -274,8 +274,14 @@ def test_an_invalid_row_refuses_only_its_conversation(row: str, line: int, code:
     records = read("csv", f"{HEADER}c1,agent,Hi,,,,\n{row}\nc3,agent,Hi,,,,\n")
     assert bad(records) == [(line, code)]
     taken = [record.fields["externalId"] for record in records if isinstance(record, NativeRecord)]
-    assert "c3" in taken
-    assert "c2" not in taken
+    assert taken == ["c1", "c3"]
+
+
+def test_a_row_without_a_conversation_refuses_the_one_before() -> None:
+    records = read("csv", f"{HEADER}c1,agent,Hi,,,,\n,agent,Hi,,,,\nc3,agent,Hi,,,,\n")
+    assert bad(records) == [(3, "VALIDATION_ERROR")]
+    [taken] = [record for record in records if isinstance(record, NativeRecord)]
+    assert taken.external_id == "c3"
 
 
 @pytest.mark.parametrize("rest", ["how are you?", "a,b,c,d,e,f,g,h"])

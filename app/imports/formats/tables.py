@@ -150,11 +150,11 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
 
     An unreadable row makes its conversation unreadable: that of its conversation_id, or else that of
     the row before. The conversation_id of a row with a wrong number of cells counts only if
-    the next whole row has it.
+    the row has a known role too, or the next whole row has the same conversation_id.
     """
     roles = RoleResolver(options.roles)
     current: _Conversation | None = None
-    for row in _rows_of(_TextLines(byte_lines(stream, _MAX_LINE_BYTES)), options):
+    for row in _rows_of(_TextLines(byte_lines(stream, _MAX_LINE_BYTES)), options, roles):
         if current is not None and row.is_fragment:
             if len(current.fragments) < MAX_MESSAGES:
                 current.fragments[row.external_id] = row
@@ -194,7 +194,8 @@ class _Row:
     external_id: str
     cells: Mapping[str, str]
     error: Unreadable | None = None
-    # It has a wrong number of cells: an unquoted line break may have cut it off the row before.
+    # It has a wrong number of cells, and no role: an unquoted line break may have cut it off the
+    # row before.
     is_fragment: bool = False
 
 
@@ -257,7 +258,7 @@ class _TextLines:
         return text_of(line, _MAX_LINE_BYTES) + "\n"
 
 
-def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row]:
+def _rows_of(lines: _TextLines, options: ReaderOptions, roles: RoleResolver) -> Iterator[_Row]:
     try:
         header = next(lines, "")
         # A header with wrong columns has a delimiter, too: the most frequent one.
@@ -281,7 +282,7 @@ def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row]:
             return
         except (Unreadable, csv.Error) as error:
             external_id = _cell_of(lines.row_start, delimiter, key_at)
-            is_fragment = len(cells) not in (0, len(fields))
+            is_fragment = len(cells) not in (0, len(fields)) and not _has_role(cells, fields, roles)
             yield _Row(line, external_id, {}, _as_unreadable(error, line), is_fragment)
 
 
@@ -290,6 +291,14 @@ def _cell_of(row_start: str, delimiter: str, position: int) -> str:
     with suppress(csv.Error, IndexError):
         return next(csv.reader([row_start], delimiter=delimiter), [])[position].strip()
     return ""
+
+
+def _has_role(cells: Sequence[str], fields: Sequence[str], roles: RoleResolver) -> bool:
+    row = dict(zip(fields, cells, strict=False))
+    speaker, role = row.get("speaker"), row.get("role")
+    with suppress(Unreadable):
+        return bool(roles.role_of(role or speaker, names=[speaker]))
+    return False
 
 
 def _message_fields(header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
