@@ -91,6 +91,32 @@ test("a recording is uploaded and waited for", async () => {
   assert.deepEqual(seen, ["uploaded"]);
 });
 
+test("a file of conversations is uploaded to be imported", async () => {
+  const line = { externalId: "chat-1", messages: [{ role: "customer", text: "Where is it? ☕" }] };
+  const file = new Blob([JSON.stringify(line)]);
+  const importId = await client.importFile(file, { fileName: "chats.jsonl", dryRun: true });
+  const { status, dryRun } = await client.get(`/imports/${importId}`);
+  assert.deepEqual([status, dryRun], ["queued", true]);
+});
+
+test("an upload may take longer than other requests", async () => {
+  const server = createServer((request, response) => {
+    const uploadUrl = `http://${request.headers.host}/upload`;
+    const data = { importId: "imp_1", uploadUrl, method: "PUT", headers: {} };
+    const isUpload = request.method === "PUT";
+    setTimeout(() => response.writeHead(201).end(JSON.stringify({ data })), isUpload ? 1500 : 0);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const hasty = new Client(url, API_KEY, SECRET, { timeoutMs: 1000 });
+  try {
+    assert.equal(await hasty.importFile(new Blob(["{}"]), { fileName: "chats.jsonl" }), "imp_1");
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
 test("an overloaded service is asked again", async () => {
   const busy = { status: 503, headers: { "Retry-After": "1" }, body: {} };
   const done = { status: 201, body: { data: { id: "eng_1" } } };

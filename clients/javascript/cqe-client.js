@@ -132,7 +132,8 @@ export class Client {
 
   /**
    * @param {string} url the address of the service, without a path
-   * @param {{timeoutMs?: number, retries?: number}} options
+   * @param {{timeoutMs?: number, retries?: number}} options `timeoutMs` is for each request but the
+   *   upload of a file
    */
   constructor(url, apiKey, secret, { timeoutMs = 30_000, retries = 4 } = {}) {
     this.#base = `${url.replace(/\/+$/, "")}/api/v1`;
@@ -211,10 +212,21 @@ export class Client {
       sizeBytes: recording.size,
       ...fields,
     });
-    const { uploadUrl, method, headers } = reserved;
-    // A link takes one upload.
-    await this.#withRetries(() => this.#send(uploadUrl, { method, headers, body: recording }), false);
+    await this.#sendFile(recording, reserved);
     return reserved.audioFileId;
+  }
+
+  /**
+   * Upload a file of conversations, whose import then starts, and return its `importId`.
+   *
+   * @param {Blob} file a File has a `fileName`; give it for another Blob
+   * @param {object} fields fields of `POST /imports/files/upload-url`
+   */
+  async importFile(file, fields = {}) {
+    const body = { fileName: file.name, sizeBytes: file.size, ...fields };
+    const reserved = await this.post("/imports/files/upload-url", body);
+    await this.#sendFile(file, reserved);
+    return reserved.importId;
   }
 
   /**
@@ -244,6 +256,12 @@ export class Client {
   async uploadAndWait(recording, { onProgress, timeoutMs, ...fields } = {}) {
     const audioFileId = await this.upload(recording, { autoProcess: true, ...fields });
     return this.wait(audioFileId, { onProgress, timeoutMs });
+  }
+
+  /** Send a file, for as long as that takes, by a signed link, which takes one upload. */
+  #sendFile(file, { uploadUrl, method, headers }) {
+    const options = { method, headers, body: file, signal: null };
+    return this.#withRetries(() => this.#send(uploadUrl, options), false);
   }
 
   async #answer(method, path, { body, params, headers = {} }) {
@@ -290,7 +308,7 @@ export class Client {
 
   #send(url, options) {
     const signal = AbortSignal.timeout(this.#timeoutMs);
-    return fetch(url, { ...options, signal, redirect: "manual" });
+    return fetch(url, { signal, ...options, redirect: "manual" });
   }
 }
 
