@@ -22,8 +22,10 @@ from typing import TypeAlias
 import orjson
 
 from app.core.process import owner
+from app.core.process.log import OnceAMinute
 
 logger = logging.getLogger(__name__)
+logger.addFilter(OnceAMinute())
 
 _WRITE_EVERY_S = 1.0
 _FILE = "metrics.db"

@@ -24,9 +24,11 @@ from rq.timeouts import TimerDeathPenalty
 from rq.worker import BaseWorker
 
 from app.core.process import background, stopping
+from app.core.process.log import OnceAMinute
 from app.core.settings import Settings
 
 logger = logging.getLogger(__name__)
+logger.addFilter(OnceAMinute())
 
 _URL_FILE = "queue.url"
 _BREAKER_OPEN_S = 5.0

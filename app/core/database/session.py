@@ -283,17 +283,18 @@ def translated_errors() -> Iterator[None]:
     """
     try:
         yield
-    except OperationalError as error:
-        if _is_disk_full(error.orig):
+    # SQLAlchemy leaves the errors of a new connection's first statements as they are.
+    except (OperationalError, sqlite3.OperationalError) as error:
+        if _is_disk_full(error.orig if isinstance(error, DBAPIError) else error):
             raise DiskFull from error
         raise ServiceUnavailable(
             "The database is busy or unreachable; try again.", retry_after_s=1
         ) from error
-    except DBAPIError as error:
+    except (DBAPIError, sqlite3.DatabaseError) as error:
         # SQLite's errors of damaged files have no class of their own.
-        if type(error) is DatabaseError:
+        if type(error) in (DatabaseError, sqlite3.DatabaseError):
             raise ServiceUnavailable("The database is damaged.", retry_after_s=60) from error
-        if error.connection_invalidated:
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
             raise ServiceUnavailable(
                 "The database is unreachable; try again.", retry_after_s=1
             ) from error

@@ -52,7 +52,7 @@ class JsonLines(logging.Formatter):
 
 
 class OnceAMinute(logging.Filter):
-    """Passes each message of a logger once a minute: for what goes wrong in every request."""
+    """Passes each message of a logger once a minute: for what goes wrong in every request or tick."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -17,6 +17,7 @@ from app.core.hosts import WORKER, Heartbeat, Keeper
 from app.core.jobs.runner import LeaseRenewal
 from app.core.metrics import PERIODIC_SUCCESS
 from app.core.process import background, stopping
+from app.core.process.log import OnceAMinute
 from app.core.queue import Bell, WaitingBells, redis_url, work
 from app.core.runtime import Runtime
 from app.core.settings import KEEPER, SENDER
@@ -28,6 +29,7 @@ from app.privacy import jobs as erasures
 from app.webhooks.sender.loop import run_sender
 
 logger = logging.getLogger(__name__)
+logger.addFilter(OnceAMinute())
 
 _TICK_S = 1.0
 _STEP_S = 0.1
@@ -56,7 +58,7 @@ class JobQueue:
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTask:
-    """A short task that runs every so many seconds; a failure is logged and tried again.
+    """A short task that runs every so many seconds; a failure is logged, once a minute, and tried again.
 
     Attributes:
         on_each_host: whether it is about the data folder, and not for the keeper alone.
@@ -169,11 +171,11 @@ def _run_task(task: PeriodicTask, runtime: Runtime) -> None:
     try:
         task.run(runtime)
         runtime.counts.note(PERIODIC_SUCCESS, task.name)
-    except Exception:
-        # The failure of one task must not end the others.
-        logger.warning(
-            "%s failed and is tried again in %g s", task.name, task.every_s, exc_info=True
-        )
+    except Exception as error:
+        # The failure of one task must not end the others. Each task has a message of its own, for
+        # the filter of the log.
+        message = f"{task.name} failed and is tried again in {task.every_s:g} s: %s"
+        logger.warning(message, error, exc_info=not isinstance(error, OSError | ServiceUnavailable))
 
 
 class _QueueWorkers:
@@ -223,7 +225,7 @@ class _Sweeper:
             try:
                 due = [Bell(queue.queue, row_id) for row_id in queue.due_ids(self._runtime)]
             except AppError as error:
-                logger.warning("the sweep of %s has to wait: %s", queue.queue, error)
+                logger.warning("the sweep has to wait: %s", error)
                 continue
             waiting.update(due)
             self._serve(queue, due)

@@ -25,6 +25,7 @@ from app.core.metrics import (
 from app.core.outgoing_http.client import RequestsClient
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process import owner
+from app.core.process.log import OnceAMinute
 from app.core.queue import BellListener, redis_url
 from app.core.runtime import Runtime
 from app.webhooks.sender import claims
@@ -35,6 +36,7 @@ from app.webhooks.sender.results import ResultWriter
 from app.webhooks.service import SENDER_BELL, address_policy
 
 logger = logging.getLogger(__name__)
+logger.addFilter(OnceAMinute())
 
 _IDLE_TICK_S = 1.0
 _BUSY_TICK_S = 0.02

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from app.core.database.session import Database, translated_errors
 from app.core.errors import ServiceUnavailable
 from app.core.outgoing_http.reply import retry_after_s
+from app.core.process.log import OnceAMinute
 from app.core.settings import Settings
 from app.webhooks import service
 from app.webhooks.enums import DeliveryState, Trigger
@@ -28,6 +29,7 @@ from app.webhooks.sender.claims import Claim
 from app.webhooks.sender.dispatch import AttemptResult
 
 logger = logging.getLogger(__name__)
+logger.addFilter(OnceAMinute())
 
 _RETRY_AFTER_S = 0.5
 # Only what this sender still holds: the token changes with each lease.
