@@ -36,7 +36,7 @@ def load_object(body: bytes, *, noun: str = "body") -> dict[str, Any]:
         raise MalformedRequest(f"The {noun} is nested too deeply.") from error
     except json.JSONDecodeError as error:
         raise MalformedRequest(
-            f"The {noun} is not JSON: {error.msg} at byte {error.pos}."
+            f"The {noun} is not JSON: {error.msg.removesuffix(' at')} at byte {error.pos}."
         ) from error
     if not isinstance(document, dict):
         raise MalformedRequest(f"The {noun} must be a JSON object.")

@@ -151,6 +151,20 @@ def test_a_file_of_unknown_format_is_named_and_stops_no_other(
     assert [error["file"] for error in failed["errors"]] == ["empty.json", "notes.txt"]
 
 
+def test_many_bad_lines_hide_no_file_that_could_not_be_read(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text('{"externalId": "a\n' * 120)
+    (tmp_path / "notes.txt").write_text("Dear diary\n")
+    (tmp_path / "silent.wav").touch()
+    result = command(tmp_path)
+    first, second, third, *_ = result.stderr.splitlines()
+    assert first.startswith("notes.txt: UNKNOWN_FORMAT: ")
+    assert second == "silent.wav: MALFORMED: The file is empty."
+    assert third.endswith("The line is not JSON: Unterminated string starting at byte 15.")
+    assert result.stderr.endswith("and 22 more errors\n")
+
+
 def test_standard_input_is_read_and_its_format_detected(command: Command, runtime: Runtime) -> None:
     result = command("-", "--json", input="\ufeff" + line("a") + "\r\n")
     assert printed_json(result)["counts"]["created"] == 1

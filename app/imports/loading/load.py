@@ -100,8 +100,8 @@ class _SkipExisting(Exception):
 def first_errors(
     errors: list[dict[str, Any]], later: Iterable[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the first hundred errors."""
-    return [*errors, *later][:_MAX_ERRORS]
+    """Return the first hundred errors; those of whole files come before those of lines."""
+    return sorted([*errors, *later], key=lambda error: bool(error["line"]))[:_MAX_ERRORS]
 
 
 def _error_of(bad_line: BadLine) -> dict[str, Any]:
