@@ -161,6 +161,13 @@ def test_views_are_replaced_by_name_and_deleted_by_their_owner_only(
     assert "Mine" not in nora.get("/evaluations").text
 
 
+@pytest.mark.parametrize("name", ["query", "path", "self", "page_filters", "wrong"])
+def test_a_filter_that_does_not_exist_does_no_harm(
+    visit: Callable[[str], Visitor], name: str
+) -> None:
+    assert visit("viewer").get(f"/evaluations?{name}=1").status_code == 200
+
+
 def test_a_view_with_a_bad_filter_is_refused_and_pins_are_limited(
     visit: Callable[[str], Visitor],
 ) -> None:

@@ -135,7 +135,7 @@ FIELDS: tuple[FilterField, ...] = (
 )
 
 
-def url(path: str, query: Mapping[str, str], **changes: str | None) -> str:
+def url(path: str, query: Mapping[str, str], /, **changes: str | None) -> str:
     """Return the address of a page with a changed query; None and empty texts are left out."""
     values = {name: text for name, text in {**query, **changes}.items() if text}
     return f"{path}?{urlencode(values)}" if values else path
