@@ -191,6 +191,9 @@ def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: 
         assert process.stdout is not None
         # A file that exists and cannot be read.
         (folder / "broken.jsonl").symlink_to("/proc/self/mem")
+        assert process.stdout.readline() == (
+            "broken.jsonl: 1 record: 0 created, 0 updated, 0 skipped, 1 failed\n"
+        )
         shutil.copy(SPEECH, folder / "first.mp3")
         assert process.stdout.readline() == (
             "first.mp3: 1 record: 1 created, 0 updated, 0 skipped, 0 failed\n"
@@ -202,4 +205,4 @@ def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: 
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0
-        assert "broken.jsonl cannot be read" in errors
+        assert "broken.jsonl: MALFORMED: The file could not be read" in errors
