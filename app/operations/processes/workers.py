@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -175,7 +176,8 @@ def _run_task(task: PeriodicTask, runtime: Runtime) -> None:
         # The failure of one task must not end the others. Each task has a message of its own, for
         # the filter of the log.
         message = f"{task.name} failed and is tried again in {task.every_s:g} s: %s"
-        logger.warning(message, error, exc_info=not isinstance(error, OSError | ServiceUnavailable))
+        is_expected = isinstance(error, OSError | ServiceUnavailable | sqlite3.Error)
+        logger.warning(message, error, exc_info=not is_expected)
 
 
 class _QueueWorkers:
