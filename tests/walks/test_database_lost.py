@@ -12,12 +12,10 @@ from tests.walks.service_process import ServiceProcess
 
 pytestmark = pytest.mark.sqlite_only("damages a SQLite file")
 WAITING = {
-    "scheduler": "the sweep has to wait: The database is damaged.",
+    "scheduler": "the sweep of evaluations has to wait: The database is damaged.",
     "sender": "webhooks wait for the database: The database is damaged.",
     "upkeep": "meter failed and is tried again in 5 s: The database is damaged.",
 }
-
-
 # The meter, the slowest of them, has tried again after this time.
 TRIED_AGAIN_S = 6
 

@@ -60,10 +60,13 @@ class OnceAMinute(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether this message was not passed within the last minute."""
-        now = time.monotonic()
-        if now < self._silent_until.get(record.msg, 0):
+        now, message = time.monotonic(), record.getMessage()
+        self._silent_until = {
+            text: until for text, until in self._silent_until.items() if until > now
+        }
+        if message in self._silent_until:
             return False
-        self._silent_until[record.msg] = now + _SILENT_S
+        self._silent_until[message] = now + _SILENT_S
         return True
 
 

@@ -173,11 +173,10 @@ def _run_task(task: PeriodicTask, runtime: Runtime) -> None:
         task.run(runtime)
         runtime.counts.note(PERIODIC_SUCCESS, task.name)
     except Exception as error:
-        # The failure of one task must not end the others. Each task has a message of its own, for
-        # the filter of the log.
-        message = f"{task.name} failed and is tried again in {task.every_s:g} s: %s"
+        # The failure of one task must not end the others.
         is_expected = isinstance(error, OSError | ServiceUnavailable | sqlite3.Error)
-        logger.warning(message, error, exc_info=not is_expected)
+        text = "%s failed and is tried again in %g s: %s"
+        logger.warning(text, task.name, task.every_s, error, exc_info=not is_expected)
 
 
 class _QueueWorkers:
@@ -227,7 +226,7 @@ class _Sweeper:
             try:
                 due = [Bell(queue.queue, row_id) for row_id in queue.due_ids(self._runtime)]
             except AppError as error:
-                logger.warning("the sweep has to wait: %s", error)
+                logger.warning("the sweep of %s has to wait: %s", queue.queue, error)
                 continue
             waiting.update(due)
             self._serve(queue, due)
