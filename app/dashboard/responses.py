@@ -127,7 +127,7 @@ def _compressed(response: Response) -> Response:
         or len(response.get_data()) < _COMPRESSED_FROM_BYTES
     ):
         return response
-    response.set_data(gzip.compress(response.get_data(), compresslevel=1, mtime=0))
+    response.set_data(gzip.compress(response.get_data(), compresslevel=3, mtime=0))
     response.content_encoding = "gzip"
     response.vary.add("Accept-Encoding")
     return response
