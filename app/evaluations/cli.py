@@ -236,6 +236,6 @@ def _summary(shown: dict[str, Any]) -> str:
         reason = f": {shown['error']['message']}" if shown["error"] else ""
         return f"{shown['id']} is revision {shown['revision']}: {shown['status']}{score}{reason}"
     if "counts" not in shown:
-        return f"{shown['count']} evaluations would be judged again"
+        return f"evaluations that would be judged again: {shown['count']}"
     counts = ", ".join(f"{number} {name}" for name, number in shown["counts"].items())
     return f"{shown['id']} is {shown['status']}: {counts}"

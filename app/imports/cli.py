@@ -157,7 +157,7 @@ def import_(
         _print(counts, options)
         if run.ended:
             statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
-            click.echo(f"{run.ended.total()} evaluations ended: {statuses}")
+            click.echo(f"evaluations ended: {statuses}")
     if counts.by_outcome[RecordOutcome.FAILED]:
         sys.exit(1)
 
@@ -243,7 +243,7 @@ def _print(counts: ImportCounts, options: ImportOptions) -> None:
     noun = "record" if counts.received == 1 else "records"
     click.echo(f"{counts.received} {noun}: {outcomes}{note}")
     if counts.evaluations_queued:
-        click.echo(f"{counts.evaluations_queued} evaluations queued")
+        click.echo(f"evaluations queued: {counts.evaluations_queued}")
     for error in counts.errors:
         key = f" ({error['external_id']})" if error["external_id"] else ""
         line = f", line {error['line']}" if error["line"] else ""

@@ -191,8 +191,8 @@ def test_wait_tells_how_the_evaluations_ended(command: Command, tmp_path: Path) 
     short = json.dumps({"externalId": "b", "messages": [{"role": "customer", "text": "Hello?"}]})
     file.write_text(line("a") + "\n" + short)
     printed = command(file, "--wait").stdout.splitlines()
-    assert printed[1] == "2 evaluations queued"
-    assert printed[2].startswith("2 evaluations ended: ")
+    assert printed[1] == "evaluations queued: 2"
+    assert printed[2].startswith("evaluations ended: ")
     assert "1 completed" in printed[2]
     assert "1 failed" in printed[2]
 
