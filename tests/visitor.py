@@ -26,11 +26,15 @@ def add_user(runtime: Runtime, role: str, name: str = "") -> str:
 
 
 class Visitor:
-    """One browser without scripts. Paths are of the dashboard; redirects are not followed."""
+    """One browser without scripts. Paths are of the dashboard; redirects are not followed.
+
+    `cookie` is that of the session; `known` that of a browser in which somebody has signed in before.
+    """
 
     def __init__(self, base: str) -> None:
         self.base = base
         self.cookie = ""
+        self.known = ""
         self.token = ""
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> requests.Response:
@@ -67,14 +71,16 @@ class Visitor:
         return answer
 
     def _send(self, method: str, path: str, headers: dict[str, str], **more: Any) -> Any:
-        if self.cookie:
-            headers["Cookie"] = self.cookie
+        headers["Cookie"] = "; ".join(pair for pair in (self.cookie, self.known) if pair)
         answer = requests.request(
             method, self.base + path, headers=headers, allow_redirects=False, timeout=30, **more
         )
         for header in answer.raw.headers.getlist("Set-Cookie"):
             pair = header.partition(";")[0]
-            self.cookie = pair if pair.partition("=")[2] else ""
+            if "browser=" in pair:
+                self.known = pair
+            else:
+                self.cookie = pair if pair.partition("=")[2] else ""
         return answer
 
 

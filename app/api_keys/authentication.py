@@ -154,7 +154,7 @@ class Authentication:
         address = client_address(request, trusted)
         if address is None or address.is_loopback or is_trusted(address, trusted):
             return
-        visit = Visit(now=utc_now(), limits=self._policies.for_failures(str(address)))
+        visit = Visit(now=utc_now(), limits=self._policies.for_failures(address))
         admission = self._visit(visit)
         if not admission.admitted:
             raise rate_limit.refuse(admission.limits)

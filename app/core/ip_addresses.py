@@ -25,9 +25,24 @@ def network_of(text: str) -> Network:
     return network
 
 
+def counted_networks(address: Address | None) -> list[tuple[str, int]]:
+    """Return what limits count an address by, each with the factor of its limit.
+
+    Whoever has one address of IPv6 has the /64 around it, and may have a /48: one visitor must not
+    count as many. None, a malformed address, counts like one address.
+    """
+    if not isinstance(address, IPv6Address):
+        return [(str(address or ""), 1)]
+    bits = int(address)
+    return [
+        (str(IPv6Network((bits >> 128 - prefix << 128 - prefix, prefix))), factor)
+        for prefix, factor in ((64, 1), (48, 4))
+    ]
+
+
 def is_loopback(host: str) -> bool:
-    """Whether a host is `localhost` or a loopback address."""
+    """Whether a host is `localhost`, a name below it, or a loopback address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return host == "localhost" or host.endswith(".localhost")

@@ -28,6 +28,7 @@ from app.dashboard.pages import PAGES
 from app.dashboard.queries import carried_chips, page_url
 from app.dashboard.views import formatting
 from app.people import gate
+from app.people.cookies import is_secure
 from app.people.gate import Gate, find_person
 from app.web.api import is_under_a_base
 
@@ -166,7 +167,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
             "navigation": list(sections_for(person)) if person else [],
             "form_token": gate.form_token(person.token) if person else "",
             "notice": current_notice(),
-            "is_insecure": not gate.is_secure(request, runtime.settings),
+            "is_insecure": not is_secure(request, runtime.settings),
             "worker_is_alive": hosts.is_running(runtime.db, hosts.WORKER),
         }
 

@@ -1,4 +1,4 @@
-"""Gate of the pages: session cookie, sign-in attempts, forged forms, and the scopes of a person."""
+"""Gate of the pages: sessions, forged forms, and the scopes of a person."""
 
 import base64
 import binascii
@@ -11,23 +11,21 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, current_app, g, request
-from werkzeug.wrappers import Response
 
 from app.core.clock import utc_now
-from app.core.errors import AppError, RateLimitExceeded, ServiceUnavailable
-from app.core.ip_addresses import is_loopback
+from app.core.errors import AppError, LengthRequired
 from app.core.principal import Principal
 from app.core.request_limits.state import StateUnavailable
-from app.core.request_limits.values import Limit, Visit
+from app.core.request_limits.values import Visit
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.people import sessions
 from app.people.audit import Actor
+from app.people.cookies import SESSION, own_scheme
 from app.people.roles import CONFIRMED_SCOPES, OWN_ACCOUNT, ROLES
-from app.people.service import folded
 from app.people.sessions import Person
 from app.web import rate_limit
-from app.web.addresses import client_address, forwarded_scheme
+from app.web.addresses import client_address, require_own_host
 from app.web.current import current_runtime
 from app.web.principal import DEFAULT, check_scope
 from app.web.request_record import request_id
@@ -35,13 +33,12 @@ from app.web.request_record import request_id
 logger = logging.getLogger(__name__)
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _MAX_FORM_BYTES = 1024 * 1024
+# Of the form to sign in, the only one that needs no session.
+_MAX_PUBLIC_FORM_BYTES = 16 * 1024
 _CONFIRMED_FOR = timedelta(minutes=10)
-# An office may share one address.
-_PEOPLE_PER_ADDRESS = 6
 _TOKEN_FIELD, _TOKEN_HEADER = "form_token", "X-CQE-Token"
 _TOKEN_LABEL = b"cqe/form-token/v1"
 _TOKEN_LENGTH = 32
-_SECURE_COOKIE, _PLAIN_COOKIE = "__Host-cqe", "cqe_session"
 
 
 class SignInNeeded(AppError):
@@ -82,15 +79,22 @@ class Gate:
         Raises:
             SignInNeeded, PasswordChangeNeeded, ConfirmationNeeded: the person has to do this first.
             ForgedRequest: the request changes something and was not sent by an own page.
+            MalformedRequest: the request names another host.
+            LengthRequired: the body has no length, which no browser sends.
             InsufficientScope: the person's role lacks the scope of the page.
             RateLimitExceeded: the person has sent too many requests.
         """
+        require_own_host(self._settings)
         view: Any = current_app.view_functions[str(request.endpoint)]
-        request.max_content_length = _MAX_FORM_BYTES
+        is_public = getattr(view, "is_public", False)
+        request.max_content_length = _MAX_PUBLIC_FORM_BYTES if is_public else _MAX_FORM_BYTES
         changes = request.method not in _SAFE_METHODS
+        if "Transfer-Encoding" in request.headers:
+            # What is longer than the limit would be cut off instead of refused.
+            raise LengthRequired()
         if changes:
             _check_origin(request, self._settings)
-        if getattr(view, "is_public", False):
+        if is_public:
             return
         person = self._person()
         g.person = person
@@ -127,7 +131,7 @@ class Gate:
 
 def find_person(request: Request, runtime: Runtime) -> Person | None:
     """Return the person of the request's session cookie, if that session is valid."""
-    token = read_cookie(request, runtime.settings)
+    token = SESSION.read(request, runtime.settings)
     if not token:
         return None
     with runtime.db.reading() as session:
@@ -161,70 +165,10 @@ def may_open(app: Flask, endpoint: str, person: Person) -> bool:
     return scope in ROLES[person.role]
 
 
-def spend_attempt(name: str) -> None:
-    """Spend one attempt of this name and of the address of the current request.
-
-    Raises:
-        RateLimitExceeded: there were too many; nothing was spent.
-        ServiceUnavailable: attempts cannot be counted right now.
-    """
-    runtime, address = current_runtime(), current_address()
-    rate = runtime.settings.rate_limit_sign_in
-    limits = (
-        Limit("sign-in-name", folded(name), rate.limit, rate.window_s),
-        Limit("sign-in-address", address, rate.limit * _PEOPLE_PER_ADDRESS, rate.window_s),
-    )
-    try:
-        admission = runtime.state.visit(Visit(now=utc_now(), limits=limits))
-    except StateUnavailable as error:
-        raise ServiceUnavailable(
-            "Sign-in is not possible right now; try again.", retry_after_s=5
-        ) from error
-    if not admission.admitted:
-        wait_s = rate_limit.seconds_to_wait(admission.limits)
-        raise RateLimitExceeded(
-            f"Too many attempts to sign in: wait {wait_s} seconds.", retry_after_s=wait_s
-        )
-
-
 def form_token(session_token: str) -> str:
     """Return the form token of a session, masked differently each time so that compression reveals nothing."""
     pad = secrets.token_bytes(_TOKEN_LENGTH)
     return base64.urlsafe_b64encode(pad + _xor(_token_of(session_token), pad)).decode()
-
-
-def is_secure(request: Request, settings: Settings) -> bool:
-    """Whether browsers take `Secure` cookies here: over https, and from this machine itself."""
-    return _own_scheme(request, settings) == "https" or _is_this_machine(request)
-
-
-def read_cookie(request: Request, settings: Settings) -> str:
-    """Return the cookie's value, or an empty text."""
-    return request.cookies.get(_cookie_name(request, settings), "")
-
-
-def write_cookie(response: Response, request: Request, settings: Settings, token: str) -> None:
-    """Set the cookie; the session in the database decides how long it is valid."""
-    response.set_cookie(
-        _cookie_name(request, settings),
-        token,
-        path="/",
-        max_age=settings.session_max_s,
-        secure=is_secure(request, settings),
-        httponly=True,
-        samesite="Lax",
-    )
-
-
-def clear_cookie(response: Response, request: Request, settings: Settings) -> None:
-    """Make the browser forget the cookie."""
-    response.delete_cookie(
-        _cookie_name(request, settings),
-        path="/",
-        secure=is_secure(request, settings),
-        httponly=True,
-        samesite="Lax",
-    )
 
 
 def _principal_of(person: Person) -> Principal:
@@ -248,7 +192,7 @@ def _check_origin(request: Request, settings: Settings) -> None:
     """
     if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
         raise ForgedRequest()
-    own = {f"{_own_scheme(request, settings)}://{request.host}"}
+    own = {f"{own_scheme(request, settings)}://{request.host}"}
     if settings.public_url:
         public = urlsplit(settings.public_url)
         own.add(f"{public.scheme}://{public.netloc}")
@@ -278,17 +222,3 @@ def _token_of(session_token: str) -> bytes:
 
 def _xor(first: bytes, second: bytes) -> bytes:
     return bytes(a ^ b for a, b in zip(first, second, strict=False))
-
-
-def _own_scheme(request: Request, settings: Settings) -> str:
-    """Return the scheme that the browser uses, as a trusted proxy says or the connection is."""
-    return forwarded_scheme(request, settings.trusted_proxies) or request.scheme
-
-
-def _cookie_name(request: Request, settings: Settings) -> str:
-    return _SECURE_COOKIE if is_secure(request, settings) else _PLAIN_COOKIE
-
-
-def _is_this_machine(request: Request) -> bool:
-    host = urlsplit(request.host_url).hostname or ""
-    return host.endswith(".localhost") or is_loopback(host)

@@ -4,9 +4,13 @@ import os
 import re
 import secrets
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+from app.core.errors import ServiceUnavailable
 
 MIN_LENGTH, MAX_LENGTH = 12, 128
 ONE_TIME_LENGTH = 20
@@ -17,7 +21,8 @@ _WITHOUT_NAME = 8
 _ALPHABET = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _MEMORY_KIB, _PASSES, _LANES = 19 * 1024, 2, 1
 # Each hash takes 19 MiB and a processor for its time: sign-ins must not take them all.
-_SLOTS = threading.BoundedSemaphore(2)
+_RUNNING, _WAITING = 2, 2
+_SLOTS = threading.BoundedSemaphore(_RUNNING)
 # The hash of no password: an unknown name costs as much time as a known one.
 HASH_OF_NOBODY = (
     "$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg"
@@ -45,8 +50,44 @@ _COMMON_WORDS = frozenset(
 _LOOK_ALIKES = str.maketrans("@483!10$57+", "aabeiiosstt")
 
 
+class Places:
+    """Places of those whose hash runs or waits in this process; one more is refused at once."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._free = threading.BoundedSemaphore(count)
+
+    @contextmanager
+    def hashing(self) -> Iterator[None]:
+        """Take a place, and wait in it until a hash may run.
+
+        Raises:
+            ServiceUnavailable: all places are taken.
+        """
+        if not self._free.acquire(blocking=False):
+            raise ServiceUnavailable(
+                "Too many passwords are being checked at this moment: try again.", retry_after_s=2
+            )
+        try:
+            with _SLOTS:
+                yield
+        finally:
+            self._free.release()
+
+
+SIGN_INS = Places(_RUNNING + _WAITING)
+# Strangers who sign in must not keep people with a session from giving their password.
+OWN_FORMS = Places(_RUNNING)
+# The web server has as many threads for them, besides those of all other requests.
+THREADS = SIGN_INS.count + OWN_FORMS.count
+
+
 def hash_password(password: str) -> str:
-    """Return the Argon2id hash of a password as a PHC string."""
+    """Return the Argon2id hash of a password as a PHC string.
+
+    Raises:
+        ServiceUnavailable: too many passwords are being checked.
+    """
     hasher = Argon2id(
         salt=os.urandom(16),
         length=32,
@@ -54,15 +95,19 @@ def hash_password(password: str) -> str:
         lanes=_LANES,
         memory_cost=_MEMORY_KIB,
     )
-    with _SLOTS:
+    with OWN_FORMS.hashing():
         return hasher.derive_phc_encoded(password.encode())
 
 
-def verify_password(password: str, phc: str | None) -> bool:
-    """Whether the password has this hash; without a hash it is false after the same time."""
-    with _SLOTS:
+def verify_password(password: str, phc: str | None, places: Places = OWN_FORMS) -> bool:
+    """Whether the password has this hash; without a hash it is false after the same time.
+
+    Raises:
+        ServiceUnavailable: too many passwords are being checked.
+    """
+    with places.hashing():
         try:
-            Argon2id.verify_phc_encoded(password.encode(), phc or HASH_OF_NOBODY)
+            Argon2id.verify_phc_encoded(password[: MAX_LENGTH + 1].encode(), phc or HASH_OF_NOBODY)
         except InvalidKey:
             return False
     return phc is not None

@@ -57,14 +57,48 @@ def public_address(settings: Settings) -> str:
     """
     if settings.public_url:
         return settings.public_url
-    host = urlsplit(request.host_url).hostname or ""
-    here = (settings.host.casefold(), request.environ.get("SERVER_NAME", ""))
-    if host not in here and not is_loopback(host):
-        raise MalformedRequest(
-            "The Host header does not name this service: set CQE_PUBLIC_URL to the address that "
-            "callers use."
-        )
+    host = _requested_host()
+    if not _is_here(host, settings):
+        raise _foreign_host()
     return request.host_url.rstrip("/")
+
+
+def require_own_host(settings: Settings) -> None:
+    """Check that a browser has reached this service under a name of its own.
+
+    A page of another site can have its name resolve to this machine, and would then read our pages as
+    its own (DNS rebinding). It cannot do that with an IP address, so each of them is accepted.
+
+    Raises:
+        MalformedRequest: the Host header names neither CQE_PUBLIC_URL, nor this machine, nor an IP address.
+    """
+    host = _requested_host()
+    is_own = (
+        _is_here(host, settings)
+        or _parse(host) is not None
+        or (bool(settings.public_url) and host == urlsplit(settings.public_url).hostname)
+    )
+    if not is_own:
+        raise _foreign_host()
+
+
+def _requested_host() -> str:
+    """Return the host that this request was sent to, without its port; empty if it is malformed."""
+    try:
+        return urlsplit(request.host_url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_here(host: str, settings: Settings) -> bool:
+    here = (settings.host.casefold(), request.environ.get("SERVER_NAME", ""))
+    return host in here or is_loopback(host)
+
+
+def _foreign_host() -> MalformedRequest:
+    return MalformedRequest(
+        "The Host header does not name this service: set CQE_PUBLIC_URL to the address that callers use."
+    )
 
 
 @lru_cache(maxsize=4096)

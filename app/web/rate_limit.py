@@ -7,6 +7,7 @@ from datetime import datetime
 from flask import Response
 
 from app.core.errors import RateLimitExceeded
+from app.core.ip_addresses import Address, counted_networks
 from app.core.request_limits.values import Limit, LimitStatus
 from app.core.setting_parsers import RateLimit
 from app.core.settings import Settings
@@ -30,13 +31,16 @@ class Policies:
         """Return the default limit of a key and the limit of the endpoint's policy."""
         return [self._limit(name, key_id) for name in dict.fromkeys((DEFAULT, policy))]
 
-    def for_failures(self, address: str) -> list[Limit]:
-        """Return the limit on failed authentications of one address."""
-        return [self._limit(AUTH_FAILURES, address)]
+    def for_failures(self, address: Address) -> list[Limit]:
+        """Return the limits on failed authentications from one address."""
+        return [
+            self._limit(AUTH_FAILURES, network, factor)
+            for network, factor in counted_networks(address)
+        ]
 
-    def _limit(self, policy: str, caller: str) -> Limit:
+    def _limit(self, policy: str, caller: str, factor: int = 1) -> Limit:
         rate = self._rates[policy]
-        return Limit(policy, caller, rate.limit, rate.window_s)
+        return Limit(policy, caller, rate.limit * factor, rate.window_s)
 
 
 def seconds_to_wait(statuses: Sequence[LimitStatus]) -> int:

@@ -387,6 +387,10 @@ def test_failed_authentications_of_one_address_are_limited(
     assert from_address("203.0.113.7") == 200
     assert from_address("203.0.113.8", **wrong) == 401
     assert [from_address("127.0.0.1", **wrong) for _ in range(3)] == [401] * 3
+    of_one_64 = [from_address(f"2001:db8:1:1::{number}", **wrong) for number in range(3)]
+    assert of_one_64 == [401, 401, 429]
+    of_one_48 = [from_address(f"2001:db8:2:{number}::1", **wrong) for number in range(9)]
+    assert of_one_48 == [401] * 8 + [429]
 
 
 def test_changing_keys_has_a_tighter_limit(

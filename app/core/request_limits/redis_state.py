@@ -89,7 +89,7 @@ class RedisState:
         """Run the script and parse its flat answer."""
         count = visit.count
         keys = [_VERSION, _COUNTS, _LAST_USED, f"cqe:nonce:{visit.nonce}"]
-        keys += [f"cqe:limit:{limit.policy}:{limit.caller}" for limit in visit.limits]
+        keys += [f"cqe:limit:{limit.stored_name}" for limit in visit.limits]
         now_s = visit.now.timestamp()
         arguments: list[Any] = [f"{now_s:.6f}", token_hex(8)]
         arguments += [visit.nonce_life_s if visit.nonce else 0]

@@ -171,10 +171,9 @@ def _spend_limits(
     # GCRA: `arrival` is the time at which the limit would be wholly free again. A call moves it
     # by one interval, and is denied if it would be more than a window ahead of now.
     arrivals: list[tuple[Limit, float, float, bool]] = []
-    for limit in limits:
-        row = connection.execute(
-            "SELECT arrival FROM limits WHERE name = ?", (_name(limit),)
-        ).fetchone()
+    names = [limit.stored_name for limit in limits]
+    for limit, name in zip(limits, names, strict=True):
+        row = connection.execute("SELECT arrival FROM limits WHERE name = ?", (name,)).fetchone()
         before = max(now_s, row[0] if row else now_s)
         after = before + limit.window_s / limit.limit
         arrivals.append((limit, before, after, after - now_s > limit.window_s + 1e-6))
@@ -182,7 +181,7 @@ def _spend_limits(
     if not denied:
         connection.executemany(
             "INSERT INTO limits VALUES (?, ?) ON CONFLICT DO UPDATE SET arrival = excluded.arrival",
-            [(_name(limit), after) for limit, _, after, _ in arrivals],
+            [(name, after) for name, (_, _, after, _) in zip(names, arrivals, strict=True)],
         )
     return [
         status_of(limit, now_s, before if denied else after, denied=over)
@@ -196,7 +195,3 @@ def _add(connection: sqlite3.Connection, count: CallCount, number: int) -> None:
         "ON CONFLICT DO UPDATE SET number = number + excluded.number",
         (_OPEN, count.date, count.key_id, count.operation, number),
     )
-
-
-def _name(limit: Limit) -> str:
-    return f"{limit.policy}:{limit.caller}"

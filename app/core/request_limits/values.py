@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,12 @@ class Limit:
     caller: str
     limit: int
     window_s: int
+
+    @property
+    def stored_name(self) -> str:
+        """Its name in a store: always of one length, and without what a caller has sent."""
+        caller = blake2b(self.caller.encode(), digest_size=16).hexdigest()
+        return f"{self.policy}:{caller}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_to, redirect_with
 from app.dashboard.navigation import own_path
 from app.dashboard.pages.audited import audited
-from app.people import audit, gate, passwords, service, sessions
+from app.people import attempts, audit, passwords, service, sessions
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
 from app.people.roles import OWN_ACCOUNT
@@ -73,7 +73,7 @@ def change_password() -> Response | tuple[str, int]:
     person, runtime = current_person(), current_runtime()
     current, new = request.form.get("current", ""), request.form.get("new", "")
     try:
-        gate.spend_attempt(person.name)
+        attempts.spend_of_session(person.session_id)
     except RateLimitExceeded as error:
         return _page({"current": error.message}, status=429)
     with runtime.db.reading() as session:

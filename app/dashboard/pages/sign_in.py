@@ -3,15 +3,16 @@
 from flask import g, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from app.core.errors import RateLimitExceeded
+from app.core.errors import AppError, InvalidInput, RateLimitExceeded, ServiceUnavailable
 from app.dashboard.blueprint import PageBlueprint, public
 from app.dashboard.forms import redirect_with
 from app.dashboard.navigation import own_path
 from app.dashboard.pages.audited import audited
-from app.people import audit, gate, service, sessions
+from app.people import attempts, audit, service, sessions
 from app.people.audit import Action
+from app.people.cookies import SESSION
 from app.people.gate import current_actor, current_address, current_person, find_person
-from app.people.passwords import MAX_LENGTH, verify_password
+from app.people.passwords import SIGN_INS, verify_password
 from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -20,6 +21,8 @@ blp = PageBlueprint("sign_in", __name__)
 
 Answer = str | Response | tuple[str, int] | tuple[str, int, dict[str, str]]
 _WRONG = "This name and password do not belong together, or the account is disabled."
+# Reasons why a password is not checked; the form shows them.
+_REFUSALS = (InvalidInput, RateLimitExceeded, ServiceUnavailable)
 
 
 @blp.get("/sign-in")
@@ -38,14 +41,14 @@ def submit() -> Answer:
     runtime = current_runtime()
     name, password = request.form.get("name", ""), request.form.get("password", "")
     try:
-        gate.spend_attempt(name)
-    except RateLimitExceeded as error:
-        headers = {"Retry-After": str(error.retry_after_s)}
-        return *_form(name=name, problem=error.message, status=429), headers
-    with runtime.db.reading() as session:
-        user = service.find_active(session, name)
-        known_hash = user.password_hash if user else None
-    is_right = verify_password(password[: MAX_LENGTH + 1], known_hash)
+        attempts.spend_sign_in(name)
+        with runtime.db.reading() as session:
+            user = service.find_active(session, name)
+            known_hash = user.password_hash if user else None
+        is_right = verify_password(password, known_hash, SIGN_INS)
+    except _REFUSALS as error:
+        page = _form(name=name, problem=error.message, status=error.status)
+        return *page, _retry_headers(error)
     with runtime.db.writing() as session:
         # Read again: the password may have been reset meanwhile.
         user = service.find_active(session, name)
@@ -53,9 +56,7 @@ def submit() -> Answer:
             audit.record(session, current_actor(), Action.SIGN_IN_FAILED, user.id if user else None)
             token = ""
         else:
-            former_id = sessions.end_of_browser(
-                session, gate.read_cookie(request, runtime.settings)
-            )
+            former_id = sessions.end_of_browser(session, SESSION.read(request, runtime.settings))
             if former_id is not None:
                 audit.record(session, current_actor(user.id), Action.SESSION_ENDED, former_id)
             token = service.sign_in(
@@ -65,7 +66,10 @@ def submit() -> Answer:
     if not token:
         return _form(name=name, problem=_WRONG, status=401)
     response = redirect(_next(), 303)
-    gate.write_cookie(response, request, runtime.settings, token)
+    SESSION.write(
+        response, request, runtime.settings, token, max_age=runtime.settings.session_max_s
+    )
+    attempts.remember_browser(response, name)
     return response
 
 
@@ -77,7 +81,7 @@ def sign_out() -> Answer:
     with audited(Action.SIGNED_OUT, person.user_id) as session:
         sessions.end(session, person.session_id, user_id=person.user_id)
     response = redirect_with("signed-out", "sign_in.form")
-    gate.clear_cookie(response, request, runtime.settings)
+    SESSION.clear(response, request, runtime.settings)
     # What a form has kept for being sent again.
     response.headers["Clear-Site-Data"] = '"storage"'
     return response
@@ -96,12 +100,14 @@ def confirm() -> Answer:
     """Check the password, and go to the page that was asked for."""
     person, runtime = current_person(), current_runtime()
     try:
-        gate.spend_attempt(person.name)
-    except RateLimitExceeded as error:
-        return _confirmation(problem=error.message, status=429)
-    with runtime.db.reading() as session:
-        known_hash = service.get(session, person.user_id).password_hash
-    if not verify_password(request.form.get("password", ""), known_hash):
+        attempts.spend_of_session(person.session_id)
+        with runtime.db.reading() as session:
+            known_hash = service.get(session, person.user_id).password_hash
+        is_right = verify_password(request.form.get("password", ""), known_hash)
+    except _REFUSALS as error:
+        page = _confirmation(problem=error.message, status=error.status)
+        return *page, _retry_headers(error)
+    if not is_right:
         with runtime.db.writing() as session:
             audit.record(session, current_actor(), Action.SIGN_IN_FAILED, person.user_id)
         return _confirmation(problem="This is not your password.", status=401)
@@ -119,6 +125,10 @@ def _form(*, name: str = "", problem: str = "", status: int = 200) -> tuple[str,
 def _confirmation(*, problem: str = "", status: int = 200) -> tuple[str, int]:
     page = render_template("sign_in/confirm.html", problem=problem, action=_action("confirmation"))
     return page, status
+
+
+def _retry_headers(error: AppError) -> dict[str, str]:
+    return {} if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
 
 
 def _action(endpoint: str) -> str:

@@ -25,6 +25,9 @@ _STEP_BYTES = 64 * 1024
 _HEAD_END = b"\r\n\r\n"
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"\r\nX-Request-Id: (\S+)\r\n")
+_FORM_TYPE = re.compile(
+    rb"\r\ncontent-type:[ \t]*(?:application/x-www-form-urlencoded|multipart/)", re.IGNORECASE
+)
 _EXPECT_CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 
 
@@ -109,6 +112,12 @@ class ClientSocket(socket.socket):
     def is_read_request(self) -> bool:
         """Whether the request that has arrived is a GET or a HEAD."""
         return self._received.startswith((b"GET ", b"HEAD "))
+
+    @property
+    def is_form(self) -> bool:
+        """Whether the request that has arrived has a form as its body."""
+        head_end = self._received.find(_HEAD_END)
+        return _FORM_TYPE.search(self._received, 0, head_end) is not None
 
     def receive(self) -> bool:
         """Buffer what has arrived; return False when the peer will send nothing more."""

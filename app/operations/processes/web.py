@@ -18,6 +18,7 @@ from app.core.process import log, stopping
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard.install import compile_templates
+from app.people import passwords
 from app.usage import meter
 from app.web.current import runtime_of
 
@@ -108,6 +109,14 @@ GUNICORN_OPTIONS: dict[str, Any] = {
 }
 
 
+def threads_of(settings: Settings) -> int:
+    """Return the threads of a web process: those of requests, and those of password checks.
+
+    A large transfer takes one of the first kind, so there are two at least.
+    """
+    return max(2, settings.threads) + passwords.THREADS
+
+
 class _WebServer(BaseApplication):  # type: ignore[misc]
     """Gunicorn with options from code instead of from a command line."""
 
@@ -129,6 +138,6 @@ def serve(application: Flask, settings: Settings, listener: int) -> None:
     options = {
         "bind": f"fd://{listener}",
         "workers": settings.workers,
-        "threads": settings.threads,
+        "threads": threads_of(settings),
     }
     _WebServer(application, {**GUNICORN_OPTIONS, **options}).run()

@@ -55,9 +55,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     With `serves_reads`, the poller also serves the requests that only read, one after the other:
     threads that hand the interpreter's lock to each other at every statement answer a third less.
-    Those that write are served like that while `writes_are_quick`: their answers wait a moment, until
-    the disk confirms the changes of several at once. Otherwise they get threads, which wait for the disk
-    together. If a request takes long, the stand-in polls until the poller is back, and gives all
+    Those that write, except for forms, are served like that while `writes_are_quick`: their answers
+    wait a moment, until the disk confirms the changes of several at once. Otherwise they get threads,
+    which wait for the disk together. If a request takes long, the stand-in polls until the poller is back, and gives all
     requests to threads.
 
     It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
@@ -245,10 +245,12 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             self._drop(conn)
 
     def _is_quick(self, sock: ClientSocket) -> bool:
-        is_poller = threading.current_thread() is threading.main_thread()
-        return is_poller and (
-            sock.is_read_request or (sock.is_complete and self.writes_are_quick())
-        )
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        if sock.is_read_request:
+            return True
+        # Forms may give a password, whose hash takes long.
+        return sock.is_complete and self.writes_are_quick() and not sock.is_form
 
     def _stand_in(self) -> None:
         """Poll while the poller serves a request that takes long."""

@@ -1,0 +1,69 @@
+"""Cookies of the dashboard: under a `Secure` name where browsers take one, under a plain name elsewhere."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from flask import Request
+from werkzeug.wrappers import Response
+
+from app.core.ip_addresses import is_loopback
+from app.core.settings import Settings
+from app.web.addresses import forwarded_scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    """One cookie by its two names; scripts of pages never see it."""
+
+    secure_name: str
+    plain_name: str
+
+    def read(self, request: Request, settings: Settings) -> str:
+        """Return the cookie's value, or an empty text."""
+        return request.cookies.get(self._name(request, settings), "")
+
+    def write(
+        self, response: Response, request: Request, settings: Settings, value: str, *, max_age: int
+    ) -> None:
+        """Set the cookie; what it stands for decides how long it is valid."""
+        response.set_cookie(
+            self._name(request, settings),
+            value,
+            path="/",
+            max_age=max_age,
+            secure=is_secure(request, settings),
+            httponly=True,
+            samesite="Lax",
+        )
+
+    def clear(self, response: Response, request: Request, settings: Settings) -> None:
+        """Make the browser forget the cookie."""
+        response.delete_cookie(
+            self._name(request, settings),
+            path="/",
+            secure=is_secure(request, settings),
+            httponly=True,
+            samesite="Lax",
+        )
+
+    def _name(self, request: Request, settings: Settings) -> str:
+        return self.secure_name if is_secure(request, settings) else self.plain_name
+
+
+SESSION = Cookie("__Host-cqe", "cqe_session")
+KNOWN_BROWSER = Cookie("__Host-cqe-browser", "cqe_browser")
+
+
+def is_secure(request: Request, settings: Settings) -> bool:
+    """Whether browsers take `Secure` cookies here: over https, and from this machine itself."""
+    return own_scheme(request, settings) == "https" or _is_this_machine(request)
+
+
+def own_scheme(request: Request, settings: Settings) -> str:
+    """Return the scheme that the browser uses, as a trusted proxy says or the connection is."""
+    return forwarded_scheme(request, settings.trusted_proxies) or request.scheme
+
+
+def _is_this_machine(request: Request) -> bool:
+    host = urlsplit(request.host_url).hostname or ""
+    return is_loopback(host)
