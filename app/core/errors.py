@@ -88,6 +88,11 @@ class MethodNotAllowed(AppError):
     message = "This resource does not accept that method; the Allow header lists those it accepts."
 
 
+class RequestTimeout(AppError):
+    status, code = 408, "REQUEST_TIMEOUT"
+    message = "The request did not arrive in time."
+
+
 class Conflict(AppError):
     status, code = 409, "CONFLICT"
     message = "The state of the resource does not allow this."
@@ -106,6 +111,11 @@ class PreconditionFailed(AppError):
 class PayloadTooLarge(AppError):
     status, code = 413, "PAYLOAD_TOO_LARGE"
     message = "The body is larger than this endpoint accepts."
+
+
+class UriTooLong(AppError):
+    status, code = 414, "URI_TOO_LONG"
+    message = "The first line of the request, with path and query, is longer than 4,094 bytes."
 
 
 class UnsupportedMediaType(AppError):
@@ -133,6 +143,11 @@ class IdempotencyKeyReused(AppError):
 class RateLimitExceeded(AppError):
     status, code = 429, "RATE_LIMIT_EXCEEDED"
     message = "Too many requests: wait for retryAfter seconds."
+
+
+class HeadTooLarge(AppError):
+    status, code = 431, "REQUEST_HEADERS_TOO_LARGE"
+    message = "The headers of the request are too many or too long."
 
 
 class ServiceUnavailable(AppError):

@@ -1,5 +1,6 @@
 """Slow peers on real sockets: none of them keeps the service from answering others."""
 
+import json
 import re
 import select
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -101,9 +103,37 @@ def test_a_request_of_contradictory_length_is_answered_and_ends_no_process(
     (connection,) = opened(
         b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n{", 1
     )
-    assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert refusal(connection) == (400, "MALFORMED_REQUEST")
     assert service.health()["code"] == 200
     assert service.children() == before
+
+
+@pytest.mark.parametrize(
+    ("request_line", "refused"),
+    [
+        (b"GET /health?" + b"a" * 4090 + b" HTTP/1.1", (414, "URI_TOO_LONG")),
+        (b"nonsense", (400, "MALFORMED_REQUEST")),
+        (b"GET /health HTTP/9.9", (400, "MALFORMED_REQUEST")),
+        (b"g\xffT /health HTTP/1.1", (400, "MALFORMED_REQUEST")),
+    ],
+    ids=["long", "nonsense", "version", "method"],
+)
+def test_a_request_that_cannot_be_read_is_refused_in_the_envelope(
+    opened: Open, request_line: bytes, refused: tuple[int, str]
+) -> None:
+    (connection,) = opened(request_line + b"\r\nHost: localhost\r\n\r\n", 1)
+    assert refusal(connection) == refused
+
+
+def refusal(connection: socket.socket) -> tuple[int, str]:
+    """Return the status and the code of a refusal of the web server, having checked its envelope."""
+    answer = HTTPResponse(connection)
+    answer.begin()
+    error = json.loads(answer.read())["error"]
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Connection"] == "close"
+    assert answer.headers["X-Request-Id"] == error["requestId"]
+    return answer.status, error["code"]
 
 
 def slowest_health_s(service: ServiceProcess) -> float:
@@ -174,7 +204,7 @@ def test_what_stalls_or_drips_is_cut_off_and_what_moves_is_read(
     assert answered(slow) == slow
     assert steady_body.recv(100).startswith(b"HTTP/1.1 401 ")
     for late in (half_a_head, half_a_body, dripping_head):
-        assert late.recv(100).startswith(b"HTTP/1.1 408 ")
+        assert refusal(late) == (408, "REQUEST_TIMEOUT")
     assert upload.recv(100).startswith(b"HTTP/1.1 422 ")
     assert partial_files(service) == []
     assert show(client, reserved["audioFileId"])["status"] == "pending_upload"
@@ -183,7 +213,7 @@ def test_what_stalls_or_drips_is_cut_off_and_what_moves_is_read(
 
 def test_a_head_that_is_too_large_is_refused(opened: Open) -> None:
     connection = opened(HALF_A_HEAD + b"a" * 40_000, 1)[0]
-    assert connection.recv(100).startswith(b"HTTP/1.1 431 ")
+    assert refusal(connection) == (431, "REQUEST_HEADERS_TOO_LARGE")
 
 
 def test_requests_sent_together_are_answered_in_order(opened: Open) -> None:
@@ -300,9 +330,9 @@ def test_an_answer_that_fails_ends_no_process(runtime: Runtime, tmp_path: Path) 
 
 
 class FailingLog(AccessLog):
-    """A log that cannot be written: it fails again while gunicorn answers the failure."""
+    """A log that cannot be written: it fails again while a refusal is logged."""
 
-    def access(self, *_: Any) -> None:
+    def warning(self, *_: Any, **__: Any) -> None:
         raise RuntimeError("no log")
 
 

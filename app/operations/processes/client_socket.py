@@ -6,12 +6,11 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 
-import orjson
 from gunicorn.http.errors import LimitRequestHeaders  # type: ignore[import-untyped]
 
 from app.core.errors import AppError
+from app.operations.processes.refusals import answer_of
 from app.web.parser import MAX_JSON_BYTES
 
 logger = logging.getLogger(__name__)
@@ -26,7 +25,7 @@ _HEAD_END = b"\r\n\r\n"
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"\r\nX-Request-Id: (\S+)\r\n")
 _FORM_TYPE = re.compile(
-    rb"\r\ncontent-type:[ \t]*(?:application/x-www-form-urlencoded|multipart/)", re.IGNORECASE
+    rb"\r\ncontent-type:[^\r\n]*(?:x-www-form-urlencoded|multipart/)", re.IGNORECASE
 )
 _EXPECT_CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 
@@ -245,7 +244,7 @@ class ClientSocket(socket.socket):
         if refused is not None:
             # What was sent in part can only end early.
             is_whole = self._unsent.startswith(b"HTTP/1.1 ")
-            self._unsent[:] = _refusal(refused, request_id) if is_whole else b""
+            self._unsent[:] = answer_of(refused, request_id) if is_whole else b""
             raise ConnectionAbortedError(refused.message)
 
     def _announced_bytes(self, head_end: int) -> int:
@@ -268,14 +267,3 @@ class ClientSocket(socket.socket):
         self.patience.spend()
         if not ready:
             raise TimeoutError("The peer is too slow.")
-
-
-def _refusal(error: AppError, request_id: str) -> bytes:
-    """Return the answer to a request whose changes are not confirmed, in the envelope of errors."""
-    body = {"error": {"code": error.code, "message": error.message, "requestId": request_id}}
-    content = orjson.dumps(body)
-    return (
-        f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\nConnection: close\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-        f"X-Request-Id: {request_id}\r\n\r\n"
-    ).encode() + content

@@ -17,7 +17,10 @@ from gunicorn.http.errors import NoMoreData  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
 from app.core.database.session import confirming_later
+from app.core.errors import RequestTimeout
+from app.core.ids import new_id
 from app.operations.processes.client_socket import ClientSocket
+from app.operations.processes.refusals import answer_of, error_of
 
 _MAX_HELD_BYTES = 64 * 1024 * 1024
 _SWEEP_EVERY_S = 0.5
@@ -29,7 +32,6 @@ _SPREAD_S = 0.00005
 _MOST_SPREAD = 10
 # Another process was faster, the client has gone, or too many files are open.
 _NOT_NOW = {errno.EAGAIN, errno.ECONNABORTED, errno.EMFILE, errno.ENFILE}
-_TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class Connection:
@@ -57,8 +59,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     threads that hand the interpreter's lock to each other at every statement answer a third less.
     Those that write, except for forms, are served like that while `writes_are_quick`: their answers
     wait a moment, until the disk confirms the changes of several at once. Otherwise they get threads,
-    which wait for the disk together. If a request takes long, the stand-in polls until the poller is back, and gives all
-    requests to threads.
+    which wait for the disk together. If a request takes long, the stand-in polls until the poller is
+    back, and gives all requests to threads.
 
     It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
     `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
@@ -161,7 +163,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
         Returns whether the connection can serve another request.
         """
-        request, keep = None, False
+        keep = False
         conn.sock.begin()
         try:
             request = next(conn.parser)
@@ -172,8 +174,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             keep = self.handle_request(request, conn) and conn.parser.finish_body()
         except (StopIteration, NoMoreData, OSError) as error:
             self.log.debug("A connection ended: %s", error)
-        except Exception as error:  # noqa: BLE001 - gunicorn answers what it cannot read
-            self._refuse(request, conn, error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
+            self._refuse(conn, error)
         return keep if conn.sock.unconfirmed else self._send(conn, keep)
 
     def finish_request(self, conn: Connection, fs: "Future[bool]") -> None:
@@ -192,9 +194,15 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             if conn.sock.patience.is_over(now):
                 self._time_out(conn)
 
-    def _refuse(self, request: Any, conn: Connection, error: Exception) -> None:
+    def _refuse(self, conn: Connection, failure: Exception) -> None:
         try:
-            self.handle_error(request, conn.sock, conn.client, error)
+            error, request_id = error_of(failure), new_id("req")
+            known, client = {"request_id": request_id}, (conn.client or ("",))[0]
+            if error.status < 500:
+                self.log.warning("An invalid request from %s: %s", client, failure, extra=known)
+            else:
+                self.log.error("A request failed", exc_info=failure, extra=known)
+            conn.sock.sendall(answer_of(error, request_id))
         except Exception:
             # It would end the process, with all its connections.
             self.log.exception("A request could not be answered")
@@ -361,7 +369,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     def _time_out(self, conn: Connection) -> None:
         if conn.sock.has_received and not conn.sock.has_unsent:
             with suppress(OSError):
-                conn.sock.send(_TIMED_OUT)
+                conn.sock.send(answer_of(RequestTimeout(), new_id("req")))
         self._drop(conn)
 
     def _drop(self, conn: Connection) -> None:

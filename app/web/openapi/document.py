@@ -20,7 +20,7 @@ from app.web.principal import EXPENSIVE
 
 _FOLDER = Path(__file__).parent
 METHODS = ("get", "post", "put", "patch", "delete")
-_ALWAYS = ("401", "403", "404", "405", "429", "500", "503")
+_ALWAYS = ("401", "403", "404", "405", "414", "429", "500", "503")
 _WITH_BODY = ("400", "411", "413", "415", "422")
 # Parameters of each method, in addition to the nonce.
 _BY_METHOD = {"post": ("IdempotencyKey",), "patch": ("IfMatch",)}
