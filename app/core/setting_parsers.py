@@ -1,5 +1,6 @@
 """Parsers of settings: each makes a value of a variable's text, or says what the text must be."""
 
+import base64
 import math
 import re
 import ssl
@@ -229,6 +230,15 @@ def header_token(value: str) -> str:
     if not re.fullmatch(r"[\x21-\x7e]{1,4096}", value):
         raise ValueError("must be printable ASCII without spaces")
     return value
+
+
+def is_base64(value: str) -> bool:
+    """Whether a text is base64, as access keys of Azure are."""
+    try:
+        base64.b64decode(value, validate=True)
+    except ValueError:
+        return False
+    return True
 
 
 def listen_address(value: str) -> tuple[str, int]:

@@ -62,8 +62,8 @@ class Settings:
     )
     redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
     storage_url: str = setting("CQE_STORAGE_URL", "", read.storage_url)
-    storage_access_key: str = setting("CQE_STORAGE_ACCESS_KEY", "", str, secret=True)
-    storage_secret: str = setting("CQE_STORAGE_SECRET", "", str, secret=True)
+    storage_access_key: str = setting("CQE_STORAGE_ACCESS_KEY", "", read.header_token, secret=True)
+    storage_secret: str = setting("CQE_STORAGE_SECRET", "", read.header_token, secret=True)
     min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
 
     # Processes
@@ -222,6 +222,10 @@ class Settings:
             for variable in _STORAGE_CREDENTIALS.get(scheme, ())
             if not environment.get(variable)
         ]
+        if scheme == "azure" and not read.is_base64(settings.storage_secret):
+            problems.append(
+                "CQE_STORAGE_SECRET: must be an access key of the storage account, which is base64"
+            )
         if problems:
             raise SettingsError("\n".join(problems))
         return settings

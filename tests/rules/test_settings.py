@@ -168,6 +168,25 @@ def test_an_object_storage_needs_its_credentials() -> None:
 
 
 @pytest.mark.parametrize(
+    ("variable", "url", "text"),
+    [
+        ("CQE_STORAGE_SECRET", "azure://acme/calls", "not-base64"),
+        ("CQE_STORAGE_SECRET", "azure://acme/calls", "a2V5\n"),
+        ("CQE_STORAGE_SECRET", "s3://calls", "two words"),
+        ("CQE_STORAGE_ACCESS_KEY", "s3://calls", "AKIA\nX"),
+    ],
+)
+def test_a_malformed_credential_is_named_and_not_repeated(
+    variable: str, url: str, text: str
+) -> None:
+    known = {"CQE_STORAGE_ACCESS_KEY": "AKIA", "CQE_STORAGE_SECRET": "secret"}
+    with pytest.raises(SettingsError) as refusal:
+        Settings.from_env({**known, "CQE_STORAGE_URL": url, variable: text})
+    assert str(refusal.value).startswith(f"{variable}: must be ")
+    assert text not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
     "text", ["file:///", "file://files", "file:/files", "/files", "file:///a?b"]
 )
 def test_a_folder_for_recordings_is_a_whole_path(text: str) -> None:

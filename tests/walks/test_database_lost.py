@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.analytics.exports.service import QUEUE
+from app.core.ids import new_id
+from app.core.queue import Bell, Doorbell, redis_url
+from app.core.settings import Settings
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
@@ -28,13 +32,30 @@ def warnings(service: ServiceProcess) -> Counter[tuple[str | None, str]]:
     )
 
 
+def lose_database(service: ServiceProcess) -> None:
+    service.caller().get("/engagements")
+    # Not the file of shared memory: without its content the processes would crash.
+    for file in (service.data_dir / "cqe.db", service.data_dir / "cqe.db-wal"):
+        file.write_bytes(b"x" * 100_000)
+
+
+def test_a_bell_that_meets_a_lost_database_is_one_warning(tmp_path: Path) -> None:
+    service = ServiceProcess(tmp_path / "data").wait_ready()
+    settings = Settings(data_dir=tmp_path / "data")
+    try:
+        lose_database(service)
+        assert Doorbell(redis_url(settings)).ring(Bell(QUEUE, new_id("exp")))
+        waits = ("exports", f"the jobs of {QUEUE} have to wait: The database is damaged.")
+        wait_until(lambda: waits in warnings(service), describe=lambda: service.text)
+    finally:
+        service.end()
+    assert "Traceback" not in service.text
+
+
 def test_what_waits_for_the_database_is_logged_once_a_minute(tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "data", CQE_REDIS_URL="none").wait_ready()
     try:
-        service.caller().get("/engagements")
-        # Not the file of shared memory: without its content the processes would crash.
-        for file in (tmp_path / "data" / "cqe.db", tmp_path / "data" / "cqe.db-wal"):
-            file.write_bytes(b"x" * 100_000)
+        lose_database(service)
         wait_until(
             lambda: warnings(service).keys() >= WAITING.items(), describe=lambda: service.text
         )

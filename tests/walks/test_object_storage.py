@@ -70,6 +70,22 @@ def test_a_container_belongs_to_one_deployment(
         first_start.prepare(other, access_file=None)
 
 
+def test_a_missing_container_is_to_be_made(
+    store: ObjectStore, make_settings: Callable[..., Settings]
+) -> None:
+    url = store.settings["storage_url"].replace("/some", "/else")
+    settings = make_settings(**{**store.settings, "storage_url": url})
+    first_start.prepare(settings, access_file=None)
+    url = url.replace("cqe-test", "cqe-none")
+    for data_dir in (settings.data_dir, settings.data_dir.parent / "new"):
+        data_dir.mkdir(mode=0o700, exist_ok=True)
+        missing = make_settings(**{**store.settings, "storage_url": url}, data_dir=data_dir)
+        with pytest.raises(
+            ForeignStorage, match=r"(container|bucket) cqe-none.* is missing: make it"
+        ):
+            first_start.prepare(missing, access_file=None)
+
+
 def test_a_recording_is_uploaded_judged_and_erased(store: ObjectStore, start: Start) -> None:
     client, runtime = start(store)
     reserved = reserved_for(client, sha256=sha256(BODY).hexdigest())

@@ -23,6 +23,7 @@ from app.core.storage.objects import (
     LocalCopy,
     ObjectExists,
     StorageAway,
+    StorageMissing,
     StoredObject,
     Upload,
     UploadLink,
@@ -185,7 +186,10 @@ class CloudStorage:
             with _failures_as_away():
                 answer = obstore.get(client, f"{self._prefix}{MARKER}")
                 return bytes(answer.bytes()).decode().strip()
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            # The answer of the provider is known by its text alone.
+            if f"<Code>{self._provider.missing_code}</Code>" in str(error):
+                raise StorageMissing(self._provider.place) from error
             return None
 
     def _client(self) -> Client:

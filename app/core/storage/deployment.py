@@ -10,7 +10,7 @@ from app.core.clock import utc_now
 from app.core.database.session import Database, Table, UtcDateTime
 from app.core.database.upserts import insert_missing
 from app.core.errors import ServiceUnavailable
-from app.core.storage.objects import MARKER, ForeignStorage, Storage, StorageAway
+from app.core.storage.objects import MARKER, ForeignStorage, Storage, StorageAway, StorageMissing
 
 
 class Deployment(Table):
@@ -40,7 +40,7 @@ def require_own(db: Database, storage: Storage) -> None:
     A storage that does not answer is left to /health.
 
     Raises:
-        ForeignStorage: the storage has the marker of another deployment, or none.
+        ForeignStorage: the storage is missing, or has the marker of another deployment, or none.
     """
     # Before the storage, which another host may be marking at this moment.
     with db.reading() as session:
@@ -48,6 +48,8 @@ def require_own(db: Database, storage: Storage) -> None:
         marked_id = row.id if row is not None and row.marked_at else None
     try:
         deployment_id, marker = (marked_id, storage.marker()) if marked_id else _mark(db, storage)
+    except StorageMissing as error:
+        raise ForeignStorage(error.message) from error
     except StorageAway:
         return
     if marker != deployment_id:

@@ -38,6 +38,14 @@ class StorageAway(ServiceUnavailable):
         super().__init__(retry_after_s=10)
 
 
+class StorageMissing(StorageAway):
+    """The container or bucket does not exist."""
+
+    def __init__(self, place: str) -> None:
+        self.message = f"{place}, which CQE_STORAGE_URL names, is missing: make it"
+        super().__init__()
+
+
 @dataclass(frozen=True, slots=True)
 class StoredObject:
     """Size and SHA-256 in hex of a stored object; the hash is empty where it is not known."""
@@ -140,7 +148,7 @@ class Storage(Protocol):
         """Return the id of the deployment that the storage belongs to; None without one.
 
         Raises:
-            StorageAway: the storage does not answer, or cannot be written to.
+            StorageAway: the storage does not answer, is missing, or cannot be written to.
         """
         ...
 

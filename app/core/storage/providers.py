@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from obstore.store import AzureStore, S3Store
@@ -29,10 +29,18 @@ class AzureContainer:
         key: access key of the account, in Base64.
     """
 
+    # The code of an answer where the container does not exist.
+    missing_code: ClassVar = "ContainerNotFound"
+
     account: str
     container: str
     endpoint: str
     key: str
+
+    @property
+    def place(self) -> str:
+        """What holds the objects, in words."""
+        return f"the container {self.container}"
 
     def client(self, options: "ClientConfig", retries: "RetryConfig") -> AzureStore:
         """Open a client; it must not outlive a fork."""
@@ -104,12 +112,20 @@ class S3Bucket:
         public_endpoint: the address of the server that callers reach.
     """
 
+    # The code of an answer where the bucket does not exist.
+    missing_code: ClassVar = "NoSuchBucket"
+
     bucket: str
     region: str
     endpoint: str
     public_endpoint: str
     access_key: str
     secret: str
+
+    @property
+    def place(self) -> str:
+        """What holds the objects, in words."""
+        return f"the bucket {self.bucket}"
 
     def client(self, options: "ClientConfig", retries: "RetryConfig") -> S3Store:
         """Open a client; it must not outlive a fork."""

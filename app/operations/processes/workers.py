@@ -200,7 +200,7 @@ class _QueueWorkers:
         for name in self._bells.queues():
             is_full = self._children.count(name) >= self._runtime.settings.most_worker_processes
             if not is_full and now >= self._start_at[name]:
-                run = partial(self._queues[name].run, self._runtime)
+                run = partial(_run_row, self._queues[name], self._runtime)
                 self._children.start(name, partial(work, name, self._url, run))
                 self._start_at[name] = now + _START_EVERY_S
 
@@ -258,6 +258,11 @@ def _run_job(queue: JobQueue, runtime: Runtime, row_id: str) -> None:
     stopping.listen()
     # A job that outlived its parent would run next to the one that reclaims its row.
     stopping.follow(os.getppid(), with_signal=signal.SIGKILL)
+    _run_row(queue, runtime, row_id)
+
+
+def _run_row(queue: JobQueue, runtime: Runtime, row_id: str) -> None:
+    """Run the job of a row; while the database is away, the sweep runs it later."""
     try:
         queue.run(runtime, row_id)
     except ServiceUnavailable as error:
