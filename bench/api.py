@@ -27,6 +27,8 @@ from bench.service import (
 )
 
 BODY = json.dumps({"name": "Bench", "type": "bench"}).encode()
+# As many processes and threads as the service has by default.
+REFERENCE_OPTIONS = ("-k", "gthread", "-w", "2", "--threads", "8")
 HELLO = b"GET / HTTP/1.1\r\nHost: bench\r\n\r\n"
 
 
@@ -51,7 +53,7 @@ def main() -> None:
         environment = environment_of(Path(folder), CQE_REDIS_URL=redis_url or "none")
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
         hello = stack.enter_context(
-            serving("bench.load:reference", os.environ.copy(), "-k", "gthread")
+            serving("bench.load:reference", os.environ.copy(), *REFERENCE_OPTIONS)
         )
         service = stack.enter_context(serving("wsgi:app", environment, *SERVICE_OPTIONS))
         signed = Signer(key)

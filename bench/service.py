@@ -23,7 +23,7 @@ from app.wiring import build_runtime
 
 # As in an installation, except that no process is replaced after so many requests.
 SERVICE_OPTIONS = ("-c", "python:app.operations.gunicorn_config", "--max-requests", "0")
-GUNICORN = ("-w", "2", "--threads", "8", "--keep-alive", "5", "--no-control-socket")
+GUNICORN = ("--keep-alive", "5", "--no-control-socket")
 
 
 def new_runtime(folder: Path, **settings: Any) -> Runtime:
