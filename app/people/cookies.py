@@ -1,14 +1,13 @@
 """Cookies of the dashboard: under a `Secure` name where browsers take one, under a plain name elsewhere."""
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from flask import Request
 from werkzeug.wrappers import Response
 
 from app.core.ip_addresses import is_loopback
 from app.core.settings import Settings
-from app.web.addresses import forwarded_scheme
+from app.web.addresses import forwarded_scheme, requested_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +55,9 @@ KNOWN_BROWSER = Cookie("__Host-cqe-browser", "cqe_browser")
 
 def is_secure(request: Request, settings: Settings) -> bool:
     """Whether browsers take `Secure` cookies here: over https, and from this machine itself."""
-    return own_scheme(request, settings) == "https" or _is_this_machine(request)
+    return own_scheme(request, settings) == "https" or is_loopback(requested_host())
 
 
 def own_scheme(request: Request, settings: Settings) -> str:
     """Return the scheme that the browser uses, as a trusted proxy says or the connection is."""
     return forwarded_scheme(request, settings.trusted_proxies) or request.scheme
-
-
-def _is_this_machine(request: Request) -> bool:
-    host = urlsplit(request.host_url).hostname or ""
-    return is_loopback(host)

@@ -47,6 +47,14 @@ def is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
     return any(address in network for network in trusted)
 
 
+def requested_host() -> str:
+    """Return the host that this request was sent to, without its port; empty if it is malformed."""
+    try:
+        return urlsplit(request.host_url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def public_address(settings: Settings) -> str:
     """Return CQE_PUBLIC_URL, or else the address that this request was sent to.
 
@@ -57,7 +65,7 @@ def public_address(settings: Settings) -> str:
     """
     if settings.public_url:
         return settings.public_url
-    host = _requested_host()
+    host = requested_host()
     if not _is_here(host, settings):
         raise _foreign_host()
     return request.host_url.rstrip("/")
@@ -72,7 +80,7 @@ def require_own_host(settings: Settings) -> None:
     Raises:
         MalformedRequest: the Host header names neither CQE_PUBLIC_URL, nor this machine, nor an IP address.
     """
-    host = _requested_host()
+    host = requested_host()
     is_own = (
         _is_here(host, settings)
         or _parse(host) is not None
@@ -80,14 +88,6 @@ def require_own_host(settings: Settings) -> None:
     )
     if not is_own:
         raise _foreign_host()
-
-
-def _requested_host() -> str:
-    """Return the host that this request was sent to, without its port; empty if it is malformed."""
-    try:
-        return urlsplit(request.host_url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _is_here(host: str, settings: Settings) -> bool:

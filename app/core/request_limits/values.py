@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 
 
@@ -18,8 +19,12 @@ class Limit:
     @property
     def stored_name(self) -> str:
         """Its name in a store: always of one length, and without what a caller has sent."""
-        caller = blake2b(self.caller.encode(), digest_size=16).hexdigest()
-        return f"{self.policy}:{caller}"
+        return _stored_name(self.policy, self.caller)
+
+
+@lru_cache(maxsize=4096)
+def _stored_name(policy: str, caller: str) -> str:
+    return f"{policy}:{blake2b(caller.encode(), digest_size=16).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
