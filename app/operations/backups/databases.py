@@ -165,4 +165,5 @@ def _run(settings: Settings, program: str, *options: str) -> None:
         check=False,
     )
     if result.returncode:
-        raise CannotRun(f"{program} failed: {result.stderr.strip() or result.returncode}")
+        reason = " ".join(result.stderr.split())
+        raise CannotRun(f"{program} failed: {reason or result.returncode}")
