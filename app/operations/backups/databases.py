@@ -150,7 +150,7 @@ def _copy_file(settings: Settings, target: Path) -> None:
 
 def _open(file: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode={mode}", uri=True, timeout=30)
-    # The file may be of a backup: what its tables call runs without side effects.
+    # The file may be of a backup: expressions in its tables may call nothing with side effects.
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
 

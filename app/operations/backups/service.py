@@ -37,7 +37,6 @@ from app.wiring import build_runtime
 
 logger = logging.getLogger(__name__)
 
-_SQLITE, _POSTGRESQL = "sqlite", "postgresql"
 _ERASURES = "erasures"
 _KEPT_BACKUPS = 5
 
@@ -183,7 +182,8 @@ def _discard_parts(settings: Settings) -> None:
 
 
 def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase: str) -> Manifest:
-    database = folder / ("database.sqlite" if settings.is_sqlite else "database.dump")
+    kind = _kind_of(settings)
+    database = folder / contents.DATABASES[kind]
     keys = contents.write_keys(folder, _key_text(settings), passphrase) if passphrase else None
     databases.copy(settings, database)
     copied = replace(settings, database_url=f"sqlite:///{database}")
@@ -199,7 +199,7 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
         created_at=iso_utc(utc_now()),
         version=__version__,
         revision=revision,
-        database_kind=_SQLITE if settings.is_sqlite else _POSTGRESQL,
+        database_kind=kind,
         database=contents.describe(database),
         master_key_ids=key_ids,
         objects=contents.describe(folder / contents.OBJECT_LIST) if storage is not None else None,
@@ -284,10 +284,14 @@ def _replace_database(
         return None, databases.load_dump(settings, dump)
 
 
+def _kind_of(settings: Settings) -> str:
+    return "sqlite" if settings.is_sqlite else "postgresql"
+
+
 def _require_restorable(
     settings: Settings, source: Path, described: Manifest, erasures: Sequence[Path]
 ) -> None:
-    kind = _SQLITE if settings.is_sqlite else _POSTGRESQL
+    kind = _kind_of(settings)
     if described.database_kind != kind:
         raise CannotRun(
             f"{source} is a backup of {described.database_kind}, but CQE_DATABASE_URL is {kind}"
