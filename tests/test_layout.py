@@ -102,7 +102,7 @@ def test_every_page_that_is_cited_exists() -> None:
             cited = re.findall(
                 r"\b(?:contract [ABC]\d+|(?:contract|security|webhooks|scorecards|evaluation"
                 r"|conventions|speech|performance|architecture)(?:\.md)?, (?:section )?\d[\d.]*"
-                r"|(?:contract|security|evaluation|conventions|speech|performance|architecture"
+                r"|(?:contract|evaluation|conventions|speech|performance|architecture"
                 r"|house|judgement|hostile|scale)\.md)",
                 text,
             )

@@ -222,4 +222,5 @@ def _ranking_options(query: dict[str, Any]) -> dict[str, Any]:
 
 def _links() -> ExportLinks:
     runtime = current_runtime()
-    return ExportLinks(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)
+    signer = runtime.urls.for_holder(current_principal().key_id)
+    return ExportLinks(signer, public_address(runtime.settings), runtime.settings.url_ttl_s)

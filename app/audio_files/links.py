@@ -33,14 +33,16 @@ class RecordingLinks:
     ttl_s: int
 
     @classmethod
-    def of(cls, runtime: Runtime, base: str, *, direct: bool = True) -> Self:
+    def of(cls, runtime: Runtime, base: str, *, holder: str = "", direct: bool = True) -> Self:
         """Return the links of a runtime.
 
         Args:
+            holder: id of the key or person that gets the links.
             direct: whether uploads may go straight to the storage, where it takes them.
         """
         storage = runtime.storage if direct else None
-        return cls(runtime.urls, storage, base, runtime.settings.url_ttl_s)
+        signer = runtime.urls.for_holder(holder) if holder else runtime.urls
+        return cls(signer, storage, base, runtime.settings.url_ttl_s)
 
     def expiry(self) -> datetime:
         """Return when a link that is built now expires, in the whole seconds that are signed."""

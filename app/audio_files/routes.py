@@ -11,7 +11,7 @@ from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchem
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, check_raw, require_scope
+from app.web.principal import EXPENSIVE, check_raw, current_principal, require_scope
 
 blp = Blueprint(
     "audio-files",
@@ -138,7 +138,9 @@ def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
 
 def _links() -> RecordingLinks:
     runtime = current_runtime()
-    return RecordingLinks.of(runtime, public_address(runtime.settings))
+    return RecordingLinks.of(
+        runtime, public_address(runtime.settings), holder=current_principal().key_id
+    )
 
 
 def _reconcile(audio_file_id: str) -> None:

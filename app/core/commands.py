@@ -1,4 +1,4 @@
-"""Parts that commands share: their name, errors as messages, options, and JSON as output."""
+"""Parts that commands share: their name, errors as messages, options, and what they print."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -24,7 +24,7 @@ def errors_as_messages() -> Iterator[None]:
     try:
         yield
     except AppError as error:
-        raise click.ClickException(message_of(error)) from error
+        raise click.ClickException(printable(message_of(error))) from error
 
 
 def message_of(error: AppError) -> str:
@@ -32,6 +32,19 @@ def message_of(error: AppError) -> str:
     if isinstance(error, InvalidInput) and error.details:
         return "; ".join(f"{detail['field']}: {detail['message']}" for detail in error.details)
     return error.message
+
+
+def printable(text: str) -> str:
+    """Replace by `?` what would move the cursor, change colours or reorder a line of a terminal.
+
+    The names of files and the texts of others may contain any character.
+    """
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def print_line(text: str, *, err: bool = False) -> None:
+    """Print one line, whatever characters its text has."""
+    click.echo(printable(text), err=err)
 
 
 def moment(_: object, __: object, text: str | None) -> datetime | None:

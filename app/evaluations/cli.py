@@ -11,7 +11,7 @@ import click
 from sqlalchemy.orm import Session
 
 from app.core import commands, hosts
-from app.core.commands import errors_as_messages, message_of, print_json
+from app.core.commands import errors_as_messages, message_of, print_json, print_line
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput, ServiceUnavailable
 from app.core.process import stopping
@@ -103,15 +103,15 @@ def show(evaluation_id: str, *, as_json: bool) -> None:
         return
     click.echo(_line(evaluation))
     if evaluation["error"]:
-        click.echo(f"Failed: {evaluation['error']['message']}")
+        print_line(f"Failed: {evaluation['error']['message']}")
     if shown["noVerdictReason"]:
-        click.echo(f"No verdict: {shown['noVerdictReason']}")
+        print_line(f"No verdict: {shown['noVerdictReason']}")
     if shown["summary"]:
-        click.echo(shown["summary"]["overview"])
+        print_line(shown["summary"]["overview"] or "")
     for criterion in shown["criteria"]:
         if criterion["normalizedScore"] is not None:
             percent = round(criterion["normalizedScore"] * 100)
-            click.echo(f"{percent:>4}  {criterion['title']}: {criterion['explanation']}")
+            print_line(f"{percent:>4}  {criterion['title']}: {criterion['explanation']}")
 
 
 def _line(evaluation: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from marshmallow import ValidationError
 from marshmallow.fields import Field
 from sqlalchemy import RowMapping
 
-from app.core.commands import errors_as_messages
+from app.core.commands import errors_as_messages, print_line, printable
 from app.core.errors import AppError
 from app.core.process import background
 from app.imports import files, request_parsing, service
 from app.imports.file_import import FileImport, Progress
-from app.imports.files import AUTO, STDIN, FolderWatch, UnknownFormat
+from app.imports.files import AUTO, STDIN, FolderWatch, ImportFile, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.records import ROLES, Unreadable
 from app.imports.loading.input import ON_CONFLICT, ImportOptions
@@ -114,6 +115,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 )
 @click.option("--wait", is_flag=True, help="Wait until the records are evaluated.")
 @click.option("--watch", is_flag=True, help="Keep importing what arrives in the folder.")
+@click.option("--follow-links", is_flag=True, help="Import the files that symbolic links lead to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def import_(
     source: str,
@@ -123,6 +125,7 @@ def import_(
     name_pattern: str | None,
     wait: bool,
     watch: bool,
+    follow_links: bool,
     as_json: bool,
     **arguments: Any,
 ) -> None:
@@ -143,12 +146,18 @@ def import_(
             columns=options.columns,
             pattern=NamePattern(name_pattern) if name_pattern else None,
             timezone=options.timezone,
+            follow_links=follow_links,
+        )
+        list_files = partial(
+            files.list_files, Path(source), metadata=metadata, follow_links=follow_links
         )
         with closing(FileImport(runtime, format_, options, described)) as run:
             if watch:
-                _watch(run, FolderWatch(Path(source), metadata=metadata), options)
+                _watch(run, FolderWatch(list_files), options)
                 return
-            counts = _load(run, source, metadata)
+            counts = (
+                run.load_stream(sys.stdin.buffer) if source == STDIN else _load(run, list_files())
+            )
             if wait:
                 _wait(run, quiet=as_json)
     if as_json:
@@ -168,20 +177,17 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (Unreadable, UnknownFormat) as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(printable(str(error))) from error
     except OSError as error:
         reason = error.strerror or error
         message = f"{error.filename} cannot be read: {reason}." if error.filename else f"{reason}."
-        raise click.ClickException(message) from error
+        raise click.ClickException(printable(message)) from error
     except AppError as error:
         message = f"{error.message} Run the command again to import the remaining records."
-        raise click.ClickException(message) from error
+        raise click.ClickException(printable(message)) from error
 
 
-def _load(run: FileImport, source: str, metadata: Path | None) -> ImportCounts:
-    if source == STDIN:
-        return run.load_stream(sys.stdin.buffer)
-    listed = files.list_files(Path(source), metadata=metadata)
+def _load(run: FileImport, listed: Sequence[ImportFile]) -> ImportCounts:
     with Progress(listed) as progress:
         return run.load_files(listed, progress)
 
@@ -210,10 +216,9 @@ def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
                 try:
                     counts = run.load_files([file], Progress([]))
                 except OSError as error:
-                    click.echo(f"{file.name} cannot be read: {error.strerror}", err=True)
+                    print_line(f"{file.name} cannot be read: {error.strerror}", err=True)
                 else:
-                    click.echo(f"{file.name}: ", nl=False)
-                    _print(counts, options)
+                    _print(counts, options, place=f"{file.name}: ")
                 watch.note_imported([file])
             _print_recordings(run.advance())
             time.sleep(_WATCH_S)
@@ -223,7 +228,7 @@ def _print_recordings(ended: Sequence[RowMapping]) -> None:
     for recording in ended:
         reason = (recording["error"] or {}).get("message")
         result = reason or f"score {recording['score']}"
-        click.echo(f"{recording['file_name']}: {result}", err=reason is not None)
+        print_line(f"{recording['file_name']}: {result}", err=reason is not None)
 
 
 def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
@@ -237,18 +242,17 @@ def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
     }
 
 
-def _print(counts: ImportCounts, options: ImportOptions) -> None:
+def _print(counts: ImportCounts, options: ImportOptions, *, place: str = "") -> None:
     outcomes = ", ".join(f"{number} {outcome}" for outcome, number in counts.by_outcome.items())
     note = " (dry run: nothing was written)" if options.dry_run else ""
     noun = "record" if counts.received == 1 else "records"
-    click.echo(f"{counts.received} {noun}: {outcomes}{note}")
+    print_line(f"{place}{counts.received} {noun}: {outcomes}{note}")
     if counts.evaluations_queued:
         click.echo(f"evaluations queued: {counts.evaluations_queued}")
     for error in counts.errors:
         key = f" ({error['external_id']})" if error["external_id"] else ""
         line = f", line {error['line']}" if error["line"] else ""
-        place = f"{error['file']}{line}{key}"
-        click.echo(f"{place}: {error['code']}: {error['message']}", err=True)
+        print_line(f"{error['file']}{line}{key}: {error['code']}: {error['message']}", err=True)
     hidden = counts.by_outcome[RecordOutcome.FAILED] - len(counts.errors)
     if hidden:
         click.echo(f"and {hidden} more errors", err=True)

@@ -1,5 +1,6 @@
 """Files, folders, also watched ones, and standard input as documents, opened one at a time."""
 
+import errno
 import io
 import re
 import unicodedata
@@ -10,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from app.audio_files.links import EXTENSIONS
+from app.core.storage.untrusted import UntrustedFolder
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
 from app.imports.formats.records import BadLine, Fault
 from app.imports.loading.input import Document
@@ -38,24 +40,37 @@ class ImportFile:
     `recording_type` is the content type of a recording; None for texts.
     """
 
+    folder: UntrustedFolder
     path: Path
     name: str
     external_id: str | None
     size_bytes: int
     recording_type: str | None
 
+    def open(self) -> io.BufferedReader:
+        """Open the file.
 
-def list_files(path: Path, *, metadata: Path | None = None) -> list[ImportFile]:
+        Raises:
+            OSError: it cannot be read, is a link, or is no regular file any more.
+        """
+        return self.folder.open(self.path)
+
+
+def list_files(
+    path: Path, *, metadata: Path | None = None, follow_links: bool = False
+) -> list[ImportFile]:
     """List a file, or the importable files of a folder in the order of their names.
 
-    The JSON file next to a recording and the table of `metadata` are left out.
+    The JSON file next to a recording and the table of `metadata` are left out. Links are listed in
+    any case, so that it is said of each that it was not followed.
     """
     if not path.is_dir():
-        return [_import_file(path, path.name)]
+        return [_import_file(UntrustedFolder(path.parent, follow_links), path)]
+    folder = UntrustedFolder(path, follow_links)
     paths = sorted(file for file in path.rglob("*") if _is_importable(file, path))
     sidecars = {sidecar_of(file) for file in paths if _recording_type(file)}
     return [
-        _import_file(file, file.relative_to(path).as_posix())
+        _import_file(folder, file)
         for file in paths
         if file not in sidecars and not (metadata and file.samefile(metadata))
     ]
@@ -78,17 +93,22 @@ def open_documents(
     for file in files:
         with ExitStack() as stack:
             try:
-                stream = stack.enter_context(file.path.open("rb"))
+                stream = stack.enter_context(file.open())
                 document = document_of(stream, file.name, format, file.external_id)
             except UnknownFormat as error:
                 yield BadLine(0, Fault.UNKNOWN_FORMAT, str(error), file=file.name)
             except OSError as error:
-                message = f"The file could not be read: {error.strerror}."
-                yield BadLine(0, Fault.MALFORMED, message, file=file.name)
+                yield BadLine(0, Fault.MALFORMED, unreadable(error), file=file.name)
             else:
                 on_opened(stream, earlier_bytes)
                 yield document
         earlier_bytes += file.size_bytes
+
+
+def unreadable(error: OSError) -> str:
+    """Return the sentence that says why a file could not be read."""
+    hint = "; --follow-links follows links" if error.errno == errno.ELOOP else ""
+    return f"The file could not be read: {error.strerror or error}{hint}."
 
 
 def document_of(
@@ -140,9 +160,16 @@ def _is_importable(file: Path, folder: Path) -> bool:
     return file.is_file() and not is_hidden and is_known
 
 
-def _import_file(path: Path, name: str) -> ImportFile:
-    size_bytes = path.stat().st_size
-    return ImportFile(path, _printable(name), key_of(name), size_bytes, _recording_type(path))
+def _import_file(folder: UntrustedFolder, path: Path) -> ImportFile:
+    name = path.relative_to(folder.path).as_posix()
+    return ImportFile(
+        folder,
+        path,
+        name=_decodable(name),
+        external_id=key_of(name),
+        size_bytes=path.stat(follow_symlinks=folder.follow_links).st_size,
+        recording_type=_recording_type(path),
+    )
 
 
 def _recording_type(path: Path) -> str | None:
@@ -160,23 +187,22 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _printable(name: str) -> str:
+def _decodable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
 class FolderWatch:
     """Remembers the state of each file, and which states were imported."""
 
-    def __init__(self, folder: Path, *, metadata: Path | None = None) -> None:
-        self._folder = folder
-        self._metadata = metadata
+    def __init__(self, list_files: Callable[[], list[ImportFile]]) -> None:
+        self._list = list_files
         self._seen: Mapping[Path, _State] = {}
         self._imported: dict[Path, _State] = {}
 
     def ready(self) -> list[ImportFile]:
         """Return the files that have changed since their import, but not since the last call."""
-        files = {file.path: file for file in self._list()}
-        states = {path: state for path in files if (state := _state_of(path))}
+        files = {file.path: file for file in self._listed()}
+        states = {path: state for path, file in files.items() if (state := _state_of(file))}
         unchanged = [path for path, state in states.items() if self._seen.get(path) == state]
         self._seen = states
         return [files[path] for path in unchanged if self._imported.get(path) != states[path]]
@@ -186,17 +212,18 @@ class FolderWatch:
         for file in files:
             self._imported[file.path] = self._seen[file.path]
 
-    def _list(self) -> list[ImportFile]:
+    def _listed(self) -> list[ImportFile]:
         try:
-            return list_files(self._folder, metadata=self._metadata)
-        except FileNotFoundError:
-            return []  # A file was removed while the folder was read.
+            return self._list()
+        except (FileNotFoundError, NotADirectoryError):
+            return []  # A file was removed or replaced while the folder was read.
 
 
-def _state_of(path: Path) -> _State | None:
+def _state_of(file: ImportFile) -> _State | None:
     """Return the state of a file; None if it is gone."""
+    parts = [part for part in (file.path, sidecar_of(file.path)) if part is not None]
     try:
-        stats = [part.stat() for part in (path, sidecar_of(path)) if part is not None]
-    except FileNotFoundError:
+        stats = [part.stat(follow_symlinks=file.folder.follow_links) for part in parts]
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,8 @@ from app.core.database.locks import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists, UploadIncomplete
-from app.imports.files import ImportFile, sidecar_of
+from app.core.storage.untrusted import UntrustedFolder
+from app.imports.files import ImportFile, sidecar_of, unreadable
 from app.imports.formats import tables
 from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.formats.tables import DELIMITERS, IGNORED, LABEL_PREFIX, field_of, with_offset
@@ -91,8 +93,9 @@ class RecordingMetadata:
         columns: Mapping[str, str],
         pattern: NamePattern | None = None,
         timezone: str | None = None,
+        follow_links: bool = False,
     ) -> None:
-        self._rows = {} if table is None else dict(_rows_of(table, columns))
+        self._rows = {} if table is None else dict(_rows_of(table, columns, follow_links))
         self._pattern = pattern
         self._timezone = timezone
 
@@ -103,14 +106,17 @@ class RecordingMetadata:
         fields = _shaped(fields)
         sidecar = sidecar_of(file.path)
         if sidecar is not None:
-            fields |= _document_of(sidecar)
+            fields |= _document_of(file.folder, sidecar)
         if isinstance(recorded_at := fields.get("recordedAt"), str):
             fields["recordedAt"] = with_offset(recorded_at, self._timezone)
         return fields
 
 
-def _rows_of(table: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
-    with table.open(encoding="utf-8-sig", newline="") as lines:
+def _rows_of(
+    table: Path, columns: Mapping[str, str], follow_links: bool
+) -> Iterator[tuple[str, dict[str, str]]]:
+    file = UntrustedFolder(table.parent, follow_links).open(table)
+    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
         try:
             first = lines.readline()
             delimiter = max(DELIMITERS, key=first.count)
@@ -138,8 +144,8 @@ def _rows_of(table: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dic
             raise Unreadable(Fault.MALFORMED, message) from error
 
 
-def _document_of(sidecar: Path) -> dict[str, Any]:
-    with sidecar.open("rb") as file:
+def _document_of(folder: UntrustedFolder, sidecar: Path) -> dict[str, Any]:
+    with folder.open(sidecar) as file:
         data = file.read(_MAX_SIDECAR_BYTES + 1)
     if len(data) > _MAX_SIDECAR_BYTES:
         message = f"{sidecar.name} has more than {_MAX_SIDECAR_BYTES} bytes."
@@ -197,7 +203,7 @@ class RecordingLoader:
             ServiceUnavailable: the database does not answer, or the disk is full.
         """
         try:
-            with file.path.open("rb") as stream:
+            with file.open() as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             fields = self._fields_of(file, digest)
             return self._load(file, digest, *validate_recording(fields))
@@ -209,9 +215,10 @@ class RecordingLoader:
             raise
         except AppError as error:
             code, message = Fault.CONFLICT, error.message
-        except (OSError, UploadIncomplete) as error:
-            reason = getattr(error, "strerror", None) or error
-            code, message = Fault.MALFORMED, f"The file could not be read: {reason}."
+        except OSError as error:
+            code, message = Fault.MALFORMED, unreadable(error)
+        except UploadIncomplete as error:
+            code, message = Fault.MALFORMED, f"The file could not be read: {error}."
         return BadLine(0, code, message, file=file.name)
 
     def _fields_of(self, file: ImportFile, digest: str) -> dict[str, Any]:
@@ -283,7 +290,7 @@ class RecordingLoader:
     def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
         objects = AudioObjects(self._runtime)
         try:
-            with file.path.open("rb") as source:
+            with file.open() as source:
                 stored = self._runtime.storage.write(
                     audio_file_id, source, size_bytes=file.size_bytes, sha256=digest
                 )

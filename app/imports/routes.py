@@ -38,7 +38,7 @@ from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.parser import NDJSON
-from app.web.principal import require_scope
+from app.web.principal import current_principal, require_scope
 
 blp = Blueprint(
     "imports",
@@ -91,6 +91,7 @@ def create_import_upload_url(body: dict[str, Any]) -> Any:
             session,
             runtime,
             base=public_address(runtime.settings),
+            holder=current_principal().key_id,
             format=body["format"],
             file_name=body["file_name"],
             size_bytes=body["size_bytes"],

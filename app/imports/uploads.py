@@ -30,6 +30,7 @@ def reserve(
     runtime: Runtime,
     *,
     base: str,
+    holder: str,
     format: str,
     file_name: str,
     size_bytes: int,
@@ -70,7 +71,7 @@ def reserve(
     )
     return {
         "import_id": import_id,
-        "upload_url": base + runtime.urls.path_for(grant),
+        "upload_url": base + runtime.urls.for_holder(holder).path_for(grant),
         "method": "PUT",
         "headers": {"Content-Type": _CONTENT_TYPE},
         "expires_at": expires_at,

@@ -13,6 +13,7 @@ import orjson
 
 import app
 from app.ai.weights import MODELS
+from app.core.commands import print_line
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import stored_secrets
@@ -39,7 +40,7 @@ def doctor(*, as_json: bool) -> None:
         click.echo(orjson.dumps(results, option=orjson.OPT_INDENT_2).decode())
     else:
         for result in results:
-            click.echo(f"{result.verdict:<4}  {result.check:<12}  {result.message}")
+            print_line(f"{result.verdict:<4}  {result.check:<12}  {result.message}")
     if any(result.verdict is checks.Verdict.FAIL for result in results):
         sys.exit(1)
 

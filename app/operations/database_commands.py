@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from app.core.commands import COMMAND
+from app.core.commands import COMMAND, print_line
 from app.core.storage.opening import storage_folder
 from app.operations import migrating, start_checks, stored_secrets
 from app.operations.backups import databases
@@ -91,9 +91,12 @@ def db_restore(
         passphrase = _passphrase(passphrase_file, confirm=False) if with_keys else ""
         settings = settings_here()
         restored = backups.restore(settings, folder, passphrase=passphrase, later_erasures=erasures)
-        click.echo(
+        print_line(
             f"Restored the backup of {restored.manifest.created_at}, revision {restored.revision}."
         )
+        if restored.left_out:
+            left_out = ", ".join(restored.left_out)
+            print_line(f"Left out, because CQE has not made them: {left_out}.")
         click.echo(f"Recordings and exports copied: {restored.object_count:,}.")
         if restored.manifest.object_count and storage_folder(settings) is None:
             click.echo(
@@ -101,12 +104,12 @@ def db_restore(
             )
         click.echo(f"Later erasures repeated: {restored.erasure_count:,}.")
         if restored.revived:
-            click.echo(
+            print_line(
                 f"Revoked or disabled since the backup, and working again: {', '.join(restored.revived)}. "
                 f"Revoke the keys (`{COMMAND} keys revoke`) and disable the people (`{COMMAND} users disable`)."
             )
         if restored.old_database is not None:
-            click.echo(f"The former database is {restored.old_database}.")
+            print_line(f"The former database is {restored.old_database}.")
 
 
 @db.command("after-restore")

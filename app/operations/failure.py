@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError
 
-from app.core.commands import COMMAND
+from app.core.commands import COMMAND, printable
 from app.core.errors import AppError
 from app.core.secrets.encryption import UnknownMasterKey
 from app.core.settings import SettingsError
@@ -38,12 +38,15 @@ def text_of(error: Exception) -> str:
         error = error.__cause__
     if isinstance(error, sqlite3.Error | DBAPIError):
         reason = error.orig if isinstance(error, DBAPIError) else error
+        text = " ".join(str(reason).split())
         # SQLite's errors of damaged files have no class of their own.
         if type(reason) is sqlite3.DatabaseError:
-            return f"the database is damaged: {reason}. Restore a backup (docs/backup.md)"
+            return f"the database is damaged: {text}. Restore a backup (docs/backup.md)"
         if isinstance(reason, sqlite3.Error):
-            return f"the database cannot be used: {reason}; can its folder be written, and has it space?"
-        return f"the database cannot be used: {reason}; run `{COMMAND} doctor`"
+            return (
+                f"the database cannot be used: {text}; can its folder be written, and has it space?"
+            )
+        return f"the database cannot be used: {text}; run `{COMMAND} doctor`"
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -55,5 +58,5 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except EXPECTED as error:
-        sys.stderr.write(f"cqe: {text_of(error)}\n")
+        sys.stderr.write(f"cqe: {printable(text_of(error))}\n")
         sys.exit(2 if isinstance(error, SettingsError) else 1)

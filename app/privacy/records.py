@@ -4,7 +4,9 @@ A restored backup brings back what was erased after it was made; the records are
 They contain ids and times, and nothing of the customer.
 """
 
+import logging
 import os
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +23,23 @@ from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage.objects import Storage
+from app.core.storage.untrusted import UntrustedFolder
 
+logger = logging.getLogger(__name__)
+
+SOURCE_TYPES = ("conversations", "voiceCalls", "audioFiles")
 _SUFFIX = ".jsonl"
+_SOURCE_ID = re.compile(r"[a-z]+_\w{1,64}", re.ASCII)
+# Several times what one batch has; a database takes so many values in a statement.
+_MOST_IDS = 5_000
+_MOST_BYTES = 256 << 20
+
+
+class DamagedRecord(Exception):
+    """A record is too large, or has JSON that names no sources; the text names the file."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the record of erasures {name} is damaged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +91,22 @@ class ErasureRecords:
         """
         names: defaultdict[str, list[str]] = defaultdict(list)
         shared = () if self.shared is None else self.shared.record_names()
-        for name in (*_names_in(self.folder), *shared):
-            erasure_id = name.partition(".")[0]
-            if is_id(erasure_id, "era") and name.endswith(_SUFFIX):
-                names[erasure_id].append(name)
+        for name in (*_names_in(self.folder), *filter(_is_record, shared)):
+            names[name.partition(".")[0]].append(name)
         return names
 
     def read(self, name: str) -> Iterator[ErasureBatch]:
-        """Yield the batches of a record, without a line that a crash cut off: its batch was not erased."""
+        """Yield the batches of a record, without damaged lines: they must not keep a service from starting."""
         file = self.folder / name
         if self.shared is None or file.exists():
-            text = file.read_text()
+            text = file.read_text(errors="replace")
         else:
             text = self.shared.read_record(name)
         for line in text.splitlines():
             try:
-                record = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                continue
-            yield ErasureBatch(record["type"], record["ids"])
+                yield from _batches_of(line, name)
+            except DamagedRecord as error:
+                logger.error("%s, and what it named is not erased again", error)
 
 
 def folder_of(settings: Settings) -> Path:
@@ -100,14 +114,32 @@ def folder_of(settings: Settings) -> Path:
     return settings.data_dir / "erasures"
 
 
+def require_readable(copies: Path) -> None:
+    """Check copied records before a restore relies on them.
+
+    Raises:
+        DamagedRecord: a record is too large, or a line names no sources.
+        OSError: a record is a link or no regular file.
+    """
+    for name in _names_in(copies):
+        with UntrustedFolder(copies).open(copies / name) as copy:
+            if os.fstat(copy.fileno()).st_size > _MOST_BYTES:
+                raise DamagedRecord(name)
+            for line in copy:
+                list(_batches_of(line, name))
+
+
 def add_copies(folder: Path, copies: Path) -> None:
     """Add copied records; of two versions the longer one stays, because records only grow."""
     folder.mkdir(mode=0o700, exist_ok=True)
     for name in _names_in(copies):
-        file, copy = folder / name, copies / name
-        if not file.exists() or copy.stat().st_size > file.stat().st_size:
-            shutil.copyfile(copy, file)
-            file.chmod(0o600)
+        file = folder / name
+        with UntrustedFolder(copies).open(copies / name) as copy:
+            size_bytes = os.fstat(copy.fileno()).st_size
+            if not file.exists() or size_bytes > file.stat().st_size:
+                with file.open("wb") as target:
+                    shutil.copyfileobj(copy, target)
+                file.chmod(0o600)
 
 
 def copy_shared(folder: Path, storage: Storage) -> None:
@@ -122,7 +154,28 @@ def copy_shared(folder: Path, storage: Storage) -> None:
 
 
 def _names_in(folder: Path) -> list[str]:
-    return [file.name for file in folder.glob(f"*{_SUFFIX}")]
+    return [file.name for file in folder.glob(f"*{_SUFFIX}") if _is_record(file.name)]
+
+
+def _is_record(name: str) -> bool:
+    return name.endswith(_SUFFIX) and is_id(name.partition(".")[0], "era")
+
+
+def _batches_of(line: str | bytes, name: str) -> Iterator[ErasureBatch]:
+    """Yield the batch of a line; none for a line that a crash cut off: its batch was not erased."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return
+    match record:
+        case {"type": str(source_type), "ids": [*ids]} if (
+            source_type in SOURCE_TYPES
+            and len(ids) <= _MOST_IDS
+            and all(isinstance(each, str) and _SOURCE_ID.fullmatch(each) for each in ids)
+        ):
+            yield ErasureBatch(source_type, ids)
+        case _:
+            raise DamagedRecord(name)
 
 
 def _append(folder: Path, name: str, text: str) -> None:

@@ -23,7 +23,7 @@ from app.core.jobs.leases import SHOWN_STATES, JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure
-from app.privacy.records import ErasureBatch
+from app.privacy.records import SOURCE_TYPES, ErasureBatch
 from app.reviews import service as reviews
 from app.voice_calls import service as voice_calls
 from app.voice_calls.models import VoiceCall
@@ -168,11 +168,17 @@ def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[st
 
 
 # By the name of their count.
-_SOURCE_TYPES = {
-    "conversations": _SourceType(Conversation.id, conversations.is_of, erase_conversations),
-    "voiceCalls": _SourceType(VoiceCall.id, voice_calls.is_of, erase_voice_calls),
-    "audioFiles": _SourceType(AudioFile.id, audio_files.is_of, erase_recordings),
-}
+_SOURCE_TYPES = dict(
+    zip(
+        SOURCE_TYPES,
+        (
+            _SourceType(Conversation.id, conversations.is_of, erase_conversations),
+            _SourceType(VoiceCall.id, voice_calls.is_of, erase_voice_calls),
+            _SourceType(AudioFile.id, audio_files.is_of, erase_recordings),
+        ),
+        strict=True,
+    )
+)
 
 
 def _ids_of(

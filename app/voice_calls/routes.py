@@ -7,7 +7,7 @@ from app.voice_calls import epa, queries, schemas, service
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import require_scope
+from app.web.principal import current_principal, require_scope
 
 blp = Blueprint(
     "voice-calls", __name__, url_prefix="/voice-calls", description="Calls of a voice bot"
@@ -40,7 +40,9 @@ def get_voice_call(voice_call_id: str) -> Any:
 def get_recording_url(voice_call_id: str) -> Any:
     """Get a signed link to the recording."""
     runtime = current_runtime()
-    links = RecordingLinks.of(runtime, public_address(runtime.settings))
+    links = RecordingLinks.of(
+        runtime, public_address(runtime.settings), holder=current_principal().key_id
+    )
     with runtime.db.reading() as session:
         return service.recording_link(session, voice_call_id, links=links)
 

@@ -3,7 +3,9 @@
 import io
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 from urllib.parse import quote
@@ -58,18 +60,54 @@ class BlobOwner(Protocol):
         ...
 
 
+class TransferSlots:
+    """Slots of a process for large transfers, during which a slow client occupies a thread.
+
+    A third of them, and one at least, may be taken for one object or one holder of links: a link
+    that many open at once, or a key that reads slowly, keeps nobody else waiting.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._share = max(1, count // 3)
+        self._taken: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def take(self, object_id: str, holder: str) -> Callable[[], None]:
+        """Take a slot; return the function that releases it.
+
+        Raises:
+            ServiceUnavailable: all slots are taken, or the share of this object or holder.
+        """
+        users = [user for user in (object_id, holder) if user]
+        with self._lock:
+            if not self._free:
+                raise _busy("are running")
+            if any(self._taken[user] >= self._share for user in users):
+                raise _busy("of this file or with this key are running")
+            self._free -= 1
+            self._taken.update(users)
+        return partial(self._release, users)
+
+    def _release(self, users: list[str]) -> None:
+        with self._lock:
+            self._free += 1
+            self._taken.subtract(users)
+            # A counter keeps names with zero, one for each object of the process's life.
+            self._taken = +self._taken
+
+
 class Blobs:
     """Upload and download endpoints.
 
-    A slow client occupies a thread during a large transfer. A process serves all but two threads'
-    worth of them at once and answers the others with 503.
+    A process serves large transfers on all threads but two, and answers the others with 503.
     """
 
     def __init__(self, runtime: Runtime, owners: Mapping[str, BlobOwner]) -> None:
         self._storage = runtime.storage
         self._urls = runtime.urls
         self._owners = owners
-        self._slots = threading.BoundedSemaphore(max(1, runtime.settings.threads - 2))
+        self._slots = TransferSlots(max(1, runtime.settings.threads - 2))
 
     def install(self, app: Flask) -> None:
         """Register the endpoints below /storage/v1; a signed URL needs no API key."""
@@ -109,7 +147,7 @@ class Blobs:
         with self._storage.local_copy(object_id) as copy:
             if copy is None:
                 raise _no_object()
-            return _content(grant, copy.path, self._take_slot(size_bytes))
+            return _content(grant, copy.path, self._take_slot(grant, size_bytes))
 
     def _take(self, object_id: str) -> StoredObject:
         grant = self._grant(object_id, permission="c")
@@ -118,7 +156,7 @@ class Blobs:
         try:
             if self._storage.size_of(object_id) is not None:
                 raise ObjectExists(object_id)
-            release = self._take_slot(size_bytes)
+            release = self._take_slot(grant, size_bytes)
             try:
                 return self._store(grant, size_bytes)
             finally:
@@ -158,15 +196,11 @@ class Blobs:
                 "The storage cannot be written to right now.", retry_after_s=30
             ) from error
 
-    def _take_slot(self, size_bytes: int) -> Callable[[], None]:
+    def _take_slot(self, grant: Grant, size_bytes: int) -> Callable[[], None]:
         """Take a slot for a transfer of this size; return the function that releases it."""
         if size_bytes <= _FREE_BYTES:
             return lambda: None
-        if not self._slots.acquire(blocking=False):
-            raise errors.ServiceUnavailable(
-                "Too many uploads and downloads are running: try again.", retry_after_s=2
-            )
-        return self._slots.release
+        return self._slots.take(grant.object_id, grant.holder)
 
 
 def requested_range(etag: str, size: int) -> tuple[int, int] | None:
@@ -182,6 +216,12 @@ def requested_range(etag: str, size: int) -> tuple[int, int] | None:
     if start >= size:
         raise RangeNotSatisfiable(headers={"Content-Range": f"bytes */{size}"})
     return start, size if end is None else min(end, size)
+
+
+def _busy(which: str) -> errors.ServiceUnavailable:
+    return errors.ServiceUnavailable(
+        f"Too many uploads and downloads {which}: try again.", retry_after_s=2
+    )
 
 
 def _no_object() -> errors.NotFound:

@@ -69,6 +69,12 @@ def test_links_lead_to_files_of_the_repository(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_the_tests_that_security_names_exist() -> None:
+    named = re.findall(r"`(\w+/test_\w+)`", (ROOT / "docs" / "security.md").read_text())
+    assert len(named) > 40
+    assert [name for name in named if not (ROOT / "tests" / f"{name}.py").is_file()] == []
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text()
     pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}

@@ -224,6 +224,16 @@ def test_every_failure_leaves_the_word_to_the_rules(
     assert "sk-test" not in json.dumps(judgement.results)
 
 
+@pytest.mark.parametrize("code", [301, 303, 307])
+def test_a_redirect_takes_neither_the_key_nor_the_conversation_elsewhere(
+    server: ModelServer, ask: Ask, code: int
+) -> None:
+    elsewhere = server.url("/elsewhere")
+    server.answer_with(answers.status(code, b"", f"Location: {elsewhere}"))
+    assert fell_back(ask()) == "http_error"
+    assert server.received("/elsewhere") == []
+
+
 @pytest.mark.parametrize("answer", [answers.hang, answers.trickle_headers, answers.trickle_body])
 def test_the_deadline_is_one_for_everything(
     server: ModelServer, ask: Ask, answer: answers.Answer

@@ -50,6 +50,14 @@ def empty_url() -> Iterator[str]:
     admin.dispose()
 
 
+# What a restore must not bring along: it acts by itself, and CQE has no such thing.
+FOREIGN = """
+    CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER acting BEFORE INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION act();
+    CREATE VIEW seen AS SELECT * FROM users;
+"""
+
+
 @needs_pg_dump
 @pytest.mark.postgresql_only("needs a PostgreSQL server")
 def test_a_dump_is_restored_into_an_empty_database(
@@ -57,13 +65,23 @@ def test_a_dump_is_restored_into_an_empty_database(
 ) -> None:
     settings = make_settings()
     first_start.prepare(settings, access_file=None)
+    engine = sqlalchemy.create_engine(settings.effective_database_url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(FOREIGN)
+    engine.dispose()
     passphrase = "correct horse battery"
     made = backups.backup(settings, tmp_path / "backup", passphrase=passphrase)
     assert made.database_kind == "postgresql"
     with pytest.raises(CannotRun, match="not empty"):
         backups.restore(settings, tmp_path / "backup")
     new = Settings(data_dir=tmp_path / "new", database_url=empty_url, redis_url="none")
-    backups.restore(new, tmp_path / "backup", passphrase=passphrase)
+    restored = backups.restore(new, tmp_path / "backup", passphrase=passphrase)
+    left_out = sorted(entry.rpartition(" ")[0] for entry in restored.left_out)
+    assert left_out == [
+        "FUNCTION public act()",
+        "TRIGGER public api_keys acting",
+        "VIEW public seen",
+    ]
     runtime = build_runtime(new)
     with runtime.db.reading() as session:
         assert any_key(session)

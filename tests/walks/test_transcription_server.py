@@ -206,6 +206,17 @@ def test_a_refused_recording_fails_for_good(
     assert len(server.forms) == 1
 
 
+@pytest.mark.parametrize("code", [301, 303, 307])
+def test_a_redirect_takes_neither_the_key_nor_the_sound_elsewhere(
+    server: TranscriptionServer, transcribe: Transcribe, code: int
+) -> None:
+    elsewhere = server.url("/elsewhere")
+    server.answer_with(answers.status(code, b"", f"Location: {elsewhere}"))
+    with pytest.raises(ServerAway, match=f"status {code}"):
+        transcribe()
+    assert server.received("/elsewhere") == []
+
+
 def test_nobody_at_the_address_is_no_fault_of_the_recording(
     server: TranscriptionServer, transcribe: Transcribe
 ) -> None:

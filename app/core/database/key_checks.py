@@ -32,7 +32,7 @@ def require_matching(session: Session, keyring: Keyring) -> None:
     if missing := [key_id for key_id in recorded if not keyring.has(key_id)]:
         raise UnknownMasterKey(missing_keys(missing))
     for key_id, value in recorded.items():
-        if not hmac.compare_digest(value, _value_of(keyring, key_id)):
+        if not hmac.compare_digest(value.encode(), _value_of(keyring, key_id).encode()):
             raise UnknownMasterKey(
                 f"the master key {key_id!r} is not the one that encrypted the secrets of this "
                 "database: put the right master.keys (or CQE_MASTER_KEYS) back, or use the database "

@@ -42,7 +42,7 @@ class Keyring:
         Raises:
             UnknownMasterKey: the key of this token is not in the ring, or the token was altered.
         """
-        version, key_id, nonce, sealed = token.split(".")
+        version, key_id, nonce, sealed = _parts_of(token)
         if version != "v1" or key_id not in self._keys:
             raise UnknownMasterKey(
                 f"the master key {key_id!r} is missing, add it to CQE_MASTER_KEYS"
@@ -63,7 +63,7 @@ class Keyring:
     @staticmethod
     def key_id_of(token: str) -> str:
         """Return the id of the master key of a token."""
-        return token.split(".")[1]
+        return _parts_of(token)[1]
 
     def subkey(self, label: str, key_id: str) -> bytes:
         """Derive a key of 32 bytes from a master key for one use, such as `cqe/url-signing/v1`."""
@@ -135,6 +135,14 @@ def create_key_file(data_dir: Path) -> None:
     with suppress(FileExistsError):
         # Another service on the same database makes a key with another id.
         write_private_file(data_dir / KEY_FILE, f"k{secrets.token_hex(4)}:{key}\n")
+
+
+def _parts_of(token: str) -> list[str]:
+    """Split a token into version, key id, nonce and sealed bytes."""
+    parts = token.split(".")
+    if len(parts) != 4:
+        raise UnknownMasterKey("a stored secret is damaged: restore a backup")
+    return parts
 
 
 def _encode(data: bytes) -> str:

@@ -13,6 +13,7 @@ from app.core.secrets.encryption import Keyring
 
 _LABEL = "cqe/url-signing/v1"
 _FIELDS = ("sv", "sp", "se", "ct", "cl", "cd", "sh", "kid")
+_HOLDER = "by"
 
 
 class SignedUrlRefused(Exception):
@@ -29,6 +30,7 @@ class Grant:
     """Permission of a URL: `c` (create once) or `r` (read), for one object until `expires_at`.
 
     `size_bytes` is the size of the upload; `sha256` is empty or what the bytes must hash to.
+    `holder` is empty or a digest of the key or person that the URL was given to.
     """
 
     permission: str
@@ -38,13 +40,19 @@ class Grant:
     size_bytes: int
     file_name: str = ""
     sha256: str = ""
+    holder: str = ""
 
 
 class UrlSigner:
     """Signs and checks grants with a sub-key of the master key."""
 
-    def __init__(self, keyring: Keyring) -> None:
+    def __init__(self, keyring: Keyring, holder: str = "") -> None:
         self._keyring = keyring
+        self._holder = holder
+
+    def for_holder(self, key_id: str) -> "UrlSigner":
+        """Return a signer whose URLs say by a digest which key or person they were given to."""
+        return UrlSigner(self._keyring, hashlib.sha256(key_id.encode()).hexdigest()[:16])
 
     def path_for(self, grant: Grant) -> str:
         """Return `/storage/v1/<object id>?sv=…&sig=…`."""
@@ -57,6 +65,7 @@ class UrlSigner:
             "cd": grant.file_name,
             "sh": grant.sha256,
             "kid": self._keyring.current_id,
+            **({_HOLDER: self._holder} if self._holder else {}),
         }
         query = {**values, "sig": self._signature(grant.object_id, values)}
         return f"/storage/v1/{quote(grant.object_id)}?{urlencode(query)}"
@@ -68,6 +77,8 @@ class UrlSigner:
             SignedUrlRefused: the signature is invalid, or the URL has expired.
         """
         values = {name: query.get(name, "") for name in _FIELDS}
+        if _HOLDER in query:
+            values[_HOLDER] = query[_HOLDER]
         if not self._keyring.has(values["kid"]) or not hmac.compare_digest(
             self._signature(object_id, values).encode(), query.get("sig", "").encode()
         ):
@@ -83,10 +94,15 @@ class UrlSigner:
             size_bytes=int(values["cl"]),
             file_name=values["cd"],
             sha256=values["sh"],
+            holder=values.get(_HOLDER, ""),
         )
 
     def _signature(self, object_id: str, values: Mapping[str, str]) -> str:
-        lines = ["CQE1-URL", object_id, *(values[name] for name in _FIELDS)]
+        lines = [
+            "CQE1-URL",
+            object_id,
+            *(values[name] for name in (*_FIELDS, _HOLDER) if name in values),
+        ]
         # Each line has its length in front: a line break in a file name cannot end a field.
         message = "\n".join(f"{len(line)}:{line}" for line in lines)
         key = self._keyring.subkey(_LABEL, values["kid"])

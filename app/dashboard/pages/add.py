@@ -26,7 +26,7 @@ from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, require_scope
+from app.web.principal import EXPENSIVE, current_principal, require_scope
 
 blp = PageBlueprint("add", __name__, url_prefix="/add")
 
@@ -73,7 +73,7 @@ def reserve() -> dict[str, Any]:
         body["sizeBytes"] = size_bytes
     body["channelMap"] = CHANNEL_MAPS.get(request.form.get("channels", ""), {})
     fields = forms.load(UploadCreate(), body)
-    links = RecordingLinks.of(runtime, "", direct=False)
+    links = RecordingLinks.of(runtime, "", holder=current_principal().key_id, direct=False)
     with runtime.db.writing() as session:
         reserved = uploads.reserve(session, runtime, links=links, **fields)
         audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])

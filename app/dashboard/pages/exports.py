@@ -106,7 +106,8 @@ def request_export(export: ExportRequest, file_name: str | None) -> None:
 def _links() -> ExportLinks:
     """Return links within this origin."""
     runtime = current_runtime()
-    return ExportLinks(runtime.urls, "", runtime.settings.url_ttl_s)
+    signer = runtime.urls.for_holder(current_principal().key_id)
+    return ExportLinks(signer, "", runtime.settings.url_ttl_s)
 
 
 def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = "") -> str:

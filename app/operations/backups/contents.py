@@ -13,17 +13,22 @@ import orjson
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+from marshmallow import Schema, ValidationError, fields, post_load, validate
 
 from app.core.private_files import sync
 from app.core.settings import Settings
 from app.core.storage.files import copy_checked
-from app.core.storage.objects import StoredObject, is_object_id
+from app.core.storage.objects import StoredObject, UploadIncomplete, is_object_id
+from app.core.storage.untrusted import UntrustedFolder
 from app.operations.failure import CannotRun
 
 _MANIFEST = "manifest.json"
 OBJECTS = "objects"
 OBJECT_LIST = "objects.sha256"
+DATABASES = {"sqlite": "database.sqlite", "postgresql": "database.dump"}
 _KEYS = "master-keys.json"
+_MOST_BYTES_OF_DOCUMENT = 1 << 20
+_MOST_BYTES_OF_LINE = 1 << 10
 _MIN_PASSPHRASE_LENGTH = 12
 _KEYS_PURPOSE = b"cqe/backup/master-keys/v1"
 _ITERATIONS, _LANES, _MEMORY_KIB = 3, 1, 64 * 1024
@@ -68,6 +73,37 @@ class Manifest:
         sync(file)
 
 
+class _FileSchema(Schema):
+    """A file of a backup: no name leads out of its folder."""
+
+    name = fields.String(
+        required=True, validate=validate.OneOf([*DATABASES.values(), OBJECT_LIST, _KEYS])
+    )
+    size_bytes = fields.Integer(required=True, strict=True, validate=validate.Range(min=0))
+    sha256 = fields.String(required=True, validate=validate.Regexp(r"[0-9a-f]{64}\Z"))
+
+    @post_load
+    def make(self, values: dict[str, Any], **_: Any) -> BackedUpFile:
+        return BackedUpFile(**values)
+
+
+class _ManifestSchema(Schema):
+    created_at = fields.String(required=True)
+    version = fields.String(required=True)
+    revision = fields.String(required=True)
+    database_kind = fields.String(required=True, validate=validate.OneOf([*DATABASES]))
+    database = fields.Nested(_FileSchema, required=True)
+    master_key_ids = fields.List(fields.String(), required=True)
+    objects = fields.Nested(_FileSchema, required=True, allow_none=True)
+    object_count = fields.Integer(required=True, strict=True)
+    object_bytes = fields.Integer(required=True, strict=True)
+    master_keys = fields.Nested(_FileSchema, required=True, allow_none=True)
+
+    @post_load
+    def make(self, values: dict[str, Any], **_: Any) -> Manifest:
+        return Manifest(**values)
+
+
 def describe(file: Path) -> BackedUpFile:
     """Return the size and the digest of a file, synced to the disk."""
     sync(file)
@@ -81,16 +117,20 @@ def read_manifest(folder: Path) -> Manifest:
         CannotRun: the folder is no complete backup, or of a newer version.
     """
     try:
-        document: dict[str, Any] = orjson.loads((folder / _MANIFEST).read_bytes())
+        document = _document_in(folder, _MANIFEST)
         if document.pop("format") != _FORMAT:
             raise CannotRun(f"{folder} was made by a newer version: update first")
-        for name in ("database", "objects", "master_keys"):
-            document[name] = BackedUpFile(**document[name]) if document[name] else None
-        return Manifest(**document)
+        manifest: Manifest = _ManifestSchema().load(document)
     except FileNotFoundError as error:
         raise CannotRun(f"{folder} is no complete backup: it has no {_MANIFEST}") from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, ValidationError) as error:
         raise CannotRun(f"{folder / _MANIFEST} is damaged: use another backup") from error
+    return manifest
+
+
+def _document_in(folder: Path, name: str) -> Any:
+    with UntrustedFolder(folder).open(folder / name) as file:
+        return orjson.loads(file.read(_MOST_BYTES_OF_DOCUMENT))
 
 
 def require_complete(folder: Path, manifest: Manifest) -> None:
@@ -101,17 +141,17 @@ def require_complete(folder: Path, manifest: Manifest) -> None:
     """
     for file in (manifest.database, manifest.objects, manifest.master_keys):
         if file is not None:
-            _require_unchanged(folder / file.name, file.sha256)
+            _require_unchanged(folder, file.name, file.sha256)
     for name, sha256 in _listed_objects(folder, manifest):
-        _require_unchanged(folder / OBJECTS / name, sha256)
+        _require_unchanged(folder, f"{OBJECTS}/{name}", sha256)
 
 
 def _listed_objects(folder: Path, manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield the relative path and the digest of each stored object."""
     if manifest.objects is not None:
-        with (folder / manifest.objects.name).open(encoding="utf-8") as lines:
-            for line in lines:
-                sha256, _, path = line.rstrip("\n").partition("  ")
+        with UntrustedFolder(folder).open(folder / manifest.objects.name) as lines:
+            while line := lines.readline(_MOST_BYTES_OF_LINE):
+                sha256, _, path = line.decode(errors="replace").rstrip("\n").partition("  ")
                 name = path.removeprefix(f"{OBJECTS}/")
                 if not _OBJECT.fullmatch(name):
                     raise CannotRun(
@@ -126,13 +166,32 @@ def _sha256_of(file: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def _require_unchanged(file: Path, sha256: str) -> None:
+def _require_unchanged(folder: Path, name: str, sha256: str) -> None:
+    file = folder / name
     try:
-        actual = _sha256_of(file)
+        with UntrustedFolder(folder).open(file) as source:
+            actual = hashlib.file_digest(source, "sha256").hexdigest()
     except FileNotFoundError as error:
         raise CannotRun(f"the backup is not complete: {file} is missing") from error
+    except OSError as error:
+        raise CannotRun(f"the backup is damaged: {file}: {error.strerror}") from error
     if actual != sha256:
         raise CannotRun(f"the backup is damaged: {file} has changed since it was written")
+
+
+def copy_file(folder: Path, name: str, sha256: str, target: Path, settings: Settings) -> None:
+    """Copy a file of a backup to a new one, synced to the disk.
+
+    Raises:
+        CannotRun: the file has another digest than when the backup was checked.
+        DiskFull: too little disk space is free.
+    """
+    with UntrustedFolder(folder).open(folder / name) as source:
+        expected = StoredObject(os.fstat(source.fileno()).st_size, sha256)
+        try:
+            copy_checked(source, target, expected, settings.min_free_bytes)
+        except UploadIncomplete as error:
+            raise CannotRun(f"the backup is damaged: {folder / name}: {error}") from error
 
 
 def copy_out(storage: Path, folder: Path, settings: Settings) -> tuple[int, int]:
@@ -163,15 +222,13 @@ def copy_in(folder: Path, described: Manifest, storage: Path, settings: Settings
     count = 0
     storage.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, sha256 in _listed_objects(folder, described):
-        source, target = folder / OBJECTS / name, storage / name
+        target = storage / name
         if target.is_file() and _sha256_of(target) == sha256:
             continue
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = target.with_name(f".{target.name}.restore.part")
         partial.unlink(missing_ok=True)
-        with source.open("rb") as copy:
-            expected = StoredObject(source.stat().st_size, sha256)
-            copy_checked(copy, partial, expected, settings.min_free_bytes)
+        copy_file(folder, f"{OBJECTS}/{name}", sha256, partial, settings)
         partial.rename(target)
         count += 1
     return count
@@ -216,12 +273,12 @@ def read_keys(folder: Path, passphrase: str) -> str:
         CannotRun: the passphrase is wrong, or the file is damaged.
     """
     try:
-        document = orjson.loads((folder / _KEYS).read_bytes())
+        document = _document_in(folder, _KEYS)
         salt, nonce, sealed = (
             base64.b64decode(document[name]) for name in ("salt", "nonce", "sealed")
         )
         return AESGCM(_key_of(passphrase, salt)).decrypt(nonce, sealed, _KEYS_PURPOSE).decode()
-    except (InvalidTag, KeyError, ValueError) as error:
+    except (InvalidTag, KeyError, TypeError, ValueError) as error:
         raise CannotRun(
             f"the master keys in {folder / _KEYS} cannot be decrypted: check the passphrase"
         ) from error

@@ -1,12 +1,15 @@
 """Databases in a backup: a copy of the SQLite file, or a dump of PostgreSQL."""
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import BinaryIO
 
 from sqlalchemy import inspect, make_url
 
@@ -24,6 +27,16 @@ _REVIVED = """
     WHERE new.disabled_at IS NULL AND former.disabled_at IS NOT NULL
 """
 
+_FOREIGN = """
+    SELECT CASE type WHEN 'trigger' THEN 'trigger' WHEN 'view' THEN 'view' ELSE 'table' END, name
+    FROM sqlite_master WHERE type NOT IN ('table', 'index') OR type = 'table' AND rootpage = 0
+"""
+_ENTRY_NUMBERS = re.compile(r"^\d+; \d+ \d+ ")
+_OWN_ENTRY = re.compile(
+    _ENTRY_NUMBERS.pattern
+    + r"(TABLE|TABLE DATA|SEQUENCE|SEQUENCE OWNED BY|SEQUENCE SET|DEFAULT|CONSTRAINT|FK CONSTRAINT|INDEX) "
+)
+
 
 def copy(settings: Settings, target: Path) -> None:
     """Write a consistent copy of the database into a new file, while it is in use.
@@ -34,24 +47,49 @@ def copy(settings: Settings, target: Path) -> None:
     if settings.is_sqlite:
         _copy_file(settings, target)
     else:
-        _run(settings, "pg_dump", "--format=custom", "--no-owner", f"--file={target}")
+        _run("pg_dump", "--format=custom", "--no-owner", f"--file={target}", settings=settings)
         target.chmod(0o600)
 
 
-def restore(settings: Settings, source: Path) -> Path | None:
-    """Put a copy in the place of the SQLite database, or load it into an empty one of PostgreSQL.
+def drop_foreign(file: Path) -> list[str]:
+    """Drop what acts by itself and CQE never makes; return what it was, by kind and name.
 
-    Returns:
-        The file of the former SQLite database, if there was one.
+    These are triggers, views and virtual tables: somebody has added them, perhaps to the backup.
+    """
+    with closing(_open(file, "rw")) as connection:
+        found = connection.execute(_FOREIGN).fetchall()
+        for kind, name in found:
+            quoted = name.replace('"', '""')
+            connection.execute(f'DROP {kind} IF EXISTS "{quoted}"')
+    return [f"{kind} {name!r}" for kind, name in found]
+
+
+def put_in_place(settings: Settings, new: Path) -> Path | None:
+    """Put a file in the place of the SQLite database; return the file of the former one, if any."""
+    target = settings.sqlite_file
+    old_database = _keep_former(target)
+    # One step: after a kill the former database is here or the new one, and no start makes an empty one.
+    new.rename(target)
+    sync(target.parent)
+    return old_database
+
+
+def load_dump(settings: Settings, dump: BinaryIO) -> list[str]:
+    """Load a dump into an empty database of PostgreSQL, but what CQE never makes; return that.
 
     Raises:
-        CannotRun: the source is damaged, or pg_restore is missing or fails.
+        CannotRun: pg_restore is missing or fails.
     """
-    if settings.is_sqlite:
-        return _replace_file(settings, source)
-    options = ("--no-owner", "--exit-on-error", "--single-transaction")
-    _run(settings, "pg_restore", *options, str(source))
-    return None
+    listed = _run("pg_restore", "--list", source=dump).splitlines()
+    entries = [line for line in listed if line and not line.startswith(";")]
+    own = [entry for entry in entries if _OWN_ENTRY.match(entry)]
+    with NamedTemporaryFile("w", encoding="utf-8") as chosen:
+        chosen.write("\n".join(own) + "\n")
+        chosen.flush()
+        options = ("--no-owner", "--exit-on-error", "--single-transaction")
+        dump.seek(0)
+        _run("pg_restore", *options, f"--use-list={chosen.name}", settings=settings, source=dump)
+    return [_ENTRY_NUMBERS.sub("", entry) for entry in entries if entry not in own]
 
 
 def require_empty(settings: Settings) -> None:
@@ -67,7 +105,7 @@ def require_empty(settings: Settings) -> None:
 def check_file(file: Path) -> list[str]:
     """Return the problems of a database file: damaged pages, and references to missing rows."""
     try:
-        with closing(_open_read_only(file)) as connection:
+        with closing(_open(file, "ro")) as connection:
             results = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
             orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
     except sqlite3.DatabaseError as error:
@@ -84,7 +122,7 @@ def revived(settings: Settings, old: Path) -> list[str]:
     They were revoked or disabled in the former database. None where it cannot be read.
     """
     try:
-        with closing(_open_read_only(settings.sqlite_file)) as connection:
+        with closing(_open(settings.sqlite_file, "ro")) as connection:
             connection.execute("ATTACH ? AS old", (f"{old.resolve().as_uri()}?mode=ro",))
             return [f"{kind} {name!r}" for kind, name in connection.execute(_REVIVED)]
     except sqlite3.DatabaseError:
@@ -110,23 +148,11 @@ def _copy_file(settings: Settings, target: Path) -> None:
         raise CannotRun(f"the copy is damaged: {problems[0]}")
 
 
-def _replace_file(settings: Settings, source: Path) -> Path | None:
-    if problems := check_file(source):
-        raise CannotRun(f"{source} is damaged: {problems[0]}")
-    target = settings.sqlite_file
-    partial = target.with_name(".restore.part")
-    shutil.copyfile(source, partial)
-    partial.chmod(0o600)
-    sync(partial)
-    old_database = _keep_former(target)
-    # One step: after a kill the former database is here or the new one, and no start makes an empty one.
-    partial.rename(target)
-    sync(target.parent)
-    return old_database
-
-
-def _open_read_only(file: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
+def _open(file: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode={mode}", uri=True, timeout=30)
+    # The file may be of a backup: expressions in its tables may call nothing with side effects.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
 
 
 def _keep_former(target: Path) -> Path | None:
@@ -146,23 +172,36 @@ def _keep_former(target: Path) -> Path | None:
     return old
 
 
-def _run(settings: Settings, program: str, *options: str) -> None:
+def _run(
+    program: str,
+    *options: str,
+    settings: Settings | None = None,
+    source: BinaryIO | None = None,
+) -> str:
+    """Run a program of PostgreSQL, with settings on their database; return what it prints."""
     path = shutil.which(program)
     if path is None:
         raise CannotRun(
             f"{program} is missing: install the client programs of PostgreSQL, in the version of "
             "the server or a newer one"
         )
-    url = make_url(settings.effective_database_url)
-    # The arguments of a process can be read by others, its environment cannot.
-    environment = {**os.environ, "PGPASSWORD": url.password or ""}
-    address = url.set(drivername="postgresql", password=None).render_as_string()
+    environment = None
+    if settings is not None:
+        url = make_url(settings.effective_database_url)
+        address = url.set(drivername="postgresql", password=None).render_as_string()
+        options = (f"--dbname={address}", *options)
+        # The arguments of a process can be read by others, its environment cannot.
+        environment = {**os.environ, "PGPASSWORD": url.password} if url.password else None
     result = subprocess.run(  # noqa: S603 - found above, no shell
-        [path, f"--dbname={address}", *options],
-        env=environment if url.password else None,
+        [path, *options],
+        env=environment,
+        stdin=source,
         capture_output=True,
         text=True,
+        errors="replace",
         check=False,
     )
     if result.returncode:
-        raise CannotRun(f"{program} failed: {result.stderr.strip() or result.returncode}")
+        reason = " ".join(result.stderr.split())
+        raise CannotRun(f"{program} failed: {reason or result.returncode}")
+    return result.stdout

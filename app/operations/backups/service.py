@@ -2,9 +2,15 @@
 
 import logging
 import shutil
+import sqlite3
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from app import __version__
 from app.analytics.engine import parts
@@ -14,12 +20,13 @@ from app.core.database import key_checks
 from app.core.database.schema_revision import is_known, stored_revision
 from app.core.database.session import Database
 from app.core.private_files import sync, write_private_file
-from app.core.secrets.encryption import KEY_FILE, load_keyring, parse_keyring
+from app.core.secrets.encryption import KEY_FILE, Keyring, load_keyring, parse_keyring
 from app.core.settings import Settings, SettingsError
 from app.core.storage import deployment
 from app.core.storage.files import require_space
 from app.core.storage.opening import open_storage, storage_folder
-from app.operations import data_dir, migrating, start_checks
+from app.core.storage.untrusted import UntrustedFolder
+from app.operations import data_dir, migrating, start_checks, stored_secrets
 from app.operations.backups import contents, databases
 from app.operations.backups.contents import Manifest
 from app.operations.failure import CannotRun
@@ -30,7 +37,6 @@ from app.wiring import build_runtime
 
 logger = logging.getLogger(__name__)
 
-_SQLITE, _POSTGRESQL = "sqlite", "postgresql"
 _ERASURES = "erasures"
 _KEPT_BACKUPS = 5
 
@@ -41,15 +47,25 @@ class Restored:
 
     Attributes:
         old_database: the file of the replaced SQLite database.
+        left_out: what somebody else has added to the database of the backup, such as triggers.
         revived: the API keys and people that were revoked or disabled in it, and work again.
     """
 
     manifest: Manifest
     old_database: Path | None
+    left_out: list[str]
     revived: list[str]
     object_count: int
     erasure_count: int
     revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDatabase:
+    """A copy of a SQLite database that is ready to be used, and what was left out of it."""
+
+    file: Path
+    left_out: list[str]
 
 
 def backup(
@@ -108,17 +124,18 @@ def restore(
     described = contents.read_manifest(source)
     data_dir.prepare(settings.data_dir)
     with data_dir.unused(settings.data_dir):
-        _require_restorable(settings, source, described)
+        copies = [source / _ERASURES, *([later_erasures] if later_erasures else [])]
+        _require_restorable(settings, source, described, copies)
         keys = contents.read_keys(source, passphrase) if passphrase else ""
-        _require_keys(settings, described, keys)
-        object_count = 0
-        if described.objects is not None and (storage := storage_folder(settings)) is not None:
-            object_count = contents.copy_in(source, described, storage, settings)
-        # Before the database: a start after a kill erases again what they name.
-        for copies in (source / _ERASURES, later_erasures):
-            if copies is not None:
-                records.add_copies(records.folder_of(settings), copies)
-        old_database = databases.restore(settings, source / described.database.name)
+        keyring = _require_keys(settings, described, keys)
+        with _checked_database(settings, source, described, keyring) as checked:
+            object_count = 0
+            if described.objects is not None and (storage := storage_folder(settings)) is not None:
+                object_count = contents.copy_in(source, described, storage, settings)
+            # Before the database: a start after a kill erases again what they name.
+            for folder in copies:
+                records.add_copies(records.folder_of(settings), folder)
+            old_database, left_out = _replace_database(settings, source, described, checked)
         if keys and not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
             write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
         # These parts of analytics belong to the former database.
@@ -127,7 +144,9 @@ def restore(
         revived = databases.revived(settings, old_database) if old_database else []
         erasure_count = repeat_erasures(settings)
         _discard_parts(settings)
-        return Restored(described, old_database, revived, object_count, erasure_count, revision)
+    return Restored(
+        described, old_database, left_out, revived, object_count, erasure_count, revision
+    )
 
 
 def backup_before_upgrade(settings: Settings, revision: str) -> None:
@@ -163,7 +182,8 @@ def _discard_parts(settings: Settings) -> None:
 
 
 def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase: str) -> Manifest:
-    database = folder / ("database.sqlite" if settings.is_sqlite else "database.dump")
+    kind = _kind_of(settings)
+    database = folder / contents.DATABASES[kind]
     keys = contents.write_keys(folder, _key_text(settings), passphrase) if passphrase else None
     databases.copy(settings, database)
     copied = replace(settings, database_url=f"sqlite:///{database}")
@@ -179,7 +199,7 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
         created_at=iso_utc(utc_now()),
         version=__version__,
         revision=revision,
-        database_kind=_SQLITE if settings.is_sqlite else _POSTGRESQL,
+        database_kind=kind,
         database=contents.describe(database),
         master_key_ids=key_ids,
         objects=contents.describe(folder / contents.OBJECT_LIST) if storage is not None else None,
@@ -205,8 +225,73 @@ def _key_text(settings: Settings) -> str:
     return settings.master_keys or (settings.data_dir / KEY_FILE).read_text().strip()
 
 
-def _require_restorable(settings: Settings, source: Path, described: Manifest) -> None:
-    kind = _SQLITE if settings.is_sqlite else _POSTGRESQL
+@contextmanager
+def _checked_database(
+    settings: Settings, source: Path, described: Manifest, keyring: Keyring
+) -> Iterator[CheckedDatabase | None]:
+    """Provide a copy of the SQLite database that is upgraded and passes the checks of a start.
+
+    PostgreSQL checks what it loads, into an empty database.
+    """
+    if not settings.is_sqlite:
+        yield None
+        return
+    copy = settings.sqlite_file.with_name(".restore.part")
+    _delete_copy(copy)
+    try:
+        database = described.database
+        contents.copy_file(source, database.name, database.sha256, copy, settings)
+        yield CheckedDatabase(copy, _check_and_upgrade(settings, copy, described, keyring))
+    finally:
+        _delete_copy(copy)
+
+
+def _check_and_upgrade(
+    settings: Settings, copy: Path, described: Manifest, keyring: Keyring
+) -> list[str]:
+    """Make a copy of the SQLite database usable; return what was left out of it."""
+    copied = replace(settings, database_url=f"sqlite:///{copy}")
+    try:
+        left_out = databases.drop_foreign(copy)
+        if problems := databases.check_file(copy):
+            raise CannotRun(f"the database of the backup is damaged: {problems[0]}")
+        if migrating.current(copied) != described.revision:
+            raise CannotRun(
+                f"the backup is damaged: its database is not at revision {described.revision}"
+            )
+        migrating.upgrade(copied)
+        with Session(migrating.migration_engine(copied)) as session:
+            start_checks.require_tables(session)
+            stored_secrets.require_readable(session, keyring)
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        reason = " ".join(str(error).split())
+        raise CannotRun(f"the database of the backup is damaged: {reason}") from error
+    return left_out
+
+
+def _delete_copy(copy: Path) -> None:
+    for file in copy.parent.glob(f"{copy.name}*"):
+        file.unlink()
+
+
+def _replace_database(
+    settings: Settings, source: Path, described: Manifest, checked: CheckedDatabase | None
+) -> tuple[Path | None, list[str]]:
+    """Put the checked copy in place, or load the dump; return the former file and what is left out."""
+    if checked is not None:
+        return databases.put_in_place(settings, checked.file), checked.left_out
+    with UntrustedFolder(source).open(source / described.database.name) as dump:
+        return None, databases.load_dump(settings, dump)
+
+
+def _kind_of(settings: Settings) -> str:
+    return "sqlite" if settings.is_sqlite else "postgresql"
+
+
+def _require_restorable(
+    settings: Settings, source: Path, described: Manifest, erasures: Sequence[Path]
+) -> None:
+    kind = _kind_of(settings)
     if described.database_kind != kind:
         raise CannotRun(
             f"{source} is a backup of {described.database_kind}, but CQE_DATABASE_URL is {kind}"
@@ -217,14 +302,19 @@ def _require_restorable(settings: Settings, source: Path, described: Manifest) -
             "update first"
         )
     contents.require_complete(source, described)
+    try:
+        for copies in erasures:
+            records.require_readable(copies)
+    except records.DamagedRecord as error:
+        raise CannotRun(f"the backup is damaged: {error}") from error
     if settings.is_sqlite:
         require_space(settings.data_dir, described.database.size_bytes, settings.min_free_bytes)
     else:
         databases.require_empty(settings)
 
 
-def _require_keys(settings: Settings, described: Manifest, keys: str) -> None:
-    """Check before anything is changed that the master keys of the backup will be there."""
+def _require_keys(settings: Settings, described: Manifest, keys: str) -> Keyring:
+    """Return the master keys, which must include all of the backup."""
     try:
         keyring = load_keyring(settings)
     except SettingsError as error:
@@ -238,3 +328,4 @@ def _require_keys(settings: Settings, described: Manifest, keys: str) -> None:
             f"this backup needs the master keys {', '.join(missing)}, but the data folder or "
             "CQE_MASTER_KEYS has others: add them"
         )
+    return keyring
