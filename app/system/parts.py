@@ -121,8 +121,9 @@ PARTS = (
         _clock_is_right,
         is_of_host=True,
     ),
-    ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
     ServicePart("disk", "The disk is full: nothing more is stored", _disk_has_space),
+    # The last one: those after it would wait for a storage that is silent.
+    ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
 )
 # With the part that /health leaves out.
 ALL = (
