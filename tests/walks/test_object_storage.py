@@ -39,6 +39,7 @@ def store(
         yield server
 
 
+UPKEEP = "uploads of erased recordings"
 Start = Callable[[ObjectStore], tuple[Caller, Runtime]]
 
 
@@ -158,6 +159,31 @@ def test_erasures_are_recorded_in_the_storage_and_repeated_after_a_restore(
     backups.backup(runtime.settings, tmp_path / "backup")
     copies = (tmp_path / "backup" / "erasures").iterdir()
     assert {copy.name.partition(".")[0] for copy in copies} == {known, later}
+
+
+@pytest.mark.parametrize("is_uploaded", [False, True])
+def test_an_upload_link_stores_nothing_of_an_erased_recording(
+    store: ObjectStore, start: Start, *, is_uploaded: bool
+) -> None:
+    client, runtime = start(store)
+    reserved = reserved_for(client, labels={"customerRef": "c-1"})
+    audio_file_id = reserved["audioFileId"]
+    if is_uploaded:
+        send(reserved, BODY)
+        client.post(f"/audio-files/{audio_file_id}/complete")
+    erasure_id = client.post("/privacy/erase", {"customerRef": "c-1"}).json()["data"]["erasureId"]
+    erasures.run_erasure(runtime, erasure_id)
+    assert runtime.storage.size_of(audio_file_id) is None
+
+    assert send(reserved, BODY).status_code in (200, 201), "the storage does not ask this service"
+    assert show(client, audio_file_id)["status"] == "expired"
+    kept = reserved_for(client)
+    send(kept, BODY)
+    upkeep = next(task for task in background_work.TASKS if task.name == UPKEEP)
+    upkeep.run(runtime)
+    assert runtime.storage.size_of(audio_file_id) is None
+    assert runtime.storage.size_of(kept["audioFileId"]) == len(BODY)
+    assert show(client, kept["audioFileId"])["status"] == "uploaded"
 
 
 @pytest.mark.parametrize("store", ["azure"], indirect=True)
