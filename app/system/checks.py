@@ -82,6 +82,7 @@ def examine_here(settings: Settings) -> list[CheckResult]:
         "master keys": _keys,
         "database": _database,
         "queue": _queue,
+        "shared queue": _shared_queue,
         "worker": _worker,
         "clock": _clock,
         "speech model": _speech,
@@ -207,11 +208,21 @@ def _queue(settings: Settings) -> Outcome:
     return Verdict.OK, f"{choice.description}; it answers"
 
 
+def _shared_queue(settings: Settings) -> Outcome:
+    servers = hosts.by_queue_server(_running(settings))
+    if len(servers) < 2:
+        return Verdict.OK, "all hosts use the same"
+    groups = " / ".join(
+        ", ".join(sorted(host.name for host in users.values())) for users in servers.values()
+    )
+    return Verdict.FAIL, (
+        f"hosts do not share a queue server: {groups}. Rate limits, revoked keys and usage are known to "
+        "some of them only: set CQE_REDIS_URL of all hosts to one Redis or Valkey"
+    )
+
+
 def _worker(settings: Settings) -> Outcome:
-    running: Sequence[Host] = ()
-    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
-        if session is not None and is_usable(session):
-            running = hosts.list_running(session)
+    running = _running(settings)
     if not any(host.service == hosts.WORKER for host in running):
         return Verdict.WARN, "no heartbeat of a worker: is the service running?"
     described = "; ".join(
@@ -223,6 +234,14 @@ def _worker(settings: Settings) -> Outcome:
     if missing := set(ROLES).difference(*(host.roles for host in running)):
         return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {described}"
     return Verdict.OK, described
+
+
+def _running(settings: Settings) -> Sequence[Host]:
+    """List the services that run; none if the database cannot be read."""
+    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+        if session is not None and is_usable(session):
+            return hosts.list_running(session)
+    return ()
 
 
 def _clock(settings: Settings) -> Outcome:

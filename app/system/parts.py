@@ -64,6 +64,10 @@ def _master_keys_match(runtime: Runtime) -> bool:
     return _in_database(runtime, check)
 
 
+def _queue_is_shared(runtime: Runtime) -> bool:
+    return _in_database(runtime, hosts.shares_queue_server)
+
+
 def _clock_is_right(_: Runtime) -> bool:
     return abs(clock.offset()) <= _CLOCK_TOLERANCE
 
@@ -109,6 +113,12 @@ PARTS = (
         "queue",
         "The queue does not answer",
         lambda runtime: not runtime.doorbell.configured or runtime.doorbell.answers,
+    ),
+    ServicePart(
+        "sharedQueue",
+        "This web host has another queue server than the others",
+        _queue_is_shared,
+        is_of_host=True,
     ),
     ServicePart(
         "worker",

@@ -35,6 +35,7 @@ def test_health_is_degraded_without_a_worker(client: Caller, runtime: Runtime) -
         "masterKeys": "ok",
         "clock": "ok",
         "queue": "ok",
+        "sharedQueue": "ok",
         "worker": "failing",
         "storage": "ok",
         "disk": "ok",

@@ -67,7 +67,7 @@ def _join_other_hosts(runtime: Runtime) -> None:
 
     On a host without a worker, no other process knows what was counted while Redis was away.
     """
-    heartbeat = Heartbeat(runtime.db, WEB)
+    heartbeat = Heartbeat(runtime.db, WEB, queue_server=runtime.doorbell.server_id)
     while True:
         heartbeat.beat()
         with suppress(ServiceUnavailable, SQLAlchemyError, OSError):
