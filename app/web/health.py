@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 # A result is used without a new check, and while a new check takes long.
 _FRESH_S, _USABLE_S = 1.0, 5.0
-_WAITS_S, _READY_WITHIN_S, _BRIEFLY_S = 2.0, 1.0, 0.1
+_WAITS_S, _READY_WITHIN_S, _BRIEFLY_S = 1.5, 1.0, 0.1
 
 Check = Callable[[], bool]
 
