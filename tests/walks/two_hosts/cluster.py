@@ -110,6 +110,7 @@ class TestHost:
 
     def __init__(self, name: str, folder: Path, shared: Shared) -> None:
         self.name = name
+        self.shared = shared
         self.folder = folder / name
         self.folder.mkdir()
         address = urlsplit(shared.database_url)
