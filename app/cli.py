@@ -58,6 +58,7 @@ COMMANDS = {
     "import": Command("app.imports.cli:import_"),
     "judge": Command("app.operations.commands:judge", standalone=True),
     "keys": Command("app.api_keys.cli:keys"),
+    "master-key": Command("app.operations.commands:master_key", standalone=True),
     "metrics": Command("app.operations.start_commands:metrics", standalone=True),
     "model": Command("app.operations.processes.model_server:model", standalone=True),
     "openapi": Command("app.operations.commands:openapi", standalone=True),

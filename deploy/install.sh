@@ -90,6 +90,8 @@ say "units: $units"
 for unit in $units; do
     install -m 644 "$here/deploy/$unit.service" /etc/systemd/system/
 done
+# Of several hosts, one upgrades the tables once, and not each at its start (docs/upgrading.md).
+[ "${1:-}" != --web ] || sed -i '/^ExecStartPre=/d' /etc/systemd/system/cqe-web.service
 [ "${1:-}" != --split ] ||
     sed -i "s#/usr/bin/valkey-server#/usr/bin/$queue-server#" /etc/systemd/system/cqe-queue.service
 systemctl daemon-reload
@@ -100,6 +102,7 @@ done
 
 [ "$units" = cqe-worker ] || say "done: http://127.0.0.1:8000/health answers within a few seconds"
 say "keep a copy of $settings elsewhere: without its master key stored secrets cannot be decrypted"
+case ${1:-} in --web | --worker) say "once for all hosts: cqe db upgrade (docs/scaling.md)" ;; esac
 if [ "$units" = cqe ]; then
     say "first key and password: cat /var/lib/cqe/first-key.txt; store them, then delete the file"
 else

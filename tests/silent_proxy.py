@@ -20,6 +20,7 @@ class SilentProxy:
         self._server = (host, port)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._clients: list[socket.socket] = []
+        self._is_mute = False
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -27,8 +28,16 @@ class SilentProxy:
         """Drop what arrives from now on; nothing is acknowledged, no connection is accepted."""
         self._set_option(_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(_DROP_ALL)))
 
+    def mute(self) -> None:
+        """End all connections; accept new ones, read them, and never answer."""
+        self._is_mute = True
+        for client in self._clients:
+            with suppress(OSError):  # closed meanwhile
+                client.shutdown(socket.SHUT_RDWR)
+
     def recover(self) -> None:
         """Pass packets again."""
+        self._is_mute = False
         self._set_option(_DETACH_FILTER, 0)
 
     def _set_option(self, option: int, value: int | bytes) -> None:
@@ -51,6 +60,11 @@ class SilentProxy:
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
+        if self._is_mute:
+            with suppress(OSError), client:
+                while client.recv(65536):
+                    pass
+            return
         refused = suppress(ConnectionRefusedError)  # by a server that is restarting
         with client, refused, socket.create_connection(self._server) as server:
             back = threading.Thread(target=_pass, args=(server, client), daemon=True)

@@ -34,11 +34,10 @@ from app.web.principal import DEFAULT
 logger = logging.getLogger(__name__)
 logger.addFilter(OnceAMinute())
 
-PUBLIC_ENDPOINTS = frozenset(
+# Balancers and orchestrators ask these by plain HTTP; the answers are no secrets.
+_HEALTH_ENDPOINTS = frozenset({"health", "health.live", "health.ready"})
+PUBLIC_ENDPOINTS = _HEALTH_ENDPOINTS | frozenset(
     {
-        "health",
-        "health.live",
-        "health.ready",
         "docs.document",
         "docs.page",
         "docs.collection",
@@ -85,7 +84,8 @@ class Authentication:
     def _before_request(self) -> None:
         # Looked up once: the proxy finds the request again at every use.
         request: Request = current_request._get_current_object()  # type: ignore[attr-defined]
-        self._require_tls(request)
+        if request.endpoint not in _HEALTH_ENDPOINTS:
+            self._require_tls(request)
         if request.endpoint in PUBLIC_ENDPOINTS or not is_under_a_base(request.path):
             return
         if request.method == "OPTIONS" and request.routing_exception is None:

@@ -32,6 +32,8 @@ from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
 
 _EXPIRED_KEPT = timedelta(days=7)
+# An upload that begins before its link expires may end later.
+_LONGEST_UPLOAD = timedelta(hours=1)
 due_ids = partial(list_due, ProcessingJob)
 due_waveform_ids = partial(list_due, WaveformJob)
 
@@ -105,6 +107,19 @@ def expire_uploads(runtime: Runtime) -> int:
     reconcile_uploads(runtime)
     with runtime.db.writing() as session:
         return uploads.expire(session, utc_now())
+
+
+def delete_late_uploads(runtime: Runtime) -> None:
+    """Delete the files of erased recordings again while their upload links may be used.
+
+    An object storage takes an upload by such a link without asking this service.
+    """
+    links_valid = timedelta(seconds=runtime.settings.url_ttl_s)
+    with runtime.db.reading() as session:
+        since = utc_now() - links_valid - _LONGEST_UPLOAD
+        audio_file_ids = uploads.without_file(session, since=since)
+    for audio_file_id in audio_file_ids:
+        runtime.storage.delete(audio_file_id)
 
 
 def purge_expired_uploads(runtime: Runtime) -> int:

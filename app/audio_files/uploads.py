@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -30,6 +30,10 @@ logger = logging.getLogger(__name__)
 
 _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
 _EXPIRED_AT_ONCE = 1000
+_HAS_NO_FILE = and_(
+    AudioFile.uploaded_at.is_(None),
+    or_(AudioFile.erased_at.is_not(None), AudioFile.status.not_in(_AWAITED)),
+)
 _RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
     AudioFile.status == AudioStatus.PENDING_UPLOAD
 )
@@ -163,11 +167,14 @@ def awaited_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[s
 def orphaned_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
     """Return the ids of these recordings that should have no stored file."""
     return session.scalars(
-        select(AudioFile.id).where(
-            AudioFile.id.in_(audio_file_ids),
-            AudioFile.uploaded_at.is_(None),
-            or_(AudioFile.erased_at.is_not(None), AudioFile.status.not_in(_AWAITED)),
-        )
+        select(AudioFile.id).where(AudioFile.id.in_(audio_file_ids), _HAS_NO_FILE)
+    ).all()
+
+
+def without_file(session: Session, *, since: datetime) -> Sequence[str]:
+    """Return the ids of recordings created since then that should have no stored file."""
+    return session.scalars(
+        select(AudioFile.id).where(AudioFile.created_at > since, _HAS_NO_FILE)
     ).all()
 
 
@@ -266,7 +273,7 @@ class AudioObjects:
         """
         with self._runtime.db.reading() as session:
             audio = session.get(AudioFile, object_id)
-            if audio is None or audio.status not in _AWAITED:
+            if audio is None or audio.status not in _AWAITED or audio.erased_at is not None:
                 return
             announced_bytes = audio.size_bytes
         stored = self._runtime.storage.find(object_id)

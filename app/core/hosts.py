@@ -1,7 +1,8 @@
 """Hosts: the heartbeats of their services, the keepers among them, and their clocks."""
 
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,7 +30,8 @@ _ROUND_TRIPS = 5
 class Host(Table):
     """One service (web, worker or sender) of a host; a worker has roles, and a sender does not.
 
-    `clock_offset_ms` is how far the database's clock is ahead of the host's.
+    `clock_offset_ms` is how far the database's clock is ahead of the host's. `queue_server` is the id
+    of the queue server that it shares, or of the host itself; null while it is unknown.
     """
 
     __tablename__ = "hosts"
@@ -42,6 +44,7 @@ class Host(Table):
     started_at: Mapped[datetime] = mapped_column(UtcDateTime)
     seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
     clock_offset_ms: Mapped[int]
+    queue_server: Mapped[str | None]
 
 
 class KeeperLease(Table):
@@ -57,10 +60,23 @@ class KeeperLease(Table):
 class Heartbeat:
     """Records that a service of this host is running."""
 
-    def __init__(self, db: Database, service: str, roles: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        db: Database,
+        service: str,
+        roles: Sequence[str] = (),
+        *,
+        queue_server: Callable[[], str] = str,
+    ) -> None:
+        """Name the service.
+
+        Args:
+            queue_server: returns the id of its queue server; empty while it is unknown.
+        """
         self._db = db
         self._service = service
         self._roles = list(roles)
+        self._queue_server = queue_server
         self._started_at = utc_now()
         self._next_at = 0.0
 
@@ -68,6 +84,7 @@ class Heartbeat:
         """Write it if five seconds have passed; a database that cannot be used is tried later."""
         if time.monotonic() < self._next_at:
             return
+        queue_server = self._queue_server() or None
         with suppress(ServiceUnavailable, SQLAlchemyError), self._db.writing() as session:
             values = {
                 "name": owner.host_name(),
@@ -76,6 +93,7 @@ class Heartbeat:
                 "started_at": self._started_at,
                 "seen_at": utc_now(),
                 "clock_offset_ms": round(clock.offset().total_seconds() * 1000),
+                "queue_server": queue_server,
             }
             insert = upsert_into(session, Host).values(
                 id=owner.this_host(), service=self._service, **values
@@ -121,6 +139,37 @@ def list_running(session: Session) -> Sequence[Host]:
     return session.scalars(
         select(Host).where(Host.seen_at > seen_after).order_by(Host.name, Host.id, Host.service)
     ).all()
+
+
+def by_queue_server(hosts: Iterable[Host]) -> dict[str, dict[str, Host]]:
+    """Group services by the id of their queue server, and within by host; a host has its eldest one."""
+    servers: defaultdict[str, dict[str, Host]] = defaultdict(dict)
+    for host in sorted(hosts, key=lambda host: host.started_at, reverse=True):
+        if host.queue_server:
+            servers[host.queue_server][host.id] = host
+    return dict(servers)
+
+
+def shares_queue_server(session: Session) -> bool:
+    """Whether the queue server of this web host is that of most web hosts.
+
+    Of two servers that as many use, it is the one that several hosts can share, or was used first.
+    """
+    web = {host.id: host for host in list_running(session) if host.service == WEB}
+    me = web.get(owner.this_host())
+    if me is None or not me.queue_server:
+        return True
+    # A host that was not seen since may be this one before its restart.
+    servers = by_queue_server(
+        host for host in web.values() if host is me or host.seen_at > me.started_at
+    )
+
+    def rank(server: str) -> tuple[int, bool, float]:
+        users = servers[server]
+        first_at = min(host.started_at for host in users.values())
+        return len(users), server not in users, -first_at.timestamp()
+
+    return me.queue_server == max(servers, key=rank)
 
 
 def purge(session: Session) -> None:

@@ -23,7 +23,7 @@ from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
 from rq.worker import BaseWorker
 
-from app.core.process import background, stopping
+from app.core.process import background, owner, stopping
 from app.core.process.log import OnceAMinute
 from app.core.settings import Settings
 
@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 logger.addFilter(OnceAMinute())
 
 _URL_FILE = "queue.url"
+_SERVER_ID_KEY = "cqe:server"
+_SERVER_ID = re.compile(rb"[0-9a-f]{32}")
 _BREAKER_OPEN_S = 5.0
 _MAX_IDLE_S = 10
 # RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
@@ -124,6 +126,7 @@ class Doorbell:
         self._client = connect(url) if url else None
         self._breaker = Breaker()
         self._queues: dict[str, Queue] = {}
+        self._server_id = "" if is_shared_by_hosts(url) else owner.this_host()
 
     def ring(self, bell: Bell) -> bool:
         """Enqueue the job; False when there is no server or it does not answer."""
@@ -160,6 +163,25 @@ class Doorbell:
     def configured(self) -> bool:
         """Whether there is a queue server at all."""
         return self._client is not None
+
+    def server_id(self) -> str:
+        """Return the id that hosts have written into the server which they share.
+
+        Without such a server it is the id of this host; empty before a server has answered. A server
+        that has lost its memory gets the id that a host remembers.
+        """
+        if self._client is None or self._server_id == owner.this_host() or self._breaker.open:
+            return self._server_id
+        try:
+            self._client.set(_SERVER_ID_KEY, self._server_id or uuid4().hex, nx=True)
+            stored = self._client.get(_SERVER_ID_KEY)
+        except RedisError:
+            self._breaker.trip()
+            return self._server_id
+        # Whoever writes to the server may have stored anything.
+        if isinstance(stored, bytes) and _SERVER_ID.fullmatch(stored):
+            self._server_id = stored.decode()
+        return self._server_id
 
     def _queue(self, name: str) -> Queue:
         if name not in self._queues:

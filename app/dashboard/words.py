@@ -17,6 +17,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "masterKeys": "Master keys",
         "clock": "Clock",
         "queue": "Queue server",
+        "sharedQueue": "Queue server of all hosts",
         "worker": "Worker",
         "storage": "Storage",
         "disk": "Disk space",

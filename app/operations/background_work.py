@@ -111,6 +111,7 @@ TASKS: tuple[PeriodicTask, ...] = (
         "request state", 60, lambda runtime: runtime.state.purge(time.time()), on_each_host=True
     ),
     PeriodicTask("checkpoint", 60, lambda runtime: databases.checkpoint(runtime.settings)),
+    PeriodicTask("uploads of erased recordings", 60, audio_files.delete_late_uploads),
     PeriodicTask("exports", 60, analytics.purge_exports),
     PeriodicTask("files of killed exports", 60, analytics.clear_spool, on_each_host=True),
     PeriodicTask("hosts", 3600, _purge_hosts),

@@ -1,9 +1,7 @@
 """Commands that maintain the service: doctor, secrets, openapi, judge."""
 
-import base64
 import importlib
 import json
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +12,7 @@ import orjson
 import app
 from app.ai.weights import MODELS
 from app.core.commands import print_line
+from app.core.secrets.encryption import new_master_key
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import stored_secrets
@@ -59,14 +58,20 @@ def secrets_rewrap() -> None:
         click.echo(f"{count} {kind} secrets encrypted again, 0 left")
 
 
+@click.command("master-key")
+def master_key() -> None:
+    """Print a new master key for CQE_MASTER_KEYS, which is stored nowhere."""
+    click.echo(new_master_key())
+
+
 @click.command("openapi")
 @click.option("--write", type=click.Path(dir_okay=False), help="Write to this file instead.")
 def openapi(write: str | None) -> None:
     """Print the OpenAPI document; it is the same with any settings."""
     # The application never serves a request: its key and its folder are temporary.
-    key = base64.b64encode(os.urandom(32)).decode()
     with TemporaryDirectory() as folder:
-        document = document_of(create_app(Settings(data_dir=Path(folder), master_keys=f"k1:{key}")))
+        settings = Settings(data_dir=Path(folder), master_keys=new_master_key())
+        document = document_of(create_app(settings))
     text = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode()
     if write:
         Path(write).write_text(text + "\n")

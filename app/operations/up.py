@@ -301,9 +301,16 @@ def _tls_notes(settings: Settings) -> list[str]:
         return [
             "  TLS        off (CQE_REQUIRE_TLS=0): anybody on the way reads keys and recordings"
         ]
+    proxy_settings = {
+        "CQE_TRUSTED_PROXIES": settings.trusted_proxies,
+        "CQE_PUBLIC_URL": settings.public_url,
+    }
+    missing = " and ".join(name for name, value in proxy_settings.items() if not value)
+    if not missing:
+        return [f"  TLS        ended by the proxy that answers at {settings.public_url}"]
     return [
         "  TLS        other machines are answered over HTTPS only: end TLS at a proxy in front, set",
-        "             CQE_TRUSTED_PROXIES and CQE_PUBLIC_URL (docs/web-server.md). For a trial in a",
+        f"             {missing} (docs/web-server.md). For a trial in a",
         "             network that you trust, CQE_REQUIRE_TLS=0 answers plain HTTP, too.",
     ]
 

@@ -34,11 +34,15 @@ from app.core.hosts import Host
 from app.core.private_files import is_private
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
 from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
+from app.core.storage import deployment
+from app.core.storage.objects import StorageAway
+from app.core.storage.opening import open_storage, storage_folder
 from app.system import last_backup, queue_choice
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
 _CLOCK_TOLERANCE_S = 5.0
 _MODEL_WITHIN_S = 30.0
+_MOST_SHOWN = 300
 _BACKUP_WITHIN = timedelta(days=7)
 
 
@@ -64,9 +68,10 @@ Check = Callable[[Settings], Outcome]
 
 
 def examine(settings: Settings) -> list[CheckResult]:
-    """Run all checks, which may ask the language model and the transcription server."""
+    """Run all checks, which may ask the storage, the language model and the transcription server."""
     return [
         *examine_here(settings),
+        CheckResult("storage", *_outcome(_storage, settings)),
         CheckResult("transcriber", *_outcome(_transcriber, settings)),
         CheckResult("judge", *_outcome(_judge, settings)),
     ]
@@ -82,6 +87,7 @@ def examine_here(settings: Settings) -> list[CheckResult]:
         "master keys": _keys,
         "database": _database,
         "queue": _queue,
+        "shared queue": _shared_queue,
         "worker": _worker,
         "clock": _clock,
         "speech model": _speech,
@@ -207,11 +213,21 @@ def _queue(settings: Settings) -> Outcome:
     return Verdict.OK, f"{choice.description}; it answers"
 
 
+def _shared_queue(settings: Settings) -> Outcome:
+    servers = hosts.by_queue_server(_running(settings))
+    if len(servers) < 2:
+        return Verdict.OK, "all hosts use the same"
+    groups = " / ".join(
+        ", ".join(sorted(host.name for host in users.values())) for users in servers.values()
+    )
+    return Verdict.FAIL, (
+        f"hosts do not share a queue server: {groups}. Rate limits, revoked keys and usage are known to "
+        "some of them only: set CQE_REDIS_URL of all hosts to one Redis or Valkey"
+    )
+
+
 def _worker(settings: Settings) -> Outcome:
-    running: Sequence[Host] = ()
-    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
-        if session is not None and is_usable(session):
-            running = hosts.list_running(session)
+    running = _running(settings)
     if not any(host.service == hosts.WORKER for host in running):
         return Verdict.WARN, "no heartbeat of a worker: is the service running?"
     described = "; ".join(
@@ -223,6 +239,14 @@ def _worker(settings: Settings) -> Outcome:
     if missing := set(ROLES).difference(*(host.roles for host in running)):
         return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {described}"
     return Verdict.OK, described
+
+
+def _running(settings: Settings) -> Sequence[Host]:
+    """List the services that run; none if the database cannot be read."""
+    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+        if session is not None and is_usable(session):
+            return hosts.list_running(session)
+    return ()
 
 
 def _clock(settings: Settings) -> Outcome:
@@ -254,6 +278,45 @@ def _backup(settings: Settings) -> Outcome:
     verdict = Verdict.OK if utc_now() - last.made_at < _BACKUP_WITHIN else Verdict.WARN
     amount = f"{last.size_bytes / 1e9:.1f} GB" if last.size_bytes >= 5e7 else "below 0.1 GB"
     return verdict, f"the last was made {iso_utc(last.made_at)}: {last.folder}, {amount}"
+
+
+def _storage(settings: Settings) -> Outcome:
+    folder = storage_folder(settings)
+    if folder is not None and not folder.is_dir():
+        return Verdict.WARN, f"{folder} does not exist yet: run `{COMMAND} up`"
+    where = settings.storage_url.partition("?")[0] or str(folder)
+    began_at = time.monotonic()
+    try:
+        marker = open_storage(settings).marker()
+    except StorageAway as error:
+        advice = "is it running, and are CQE_STORAGE_URL and its credentials right?"
+        if folder is not None:
+            advice = "it cannot be written to"
+        return Verdict.FAIL, f"{where} does not answer{_cause(error)}; {advice}"
+    took_s = time.monotonic() - began_at
+    deployment_id = _deployment_id(settings)
+    if deployment_id is not None and marker != deployment_id:
+        belongs = f"belongs to {marker}" if marker else "has no marker"
+        return Verdict.FAIL, (
+            f"{where} {belongs}, the database expects {deployment_id}: is the container, bucket or "
+            "folder there, and is it that of all hosts?"
+        )
+    return Verdict.OK, f"{where}: answers in {took_s:.1f} s"
+
+
+def _deployment_id(settings: Settings) -> str | None:
+    """Return the id that the storage should have; None before the first start or without tables."""
+    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+        if session is not None and is_usable(session):
+            row = deployment.recorded(session)
+            return row.id if row is not None and row.marked_at else None
+    return None
+
+
+def _cause(error: StorageAway) -> str:
+    """Return the first line of what the client says, after a colon; empty without a reason."""
+    first_line = str(error.__cause__ or "").strip().partition("\n")[0]
+    return f": {first_line[:_MOST_SHOWN]}" if first_line else ""
 
 
 def _judge(settings: Settings) -> Outcome:

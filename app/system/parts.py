@@ -64,6 +64,10 @@ def _master_keys_match(runtime: Runtime) -> bool:
     return _in_database(runtime, check)
 
 
+def _queue_is_shared(runtime: Runtime) -> bool:
+    return _in_database(runtime, hosts.shares_queue_server)
+
+
 def _clock_is_right(_: Runtime) -> bool:
     return abs(clock.offset()) <= _CLOCK_TOLERANCE
 
@@ -111,6 +115,12 @@ PARTS = (
         lambda runtime: not runtime.doorbell.configured or runtime.doorbell.answers,
     ),
     ServicePart(
+        "sharedQueue",
+        "This web host has another queue server than the others",
+        _queue_is_shared,
+        is_of_host=True,
+    ),
+    ServicePart(
         "worker",
         "The worker does not answer",
         lambda runtime: hosts.is_running(runtime.db, hosts.WORKER),
@@ -121,8 +131,9 @@ PARTS = (
         _clock_is_right,
         is_of_host=True,
     ),
-    ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
     ServicePart("disk", "The disk is full: nothing more is stored", _disk_has_space),
+    # The last one: those after it would wait for a storage that is silent.
+    ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
 )
 # With the part that /health leaves out.
 ALL = (

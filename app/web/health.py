@@ -14,14 +14,18 @@ from app.web.api import BASES
 
 logger = logging.getLogger(__name__)
 
-_FRESH_S = 1.0
-_WAITS_S, _READY_WITHIN_S = 5.0, 1.0
+# A result is used without a new check, and while a new check takes long.
+_FRESH_S, _USABLE_S = 1.0, 5.0
+_WAITS_S, _READY_WITHIN_S, _BRIEFLY_S = 1.5, 1.0, 0.1
 
 Check = Callable[[], bool]
 
 
 class Health:
-    """Answers from checks that a thread runs at most once a second, so that no answer hangs."""
+    """Answers from checks that a thread runs at most once a second, so that no answer hangs.
+
+    A check without a result of the last seconds fails.
+    """
 
     def __init__(self, checks: Mapping[str, Check], *, vital: Set[str], of_host: Set[str]) -> None:
         """Name the checks.
@@ -44,12 +48,13 @@ class Health:
 
     def show(self) -> Response:
         """Answer ok or degraded, or 503 when a vital check fails."""
-        results = _passing(self._checks.latest(within_s=_WAITS_S), self._vital)
+        results = self._checks.latest(within_s=_WAITS_S)
+        _require(results, self._vital)
         return _answer("ok" if all(results.values()) else "degraded", checks=_statuses(results))
 
     def ready(self) -> Response:
         """Answer ok, or 503 when this host should get no requests."""
-        _passing(self._host_checks.latest(within_s=_READY_WITHIN_S), self._of_host)
+        _require(self._host_checks.latest(within_s=_READY_WITHIN_S), self._of_host)
         return _answer("ok")
 
     def live(self) -> Response:
@@ -63,28 +68,32 @@ class _CheckRunner:
     def __init__(self, checks: Mapping[str, Check]) -> None:
         self._checks = checks
         self._changed = threading.Condition()
-        self._results: Mapping[str, bool] = {}
-        self._checked_at = -_FRESH_S
+        # Each result and its time.
+        self._results = dict.fromkeys(checks, (False, -_USABLE_S))
+        self._checked_at = -_USABLE_S
         self._began_at: float | None = None
 
-    def latest(self, *, within_s: float) -> Mapping[str, bool] | None:
-        """Return the results; None when the checks take longer."""
+    def latest(self, *, within_s: float) -> Mapping[str, bool]:
+        """Return the results; while the checks take longer than this, those of the last seconds."""
         with self._changed:
             now = time.monotonic()
-            if now - self._checked_at < _FRESH_S:
-                return self._results
-            if self._began_at is None:
-                self._began_at = now
-                threading.Thread(target=self._run, name="health", daemon=True).start()
-            waits_s = self._began_at + within_s - now
-            done = self._changed.wait_for(lambda: self._checked_at >= now, timeout=waits_s)
-            return self._results if done else None
+            if now - self._checked_at >= _FRESH_S:
+                if self._began_at is None:
+                    self._began_at = now
+                    threading.Thread(target=self._run, name="health", daemon=True).start()
+                is_known = now - self._checked_at < _USABLE_S
+                waits_s = _BRIEFLY_S if is_known else self._began_at + within_s - now
+                self._changed.wait_for(lambda: self._checked_at >= now, timeout=waits_s)
+            since = time.monotonic() - _USABLE_S
+            return {name: passed and at > since for name, (passed, at) in self._results.items()}
 
     def _run(self) -> None:
-        results = {name: self._passes(name) for name in self._checks}
+        for name in self._checks:
+            passed = self._passes(name)
+            with self._changed:
+                self._results[name] = passed, time.monotonic()
         with self._changed:
-            self._results, self._checked_at = results, time.monotonic()
-            self._began_at = None
+            self._checked_at, self._began_at = time.monotonic(), None
             self._changed.notify_all()
 
     def _passes(self, name: str) -> bool:
@@ -96,10 +105,9 @@ class _CheckRunner:
             return False
 
 
-def _passing(results: Mapping[str, bool] | None, needed: Set[str]) -> Mapping[str, bool]:
-    if results is None or not all(results[name] for name in needed):
+def _require(results: Mapping[str, bool], needed: Set[str]) -> None:
+    if not all(results[name] for name in needed):
         raise ServiceUnavailable("The service is not ready.", retry_after_s=1)
-    return results
 
 
 def _answer(status: str, **more: Any) -> Response:

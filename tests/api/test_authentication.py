@@ -12,6 +12,7 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+import requests
 from sqlalchemy import text
 
 from app.core.hosts import WORKER, Heartbeat
@@ -35,6 +36,7 @@ def test_health_is_degraded_without_a_worker(client: Caller, runtime: Runtime) -
         "masterKeys": "ok",
         "clock": "ok",
         "queue": "ok",
+        "sharedQueue": "ok",
         "worker": "failing",
         "storage": "ok",
         "disk": "ok",
@@ -423,3 +425,12 @@ def test_answers_are_not_stored_and_not_sniffed(client: Caller, runtime: Runtime
     answer = client.get("/engagements")
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_only_health_is_answered_without_tls_to_other_machines(serve: Callable[..., str]) -> None:
+    base = serve(trusted_proxies=(ip_network("127.0.0.0/8"),))
+    plain = {"X-Forwarded-For": "10.0.0.1", "X-Forwarded-Proto": "http"}
+    for path in ("/health", "/health/live", "/health/ready"):
+        assert requests.get(f"{base}{path}", headers=plain).status_code == 200
+    refused = requests.get(f"{base}/api/v1/engagements", headers=plain)
+    assert (refused.status_code, error_code(refused)) == (403, "TLS_REQUIRED")

@@ -17,6 +17,7 @@ IMPORTED = {
     "demo",
     "doctor",
     "import",
+    "master-key",
     "metrics",
     "openapi",
     "up",

@@ -32,7 +32,7 @@ def test_every_part_says_whether_it_works(admin: Visitor) -> None:
     parts = rows_of(admin.get("/system").text, "Parts of the service")
     assert set(parts) == {
         *("Database", "Master keys", "Clock", "Queue server", "Storage", "Disk space"),
-        *("Worker", "Sender of webhooks"),
+        *("Worker", "Sender of webhooks", "Queue server of all hosts"),
     }
     assert {name for name, row in parts.items() if "fails" in row} == {
         "Worker",

@@ -1,18 +1,24 @@
 """The files in deploy/: processes are confined, proxies keep the path, metrics and settings exist."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from configparser import ConfigParser
+from contextlib import contextmanager
 from dataclasses import fields, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import promql_parser
 import pytest
+import requests
 import yaml
 from prometheus_client.core import Metric
 
@@ -22,6 +28,8 @@ from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.operations.processes.metrics import registry_of
 from app.system import last_backup
+from tests.waiting import wait_until
+from tests.walks.service_process import free_port
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -154,8 +162,8 @@ needs_helm = pytest.mark.skipif(not HELM.exists(), reason="helm is not installed
 
 @pytest.fixture(scope="module")
 def manifests() -> list[dict[str, Any]]:
-    """Manifests that the chart renders from its default values, with KEDA."""
-    values = ["--set", "workers.speech.autoscaling.enabled=true"]
+    """Manifests that the chart renders from its default values, with KEDA and an ingress."""
+    values = ["--set", "workers.speech.autoscaling.enabled=true", "--set", "ingress.enabled=true"]
     rendered = subprocess.run(
         [HELM, "template", "cqe", CHART, *values], check=True, capture_output=True, text=True
     )
@@ -178,7 +186,7 @@ def test_manifests_of_the_chart_follow_the_schema_of_kubernetes(
     for manifest in known:
         kubernetes_validate.validate(manifest, "1.37", strict=True)
     kinds = {manifest["kind"] for manifest in known}
-    assert kinds == {"Deployment", "Service", "PodDisruptionBudget", "Job"}
+    assert kinds == {"Deployment", "Service", "PodDisruptionBudget", "Job", "Ingress"}
 
 
 @needs_helm
@@ -198,6 +206,19 @@ def test_every_pod_of_the_chart_is_confined(manifests: list[dict[str, Any]]) -> 
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         }
+
+
+@needs_helm
+def test_every_deployment_of_the_chart_is_probed_and_spread_over_nodes(
+    manifests: list[dict[str, Any]],
+) -> None:
+    deployments = [manifest for manifest in manifests if manifest["kind"] == "Deployment"]
+    for deployment in deployments:
+        pod = deployment["spec"]["template"]["spec"]
+        [container] = pod["containers"]
+        assert {"readinessProbe", "livenessProbe"} <= container.keys()
+        [constraint] = pod["topologySpreadConstraints"]
+        assert constraint["labelSelector"] == deployment["spec"]["selector"]
 
 
 @needs_helm
@@ -263,15 +284,71 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-@pytest.mark.skipif(shutil.which("caddy") is None, reason="caddy is not installed")
-def test_caddy_accepts_its_configuration() -> None:
+needs_caddy = pytest.mark.skipif(shutil.which("caddy") is None, reason="caddy is not installed")
+
+
+@needs_caddy
+@pytest.mark.parametrize("name", ["Caddyfile", "Caddyfile.hosts", "Caddyfile.plain-hosts"])
+def test_caddy_accepts_its_configuration(name: str) -> None:
     checked = subprocess.run(
-        ["caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "proxy/Caddyfile"],
+        ["caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "proxy" / name],
+        env={**os.environ, "CQE_DOMAIN": "cqe.example.com"},
         check=False,
         capture_output=True,
         text=True,
     )
     assert checked.returncode == 0, checked.stderr
+
+
+@contextmanager
+def a_host(ready_status: int) -> Iterator[str]:
+    """A host that answers `/health/ready` with this status, and everything with its address."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(ready_status if self.path == "/health/ready" else 200)
+            self.end_headers()
+            self.wfile.write(address.encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    address = f"127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield address
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@needs_caddy
+def test_the_proxy_of_plain_hosts_leaves_out_one_that_is_not_ready(tmp_path: Path) -> None:
+    site = f"http://127.0.0.1:{free_port()}"
+    text = (DEPLOY / "proxy/Caddyfile.plain-hosts").read_text()
+    with a_host(200) as ready, a_host(503) as unready:
+        text = text.replace("10.0.0.11:8000 10.0.0.12:8000", f"{ready} {unready}")
+        file = tmp_path / "Caddyfile"
+        file.write_text("{\n\tadmin off\n}\n" + text.replace("\ncqe.example.com {", f"\n{site} {{"))
+        proxy = subprocess.Popen(
+            ["caddy", "run", "--adapter", "caddyfile", "--config", file],
+            env={**os.environ, "XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_until(lambda: asked(site) == {ready})
+        finally:
+            proxy.kill()
+            proxy.wait()
+
+
+def asked(site: str) -> set[str]:
+    """Return the hosts that answered some requests; none if a proxy does not answer."""
+    try:
+        return {requests.get(site, timeout=5).text for _ in range(6)}
+    except requests.ConnectionError:
+        return set()
 
 
 @pytest.fixture

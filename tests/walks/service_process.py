@@ -51,12 +51,13 @@ class ServiceProcess:
         self.output = data_dir.parent / f"output-{time.monotonic_ns()}.txt"
         command = command or [sys.executable, "-P", "-m", "app.cli", "up"]
         variables = {"CQE_PORT": str(self.port), "CQE_WORKERS": "1", **variables}
+        self.environment = environment(data_dir, **variables)
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(
                 command,
                 stdout=file if output is None else output,
                 stderr=subprocess.STDOUT,
-                env=environment(data_dir, **variables),
+                env=self.environment,
                 cwd=data_dir.parent,
             )
 

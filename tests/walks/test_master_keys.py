@@ -16,7 +16,7 @@ from app.api_keys.models import ApiKey
 from app.core.clock import utc_now
 from app.core.database.key_checks import MasterKeyCheck, recorded_values
 from app.core.runtime import Runtime
-from app.core.secrets.encryption import Keyring, UnknownMasterKey
+from app.core.secrets.encryption import Keyring, UnknownMasterKey, parse_keyring
 from app.core.settings import Settings
 from app.imports import service as imports
 from app.imports.loading.input import ImportOptions
@@ -62,6 +62,12 @@ def run_all(data_dir: Path, *commands: tuple[str, ...]) -> list[tuple[int, str]]
     ]
     printed = [process.communicate(timeout=120)[0] for process in running]
     return [(process.returncode, text) for process, text in zip(running, printed, strict=True)]
+
+
+def test_a_command_prints_new_keys_that_the_settings_take(tmp_path: Path) -> None:
+    printed = [text.strip() for _, text in run_all(tmp_path / "none", *[(*CLI, "master-key")] * 2)]
+    assert len(parse_keyring(",".join(printed)).key_ids) == 2
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_key_of_another_database_stops_every_process(data_dir: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -19,12 +20,14 @@ from app.operations.backups import service as backups
 from app.privacy import jobs as erasures
 from app.privacy import service as privacy
 from app.privacy.records import ErasureBatch, ErasureRecords
+from app.system import checks
 from tests import object_stores
 from tests.caller import Caller, error_code
 from tests.contacts import put_chat
 from tests.object_stores import ObjectStore
 from tests.recordings import SPEECH, ask, progress, reserve, send, show
 from tests.running import running_runtime
+from tests.silent_proxy import silent_proxy
 
 BODY = SPEECH.read_bytes()
 SERVERS = {"azure": object_stores.azure, "s3": object_stores.s3}
@@ -39,6 +42,7 @@ def store(
         yield server
 
 
+UPKEEP = "uploads of erased recordings"
 Start = Callable[[ObjectStore], tuple[Caller, Runtime]]
 
 
@@ -176,6 +180,31 @@ def test_erasures_are_recorded_in_the_storage_and_repeated_after_a_restore(
     assert {copy.name.partition(".")[0] for copy in copies} == {known, later}
 
 
+@pytest.mark.parametrize("is_uploaded", [False, True])
+def test_an_upload_link_stores_nothing_of_an_erased_recording(
+    store: ObjectStore, start: Start, *, is_uploaded: bool
+) -> None:
+    client, runtime = start(store)
+    reserved = reserved_for(client, labels={"customerRef": "c-1"})
+    audio_file_id = reserved["audioFileId"]
+    if is_uploaded:
+        send(reserved, BODY)
+        client.post(f"/audio-files/{audio_file_id}/complete")
+    erasure_id = client.post("/privacy/erase", {"customerRef": "c-1"}).json()["data"]["erasureId"]
+    erasures.run_erasure(runtime, erasure_id)
+    assert runtime.storage.size_of(audio_file_id) is None
+
+    assert send(reserved, BODY).status_code in (200, 201), "the storage does not ask this service"
+    assert show(client, audio_file_id)["status"] == "expired"
+    kept = reserved_for(client)
+    send(kept, BODY)
+    upkeep = next(task for task in background_work.TASKS if task.name == UPKEEP)
+    upkeep.run(runtime)
+    assert runtime.storage.size_of(audio_file_id) is None
+    assert runtime.storage.size_of(kept["audioFileId"]) == len(BODY)
+    assert show(client, kept["audioFileId"])["status"] == "uploaded"
+
+
 @pytest.mark.parametrize("store", ["azure"], indirect=True)
 def test_a_file_other_than_announced_is_refused(store: ObjectStore, start: Start) -> None:
     client, runtime = start(store)
@@ -195,6 +224,35 @@ def test_a_file_other_than_announced_is_refused(store: ObjectStore, start: Start
     shorter = reserved_for(client, BODY + b"x")
     send(shorter, BODY)
     assert show(client, shorter["audioFileId"])["error"]["code"] == "UPLOAD_MISMATCH"
+
+
+def storage_line(settings: Settings) -> str:
+    """Return what `doctor` says of the storage."""
+    (line,) = [each for each in checks.examine(settings) if each.check == "storage"]
+    return f"{line.verdict}: {line.message}"
+
+
+def test_doctor_asks_the_storage(
+    store: ObjectStore, make_settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    settings = make_settings(**store.settings)
+    assert storage_line(settings).startswith("ok: ")
+    first_start.prepare(make_settings(), access_file=None)
+    other = storage_line(settings)
+    assert other.startswith("fail: ")
+    assert "belongs to dep_" in other
+    absent = settings.storage_url.replace("/cqe-test/", "/missing/").replace("//cqe-", "//none-")
+    assert "has no marker" in storage_line(
+        make_settings(**{**store.settings, "storage_url": absent})
+    )
+    with silent_proxy("127.0.0.1", urlsplit(store.address).port or 0) as proxy:
+        proxy.mute()
+        silent = settings.storage_url.replace(store.address, f"http://127.0.0.1:{proxy.port}")
+        said = storage_line(make_settings(**{**store.settings, "storage_url": silent}))
+    assert said.startswith("fail: ")
+    assert "does not answer: " in said
+    assert store.settings["storage_secret"] not in said
+    assert "CQE_STORAGE_URL" in said
 
 
 def test_jobs_wait_while_the_storage_is_away(store: ObjectStore, start: Start) -> None:

@@ -79,9 +79,9 @@ class RequestState:
                 return replace(self.visit(Visit(now=visit.now)), nonce_fresh=False)
             visit = replace(visit, nonce="")
         try:
-            if self._redis is None:
+            if self._redis is None and self._web_hosts == 1:
                 return self._file.visit(visit)
-            if self._breaker.open:
+            if self._redis is None or self._breaker.open:
                 return self._visit_alone(visit)
             if visit.nonce and not self._file.spend_nonce(visit):
                 nothing = Visit(now=visit.now)

@@ -129,12 +129,16 @@ def parse_keyring(text: str) -> Keyring:
     return Keyring(keys)
 
 
+def new_master_key() -> str:
+    """Make a random master key in the form of CQE_MASTER_KEYS, with an id that no other key has."""
+    key = base64.b64encode(secrets.token_bytes(32)).decode()
+    return f"k{secrets.token_hex(4)}:{key}"
+
+
 def create_key_file(data_dir: Path) -> None:
     """Create the master key file with mode 0600 unless it exists."""
-    key = base64.b64encode(secrets.token_bytes(32)).decode()
     with suppress(FileExistsError):
-        # Another service on the same database makes a key with another id.
-        write_private_file(data_dir / KEY_FILE, f"k{secrets.token_hex(4)}:{key}\n")
+        write_private_file(data_dir / KEY_FILE, f"{new_master_key()}\n")
 
 
 def _parts_of(token: str) -> list[str]:

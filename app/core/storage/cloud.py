@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 import time
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, S3Store
 
 from app.core.clock import utc_now
+from app.core.storage import breaker
 from app.core.storage.files import copy_checked, delete_unused, require_space
 from app.core.storage.objects import (
     MARKER,
@@ -39,6 +41,8 @@ Client = AzureStore | S3Store
 _READ_LINK_VALID = timedelta(minutes=1)
 _LOOK_EVERY_S = 5.0
 _STEP_BYTES = 1 << 20
+# A larger object is a transfer: it takes more than a moment.
+_QUICK_BYTES = 1 << 20
 
 
 class CloudStorage:
@@ -60,8 +64,10 @@ class CloudStorage:
         self._prefix = f"{prefix}/" if prefix else ""
         self._spool = spool
         self._min_free_bytes = min_free_bytes
-        self._opened: tuple[int, Client] | None = None
+        self._opened: dict[bool, tuple[int, Client]] = {}
         self._looked_at = -_LOOK_EVERY_S
+        self._seen: str | StorageAway | None = None
+        self._look_lock = threading.Lock()
 
     def write(
         self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
@@ -71,8 +77,8 @@ class CloudStorage:
         expected = StoredObject(size_bytes, sha256.lower())
         with self._spooled(object_id) as copy:
             stored = copy_checked(source, copy, expected, self._min_free_bytes)
-            with _failures_as_away():
-                obstore.put(self._client(), self._key(object_id), copy)
+            with self._asking(is_transfer=size_bytes > _QUICK_BYTES) as client:
+                obstore.put(client, self._key(object_id), copy)
         return stored
 
     def size_of(self, object_id: str) -> int | None:
@@ -86,10 +92,13 @@ class CloudStorage:
     @contextmanager
     def local_copy(self, object_id: str) -> Iterator[LocalCopy | None]:
         digest = hashlib.sha256()
+        if self._head(object_id) is None:
+            yield None
+            return
         with self._spooled(object_id) as copy:
             try:
-                with _failures_as_away():
-                    steps = obstore.get(self._client(), self._key(object_id)).stream(_STEP_BYTES)
+                with self._asking(is_transfer=True) as client:
+                    steps = obstore.get(client, self._key(object_id)).stream(_STEP_BYTES)
                     with copy.open("wb") as file:
                         for step in steps:
                             require_space(self._spool, len(step), self._min_free_bytes)
@@ -103,15 +112,15 @@ class CloudStorage:
     def read(self, object_id: str, start: int = 0, stop: int | None = None) -> bytes | None:
         options: GetOptions = {"range": {"offset": start} if stop is None else (start, stop)}
         try:
-            with _failures_as_away():
-                answer = obstore.get(self._client(), self._key(object_id), options=options)
+            with self._asking() as client:
+                answer = obstore.get(client, self._key(object_id), options=options)
                 return bytes(answer.bytes())
         except FileNotFoundError:
             return None
 
     def delete(self, object_id: str) -> None:
-        with suppress(FileNotFoundError), _failures_as_away():
-            obstore.delete(self._client(), self._key(object_id))
+        with suppress(FileNotFoundError), self._asking() as client:
+            obstore.delete(client, self._key(object_id))
 
     def delete_old(self, object_id: str) -> bool:
         head = self._head(object_id)
@@ -122,8 +131,7 @@ class CloudStorage:
         return True
 
     def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
-        with _failures_as_away():
-            client = self._client()
+        with self._asking() as client:
             for folder in obstore.list_with_delimiter(client, self._prefix)["common_prefixes"]:
                 name = folder.rpartition("/")[2]
                 if zlib.crc32(name.encode()) % parts == part:
@@ -139,34 +147,36 @@ class CloudStorage:
         """Do nothing: the provider has space."""
 
     def marker(self) -> str | None:
-        now = time.monotonic()
-        if now - self._looked_at >= _LOOK_EVERY_S:
+        # One thread looks, for three seconds at most; the others use what was seen before.
+        is_first = self._looked_at < 0
+        if time.monotonic() - self._looked_at >= _LOOK_EVERY_S and self._look_lock.acquire(
+            is_first
+        ):
             try:
-                self._seen: str | StorageAway | None = self._look_for_marker()
-            except StorageAway as error:
-                self._seen = error
-            self._looked_at = now
+                self._look()
+            finally:
+                self._look_lock.release()
         if isinstance(self._seen, StorageAway):
             raise self._seen
         return self._seen
 
     def write_marker(self, deployment_id: str) -> None:
-        with _failures_as_away():
-            obstore.put(self._client(), f"{self._prefix}{MARKER}", deployment_id.encode())
+        with self._asking() as client:
+            obstore.put(client, f"{self._prefix}{MARKER}", deployment_id.encode())
         self._looked_at = -_LOOK_EVERY_S
 
     def write_record(self, name: str, text: str) -> None:
-        with _failures_as_away():
-            obstore.put(self._client(), f"{self._prefix}{RECORDS}/{name}", text.encode())
+        with self._asking() as client:
+            obstore.put(client, f"{self._prefix}{RECORDS}/{name}", text.encode())
 
     def record_names(self) -> Iterator[str]:
-        with _failures_as_away():
-            for listed in obstore.list(self._client(), f"{self._prefix}{RECORDS}/"):
+        with self._asking() as client:
+            for listed in obstore.list(client, f"{self._prefix}{RECORDS}/"):
                 yield from (meta["path"].rpartition("/")[2] for meta in listed)
 
     def read_record(self, name: str) -> str:
-        with _failures_as_away():
-            answer = obstore.get(self._client(), f"{self._prefix}{RECORDS}/{name}")
+        with self._asking() as client:
+            answer = obstore.get(client, f"{self._prefix}{RECORDS}/{name}")
             return bytes(answer.bytes()).decode()
 
     def upload_link(self, upload: Upload) -> UploadLink | None:
@@ -180,8 +190,16 @@ class CloudStorage:
             disposition=disposition,
         )
 
+    def _look(self) -> None:
+        if time.monotonic() - self._looked_at >= _LOOK_EVERY_S:  # else another thread just has
+            try:
+                self._seen = self._look_for_marker()
+            except StorageAway as error:
+                self._seen = error
+            self._looked_at = time.monotonic()
+
     def _look_for_marker(self) -> str | None:
-        client = self._open(timeout_s=3, retries=0)
+        client = self._open_quick()
         try:
             with _failures_as_away():
                 answer = obstore.get(client, f"{self._prefix}{MARKER}")
@@ -192,16 +210,35 @@ class CloudStorage:
                 raise StorageMissing(self._provider.place) from error
             return None
 
-    def _client(self) -> Client:
+    @contextmanager
+    def _asking(self, *, is_transfer: bool = False) -> Iterator[Client]:
+        """Provide a client, whose errors become `StorageAway`; a missing object is a FileNotFoundError.
+
+        A request asks once and waits for three seconds. Its transfers may take longer: they begin after
+        the storage has answered a question.
+        """
+        of_requests = breaker.of_requests()
+        if of_requests is None:
+            with _failures_as_away():
+                yield self._client(is_quick=False)
+        else:
+            with of_requests.asking(takes_room=not is_transfer), _failures_as_away():
+                yield self._client(is_quick=not is_transfer)
+
+    def _client(self, *, is_quick: bool) -> Client:
         process_id = os.getpid()
-        if self._opened is None:
-            self._opened = (process_id, self._open())
-        opened_in, client = self._opened
+        opened_in, client = self._opened.get(is_quick, (process_id, None))
         if opened_in != process_id:
             raise RuntimeError("this process was forked after its parent had used the storage")
+        if client is None:
+            client = self._open_quick() if is_quick else self._open(timeout_s=30, retries=3)
+            self._opened[is_quick] = (process_id, client)
         return client
 
-    def _open(self, timeout_s: int = 30, retries: int = 3) -> Client:
+    def _open_quick(self) -> Client:
+        return self._open(timeout_s=3, retries=0)
+
+    def _open(self, *, timeout_s: int, retries: int) -> Client:
         return self._provider.client(
             {
                 "connect_timeout": timedelta(seconds=2),
@@ -213,8 +250,8 @@ class CloudStorage:
 
     def _head(self, object_id: str) -> "ObjectMeta | None":
         try:
-            with _failures_as_away():
-                return obstore.head(self._client(), self._key(object_id))
+            with self._asking() as client:
+                return obstore.head(client, self._key(object_id))
         except FileNotFoundError:
             return None
 

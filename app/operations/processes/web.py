@@ -17,6 +17,7 @@ from app.core.hosts import BEAT_EVERY_S, WEB, Heartbeat
 from app.core.process import log, stopping
 from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.core.storage import breaker
 from app.dashboard.install import compile_templates
 from app.people import passwords
 from app.usage import meter
@@ -39,6 +40,7 @@ def _prepare_worker(server: Any, worker: Any) -> None:
         runtime.traces.start("web", runtime.db.engine)
         _trace_requests(application)
     limit_statements(runtime.db.engine, _TIMEOUT_S)
+    breaker.answer_requests(runtime.settings.threads)
     if not runtime.settings.is_sqlite:
         hosts.follow_clock(runtime.db.engine)
         for keep_up in (_join_other_hosts, _purge_own_files):
@@ -66,7 +68,7 @@ def _join_other_hosts(runtime: Runtime) -> None:
 
     On a host without a worker, no other process knows what was counted while Redis was away.
     """
-    heartbeat = Heartbeat(runtime.db, WEB)
+    heartbeat = Heartbeat(runtime.db, WEB, queue_server=runtime.doorbell.server_id)
     while True:
         heartbeat.beat()
         with suppress(ServiceUnavailable, SQLAlchemyError, OSError):

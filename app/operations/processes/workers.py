@@ -121,7 +121,12 @@ def _run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
     children = Children()
     sweeper = _Sweeper(runtime, queues, children)
     workers = _QueueWorkers(runtime, queues, children)
-    heartbeat = Heartbeat(runtime.db, WORKER, runtime.settings.worker_roles)
+    heartbeat = Heartbeat(
+        runtime.db,
+        WORKER,
+        runtime.settings.worker_roles,
+        queue_server=runtime.doorbell.server_id,
+    )
     keeper = _keeper(runtime, "sweeps")
     while not stopping.requested():
         began_at = time.monotonic()

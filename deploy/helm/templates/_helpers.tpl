@@ -28,6 +28,15 @@ volumes:
     emptyDir: {}
 {{- end }}
 
+{{- define "cqe.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "cqe.selector" . | nindent 8 }}
+{{- end }}
+
 {{- define "cqe.container" -}}
 image: {{ printf "%s:%s" .root.Values.image.repository (.root.Values.image.tag | default .root.Chart.AppVersion) }}
 securityContext:

@@ -110,6 +110,7 @@ class TestHost:
 
     def __init__(self, name: str, folder: Path, shared: Shared) -> None:
         self.name = name
+        self.shared = shared
         self.folder = folder / name
         self.folder.mkdir()
         address = urlsplit(shared.database_url)
@@ -133,13 +134,16 @@ class TestHost:
         }
         self.process: ServiceProcess | None = None
 
-    def start(self, *, clock_ahead_s: float = 0.0, port: int = 0) -> None:
-        """Start the service without waiting for it."""
+    def start(self, *, clock_ahead_s: float = 0.0, port: int = 0, **variables: str) -> None:
+        """Start the service, with these settings, without waiting for it."""
         command = [sys.executable, "-P", "-m", "app.cli", "up"]
         if clock_ahead_s:
             command = [sys.executable, "-P", "-c", _UP_WITH_OTHER_CLOCK, str(clock_ahead_s)]
         self.process = ServiceProcess(
-            self.folder / "instance", command=command, port=port, **self._variables
+            self.folder / "instance",
+            command=command,
+            port=port,
+            **{**self._variables, **variables},
         )
 
     @property

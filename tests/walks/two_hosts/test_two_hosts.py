@@ -1,5 +1,8 @@
 """Two hosts on one PostgreSQL and one Redis: one of them fails, and the other works on."""
 
+import contextlib
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +11,12 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy
+from redis import Redis
 
 from app.core import hosts
+from app.core.hosts import BEAT_EVERY_S
 from app.core.runtime import Runtime
+from app.core.settings import Settings
 from app.webhooks import service as webhooks
 from app.webhooks.sender.receiver_queues import MOST_IN_FLIGHT
 from tests import receiver as answers
@@ -217,3 +223,56 @@ def test_a_rolling_restart_fails_no_request(
         host.wait_ready()
     statuses = balancer.stop()
     assert set(statuses) == {201}
+
+
+def test_a_host_with_another_queue_server_is_not_ready(
+    pair: tuple[TestHost, TestHost], runtime: Runtime
+) -> None:
+    first, second = pair
+    second.kill()
+    second.start(CQE_REDIS_URL="none", CQE_WORKER_ROLES="audio")
+    callers = [make_caller(runtime, host.base) for host in pair]
+    wait_until(lambda: second.status_of("/health/live") == 200)
+    wait_until(lambda: second.status_of("/health/ready") == 503)
+    assert second.running.health()["checks"]["sharedQueue"] == "failing"
+    assert second.running.health()["checks"]["queue"] == "ok"
+    assert first.status_of("/health/ready") == 200
+    assert first.running.health()["checks"]["sharedQueue"] == "ok"
+    for host in pair:
+        (line,) = [line for line in doctor_of(host).splitlines() if "shared queue" in line]
+        assert line.startswith("fail"), line
+        assert "first / second" in line or "second / first" in line
+        assert "set CQE_REDIS_URL of all hosts" in line
+    # A proxy that does not ask: half of the limit for each of two hosts, and revoked keys are known.
+    shared_out = str(Settings().rate_limit_default.limit // 2)
+    wait_until(lambda: callers[1].get("/engagements").headers["X-RateLimit-Limit"] == shared_out)
+    assert callers[0].delete(f"/api-keys/{callers[1].key_id}").status_code == 204
+    assert callers[1].get("/engagements").status_code == 401
+    second.kill()
+    second.start()
+    second.wait_ready()
+    assert "ok    shared queue" in doctor_of(first)
+
+
+def test_hosts_share_a_queue_server_that_forgets_everything_or_is_away(
+    pair: tuple[TestHost, TestHost], redis_port: int
+) -> None:
+    with contextlib.closing(Redis(port=redis_port)) as redis:
+        before = redis.get("cqe:server")
+        redis.flushall()
+        until = time.monotonic() + 2 * BEAT_EVERY_S
+        while time.monotonic() < until:
+            assert {host.status_of("/health/ready") for host in pair} == {200}
+        assert redis.get("cqe:server") == before
+    pair[1].redis.cut()
+    wait_until(lambda: pair[1].running.health()["checks"]["queue"] == "failing")
+    assert {host.status_of("/health/ready") for host in pair} == {200}
+
+
+def doctor_of(host: TestHost) -> str:
+    """Return what `doctor` prints on a host."""
+    command = [sys.executable, "-P", "-m", "app.cli", "doctor"]
+    told = subprocess.run(
+        command, env=host.running.environment, capture_output=True, text=True, check=False
+    )
+    return told.stdout
