@@ -1,12 +1,12 @@
 """Postal addresses of people, where the words around them or a question call for one."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from app.ai.redaction.conversation_text import ConversationText, split_words
 from app.ai.redaction.entities import Entity, EntitySpan
 
-# A conversation without these words contains no personal address.
+# A conversation without these words contains no personal address, and a turn only as an answer.
 _ADDRESS_WORDS = split_words(
     """
     address addresses live lives living reside resides residing stay stays staying moved ship
@@ -47,6 +47,7 @@ _WITHOUT_STREET_WORD = re.compile(
     rf"(?<![\w$])\d{{1,5}}[a-z]?\s{_TOWN}(?:\s{_TOWN}){{0,3}}(?:,\s?{_TOWN}(?:\s{_TOWN}){{0,2}}){{1,3}}"
     r"(?:,?\s[A-Z]{2}\b)?(?:,?\s\d{5}(?:-\d{4})?\b)?"
 )
+_PATTERNS = (_ADDRESS, _NUMBER_LAST, _WITHOUT_STREET_WORD)
 # In an answer, the town and the code may follow without comma and capitals.
 _REST = re.compile(
     rf"[\s,]{{1,2}}(?:[^\W\d_]{{2,20}}[\s,]{{1,2}}){{0,3}}{_POSTCODE}"
@@ -96,8 +97,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     if not conversation.has_any(_ADDRESS_WORDS):
         return
     text, is_answer = conversation.turns[turn].text, _is_answer(conversation, turn)
-    patterns = (_ADDRESS, _NUMBER_LAST, _WITHOUT_STREET_WORD)
-    for pattern in (*patterns, _SPOKEN) if is_answer else patterns:
+    for pattern in _patterns_for(conversation, turn, is_answer=is_answer):
         for match in pattern.finditer(text):
             if is_answer or _is_announced(text, match.start()):
                 end = match.start() + len(match[0].rstrip(" ,."))
@@ -107,6 +107,14 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     if before is not None and _CODE_ASKED.search(conversation.turns[before].text):
         for match in _CODE_ALONE.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.ADDRESS)
+
+
+def _patterns_for(
+    conversation: ConversationText, turn: int, *, is_answer: bool
+) -> Sequence[re.Pattern[str]]:
+    if is_answer:
+        return (*_PATTERNS, _SPOKEN)
+    return () if conversation.words(turn).isdisjoint(_ADDRESS_WORDS) else _PATTERNS
 
 
 def _is_answer(conversation: ConversationText, turn: int) -> bool:

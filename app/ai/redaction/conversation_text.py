@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of
+from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, folded
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 # The most characters between a cue and a number of the same turn.
-_CUE_DISTANCE = 90
+CUE_DISTANCE = 90
 # The most turns between a question and its answer.
 _TURNS_BACK = 3
 # A turn with more words is more than an invitation to continue, such as "okay, go on".
@@ -41,6 +41,7 @@ class ConversationText:
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
     _all_words: frozenset[str] | None = None
     _cues: dict[int, list[CueMatch]] = field(default_factory=dict)
+    _folded: dict[int, str] = field(default_factory=dict)
 
     def with_texts(self, texts: Mapping[int, str]) -> "ConversationText":
         """Return the conversation with the texts of some turns replaced."""
@@ -50,7 +51,14 @@ class ConversationText:
         ]
         words = {turn: words for turn, words in self._words.items() if turn not in texts}
         cues = {turn: cues for turn, cues in self._cues.items() if turn not in texts}
-        return ConversationText(turns, _words=words, _cues=cues)
+        folded_texts = {turn: text for turn, text in self._folded.items() if turn not in texts}
+        return ConversationText(turns, _words=words, _cues=cues, _folded=folded_texts)
+
+    def folded(self, turn: int) -> str:
+        """Return the text of a turn in lower case, of the same length."""
+        if turn not in self._folded:
+            self._folded[turn] = folded(self.turns[turn].text)
+        return self._folded[turn]
 
     def words(self, turn: int) -> frozenset[str]:
         """Return the words of a turn in lower case, with straight apostrophes."""
@@ -70,7 +78,7 @@ class ConversationText:
     def cues(self, turn: int) -> list[CueMatch]:
         """Return the cues of a turn."""
         if turn not in self._cues:
-            self._cues[turn] = cues_of(self.turns[turn].text)
+            self._cues[turn] = cues_of(self.folded(turn))
         return self._cues[turn]
 
     def cue_at(self, turn: int, position: int) -> NumberCue | None:
@@ -79,8 +87,8 @@ class ConversationText:
         before = bisect_right(cues, position, key=attrgetter("end"))
         if before:
             nearest = cues[before - 1]
-            return nearest.cue if position - nearest.end <= _CUE_DISTANCE else None
-        if position > _CUE_DISTANCE:
+            return nearest.cue if position - nearest.end <= CUE_DISTANCE else None
+        if position > CUE_DISTANCE:
             return None
         for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
             cues = self.cues(back)
@@ -115,7 +123,7 @@ class ConversationText:
                 parts.append(joint)
                 length += len(joint)
             starts.append(length)
-            parts.append(self.turns[turn].text)
+            parts.append(self.folded(turn))
             length += len(parts[-1])
         return SpeakerText("".join(parts), tuple(turns), tuple(starts))
 
@@ -134,7 +142,7 @@ class ConversationText:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerText:
-    """The turns of one speaker as one text; `starts` are the positions where they begin."""
+    """The folded turns of one speaker as one text; `starts` are the positions where they begin."""
 
     text: str
     turns: tuple[int, ...]
