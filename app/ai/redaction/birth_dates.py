@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from app.ai.redaction.conversation_text import CUE_DISTANCE, ConversationText, split_words
+from app.ai.redaction.conversation_text import ConversationText, matches_near, split_words
 from app.ai.redaction.digit_runs import NumberCue
 from app.ai.redaction.entities import Entity, EntitySpan
 
@@ -16,6 +16,8 @@ MONTHS = split_words(
 )
 # A conversation without these words has no date of birth, and a turn without them only at its start.
 _BIRTH_WORDS = split_words("birth born birthday birthdate dob b")
+# One of these is next to a date of birth, or in the question before it.
+_CUES = ("birth", "born", "dob", "d.ob", "do.b", "d.o.b")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -45,8 +47,6 @@ _DATE = re.compile(
     rf"|\d{{1,2}} \d{{1,2}} (?:19|20)\d\d"
     rf")(?![\w/-])"
 )
-# A question announces a date up to this distance; the longest date has some sixty characters.
-_START_LENGTH = CUE_DISTANCE + 100
 _BIRTH_YEAR = re.compile(rf"\bborn (?:in|back in) ({_YEAR})\b")
 _CALLED_SO_AFTER = re.compile(
     r"[\s,.]*(?:that )?(?:is|was|'s)\s+(?:my|her|his|the|your)\s+(?:date of birth|birth ?(?:day|date)|dob)"
@@ -58,8 +58,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     if not conversation.has_any(_BIRTH_WORDS):
         return
     text = conversation.folded(turn)
-    is_called_so = not conversation.words(turn).isdisjoint(_BIRTH_WORDS)
-    for match in _DATE.finditer(text, 0, len(text) if is_called_so else _START_LENGTH):
+    for match in matches_near(_DATE, text, _CUES, text, also_at_start=True):
         is_announced = conversation.cue_at(turn, match.start()) is NumberCue.BIRTH
         if is_announced or _CALLED_SO_AFTER.match(text, match.end()):
             yield EntitySpan(match.start(), match.end(), Entity.DATE_OF_BIRTH)

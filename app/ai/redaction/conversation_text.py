@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
@@ -10,7 +10,7 @@ from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, folde
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 # The most characters between a cue and a number of the same turn.
-CUE_DISTANCE = 90
+_CUE_DISTANCE = 90
 # The most turns between a question and its answer.
 _TURNS_BACK = 3
 # A turn with more words is more than an invitation to continue, such as "okay, go on".
@@ -18,6 +18,8 @@ _MAX_INVITATION_WORDS = 8
 # The most turns of others within which a speaker continues a number.
 _MAX_TURNS_BETWEEN = 20
 _JOINT = "\n"
+# Longer than the distance between a cue and what it announces, and than most of what is announced.
+_REACH = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,8 @@ class ConversationText:
         before = bisect_right(cues, position, key=attrgetter("end"))
         if before:
             nearest = cues[before - 1]
-            return nearest.cue if position - nearest.end <= CUE_DISTANCE else None
-        if position > CUE_DISTANCE:
+            return nearest.cue if position - nearest.end <= _CUE_DISTANCE else None
+        if position > _CUE_DISTANCE:
             return None
         for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
             cues = self.cues(back)
@@ -164,6 +166,49 @@ class SpeakerText:
                 first, last = max(start, turn_start), min(end, turn_end)
                 parts.append((self.turns[index], first - turn_start, last - turn_start))
         return parts
+
+
+def matches_near(
+    pattern: re.Pattern[str],
+    text: str,
+    cues: Sequence[str],
+    folded_text: str,
+    *,
+    also_at_start: bool = False,
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begin within a few hundred characters of one of the cues.
+
+    An answer is `also_at_start` near the cues of its question. Most texts have few cues, and a pattern takes long where nothing calls for it.
+    """
+    end = 0
+    places = [0] if also_at_start else []
+    places += (place for cue in cues for place in _places(folded_text, cue))
+    for low, high in _windows(sorted(places)):
+        for match in pattern.finditer(text, max(low, end), high + _REACH):
+            if match.start() > high:
+                break
+            end = match.end()
+            yield match
+
+
+def _windows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the surroundings of these places, without overlaps."""
+    low = high = -1
+    for place in places:
+        if low >= 0 and place - _REACH > high:
+            yield low, high
+            low = -1
+        low = max(0, place - _REACH) if low < 0 else low
+        high = place + _REACH
+    if low >= 0:
+        yield low, high
+
+
+def _places(text: str, cue: str) -> Iterator[int]:
+    place = text.find(cue)
+    while place >= 0:
+        yield place
+        place = text.find(cue, place + len(cue))
 
 
 def split_words(text: str) -> frozenset[str]:

@@ -12,7 +12,8 @@ import orjson
 from gunicorn.http.errors import LimitRequestHeaders  # type: ignore[import-untyped]
 
 from app.core.errors import AppError
-from app.web.parser import MAX_JSON_BYTES
+from app.core.ids import new_id
+from app.web.parser import LARGE_BODY_BYTES, MAX_JSON_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +25,8 @@ _STEP_BYTES = 64 * 1024
 
 _HEAD_END = b"\r\n\r\n"
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
+# Their bodies are stored as they are.
+_UPLOAD = b"PUT /storage/"
 _REQUEST_ID = re.compile(rb"\r\nX-Request-Id: (\S+)\r\n")
 _EXPECT_CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 
@@ -110,6 +113,12 @@ class ClientSocket(socket.socket):
         """Whether the request that has arrived is a GET or a HEAD."""
         return self._received.startswith((b"GET ", b"HEAD "))
 
+    @property
+    def has_large_body(self) -> bool:
+        """Whether a request has arrived whose body takes long to read."""
+        is_large = self._is_complete and len(self._received) > LARGE_BODY_BYTES
+        return is_large and not self._received.startswith(_UPLOAD)
+
     def receive(self) -> bool:
         """Buffer what has arrived; return False when the peer will send nothing more."""
         try:
@@ -166,6 +175,11 @@ class ClientSocket(socket.socket):
             del self._unsent[:sent]
             self.patience.earn(sent)
         return True
+
+    def refuse(self, error: AppError) -> None:
+        """Put an answer in the envelope of errors in place of the request that has arrived."""
+        self._received.clear()
+        self._unsent[:] = _refusal(error, new_id("req"))
 
     def discard(self) -> bool:
         """Throw away what has arrived; return False when the peer will send nothing more."""
@@ -262,11 +276,12 @@ class ClientSocket(socket.socket):
 
 
 def _refusal(error: AppError, request_id: str) -> bytes:
-    """Return the answer to a request whose changes are not confirmed, in the envelope of errors."""
+    """Return an answer in the envelope of errors that needs no application."""
     body = {"error": {"code": error.code, "message": error.message, "requestId": request_id}}
     content = orjson.dumps(body)
+    retry_after = f"Retry-After: {error.retry_after_s}\r\n" if error.retry_after_s else ""
     return (
         f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-        f"X-Request-Id: {request_id}\r\n\r\n"
+        f"X-Request-Id: {request_id}\r\n{retry_after}\r\n"
     ).encode() + content
