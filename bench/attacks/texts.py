@@ -47,7 +47,12 @@ class _Service:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.port = free_port()
-        more = {"CQE_PORT": str(self.port), "CQE_WORKERS": "2", "CQE_HOST": "127.0.0.1"}
+        more = {
+            "CQE_PORT": str(self.port),
+            "CQE_WORKERS": "2",
+            "CQE_HOST": "127.0.0.1",
+            "CQE_PUBLIC_URL": f"http://127.0.0.1:{self.port}",
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "app.cli", "up"],
             env=environment_of(folder, **more),
