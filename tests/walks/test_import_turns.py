@@ -25,8 +25,11 @@ SOON_S = 60
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[ServiceProcess]:
-    more = {"CQE_WORKER_PROCESSES": "1", "CQE_RATE_LIMIT_DEFAULT": "1000000/60"}
-    started = ServiceProcess(tmp_path / "instance", **more)
+    started = ServiceProcess(
+        tmp_path / "instance",
+        CQE_WORKER_PROCESSES="1",
+        CQE_RATE_LIMIT_DEFAULT="1000000/60",
+    )
     yield started.wait_ready()
     started.end()
 

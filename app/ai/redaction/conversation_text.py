@@ -178,7 +178,10 @@ def matches_near(
 ) -> Iterator[re.Match[str]]:
     """Yield the matches of a pattern that begin within a few hundred characters of one of the cues.
 
-    An answer is `also_at_start` near the cues of its question. Most texts have few cues, and a pattern takes long where nothing calls for it.
+    Most texts have few cues, and a pattern takes long where nothing calls for it.
+
+    Args:
+        also_at_start: for what the cue of a question announces at the start of its answer.
     """
     end = 0
     places = [0] if also_at_start else []

@@ -35,7 +35,7 @@ class LargeBodies:
         return self._thread.submit(handle, connection)
 
     def end(self) -> bool:
-        """Note the end of a request; return whether the process has grown so much that it is to be replaced."""
+        """Note the end of a request; return whether the process has grown too large to keep."""
         self._count -= 1
         return _resident_bytes() > _MOST_RESIDENT_BYTES
 
