@@ -6,6 +6,7 @@ uses up no rate limit and no nonce.
 
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,7 +22,7 @@ from app.core.clock import utc_now
 from app.core.errors import Detail
 from app.core.process.log import OnceAMinute
 from app.core.request_limits.state import StateUnavailable
-from app.core.request_limits.values import Admission, CallCount, Visit
+from app.core.request_limits.values import Admission, CallCount, Limit, Visit
 from app.core.runtime import Runtime
 from app.core.secrets import request_signing
 from app.core.settings import Settings
@@ -117,7 +118,7 @@ class Authentication:
             now=now,
             nonce=f"{key_id}:{nonce}" if nonce else "",
             nonce_life_s=2 * self._settings.signature_window_s + 1,
-            limits=self._policies.for_key(key_id, _rate_policy(request)) if allowed else (),
+            limits=self._limits_of(request, key_id) if allowed else (),
             count=CallCount(key_id, now.date().isoformat(), operation),
         )
         admission = self._visit(visit)
@@ -132,6 +133,10 @@ class Authentication:
         if not admission.admitted:
             raise rate_limit.refuse(admission.limits)
         return key
+
+    def _limits_of(self, request: Request, key_id: str) -> Sequence[Limit]:
+        body_bytes = request.content_length or 0
+        return self._policies.for_key(key_id, _rate_policy(request), body_bytes)
 
     def _visit(self, visit: Visit) -> Admission:
         try:

@@ -97,9 +97,10 @@ def reconcile_uploads(runtime: Runtime) -> int:
 
 def measure_storage(runtime: Runtime) -> None:
     """Count the recordings, and record their size, so that a new period starts with what is stored."""
+    with runtime.db.reading() as session:
+        shortfalls = totals.recount(session)
     with runtime.db.writing() as session:
-        totals.recount(session)
-        totals.note_usage(session)
+        totals.correct(session, shortfalls)
 
 
 def expire_uploads(runtime: Runtime) -> int:

@@ -1,6 +1,8 @@
 """Totals of recordings, kept as counters: counting and adding up all rows takes too long."""
 
-from sqlalchemy import func, select, update
+from collections.abc import Mapping
+
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.audio_files.models import AudioFile, AudioFileTotal
@@ -44,16 +46,27 @@ def note_usage(session: Session) -> None:
     usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
 
 
-def recount(session: Session) -> None:
-    """Count all rows: during an upgrade, hosts of an older version change them without counting."""
+def recount(session: Session) -> dict[str, int]:
+    """Count all rows; return by how much the totals are too low, by kind.
+
+    During an upgrade, hosts of an older version change the rows without counting. One statement sees
+    rows and total as they were at one moment, so that nobody has to wait while it counts.
+    """
+    shortfalls = {}
     for kind, counted in _COUNTED.items():
-        # Locks the row: transactions that ended have added their recordings, all others wait.
-        AudioFileTotal.add(session, kind, {"quantity": 0})
-        session.execute(
-            update(AudioFileTotal)
-            .where(AudioFileTotal.kind == kind)
-            .values(quantity=counted.scalar_subquery())
-        )
+        total = select(AudioFileTotal.quantity).where(AudioFileTotal.kind == kind)
+        counts = select(counted.scalar_subquery(), total.scalar_subquery())
+        number, noted = session.execute(counts).one()
+        shortfalls[kind] = number - (noted or 0)
+    return shortfalls
+
+
+def correct(session: Session, shortfalls: Mapping[str, int]) -> None:
+    """Add to the totals what `recount` has found missing."""
+    for kind, shortfall in shortfalls.items():
+        if shortfall:
+            add_at_commit(session, AudioFileTotal, kind, quantity=shortfall)
+    before_commit(session, note_usage)
 
 
 def _total(session: Session, kind: str) -> int:

@@ -1,7 +1,9 @@
 """JSON documents: strict loading of what is unambiguous, their digests, and the API's names."""
 
 import json
+import re
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -11,6 +13,9 @@ from app.core.errors import MalformedRequest
 _MAX_DIGITS = 19
 
 _MAX_DEPTH = 32
+# A value takes up to some two hundred bytes of memory, however short its text is.
+_MAX_VALUES = 1_000_000
+_STRING_OR_SIGN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([,:\[{])', re.DOTALL)
 
 
 def load_object(body: bytes, *, noun: str = "body") -> dict[str, Any]:
@@ -21,8 +26,10 @@ def load_object(body: bytes, *, noun: str = "body") -> dict[str, Any]:
 
     Raises:
         MalformedRequest: not UTF-8 JSON, not an object, duplicate keys, NaN or Infinity, integers
-            of more than 19 digits, nesting over 32, lone surrogates or NUL in a text.
+            of more than 19 digits, nesting over 32, lone surrogates or NUL in a text, or over a
+            million values.
     """
+    _require_few_values(body, noun)
     try:
         document = json.loads(
             body.decode("utf-8", "strict"),
@@ -53,6 +60,16 @@ def camel_case(name: str) -> str:
     """Return a Python name in camelCase."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def _require_few_values(body: bytes, noun: str) -> None:
+    """Refuse a document that would take far more memory than its bytes."""
+    if sum(map(body.count, (b",", b":", b"[", b"{"))) <= _MAX_VALUES:
+        return
+    # The commas and colons of texts are no values.
+    signs = (match for match in _STRING_OR_SIGN.finditer(body) if match.lastindex)
+    if next(islice(signs, _MAX_VALUES, None), None) is not None:
+        raise MalformedRequest(f"The {noun} has more than {_MAX_VALUES:,} names and values.")
 
 
 def _integer(digits: str) -> int:

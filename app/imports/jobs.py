@@ -1,7 +1,8 @@
 """Jobs that load imports: read and validate outside of any transaction, then write in batches."""
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
@@ -12,7 +13,15 @@ from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.purging import purge_older
-from app.core.jobs.runner import Interrupted, JobType, RunningJob, answer_bell, list_due
+from app.core.jobs.runner import (
+    Interrupted,
+    JobType,
+    RunningJob,
+    answer_bell,
+    list_due,
+    run_next,
+)
+from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
 from app.imports import files, service, uploads
@@ -24,6 +33,8 @@ from app.imports.models import Import
 from app.imports.service import ImportTask
 
 _KEPT_DAYS = 90
+# After this time, an import lets others in that wait.
+_TURN_S = 5.0
 due_ids = partial(list_due, Import)
 
 
@@ -36,14 +47,11 @@ class _FileMissing(Exception):
 def run_import(runtime: Runtime, import_id: str) -> None:
     """Load this import, or the one that waits longest; do nothing if none waits.
 
-    Safe to run twice: the second run continues after the records that were counted.
+    Safe to run twice: the second run continues after the records that were counted. An import that
+    lasts lets others in after each turn of some seconds, so that a short one does not wait for it.
     """
-    job_type = JobType(
-        claim=partial(leases.claim, table=Import),
-        handle=_load_import,
-        fail=_fail,
-        is_final=lambda error: isinstance(error, UnknownFormat | _FileMissing),
-    )
+    handle = partial(_load_import, end_turn=_let_others_in)
+    job_type = _job_type(partial(leases.claim, table=Import), handle)
     answer_bell(runtime, job_type, service.bell(import_id))
 
 
@@ -69,8 +77,48 @@ def orphaned(runtime: Runtime, file_ids: Sequence[str]) -> Sequence[str]:
     return [file_id for file_id in file_ids if file_id not in needed]
 
 
-def _load_import(job: RunningJob[Import]) -> None:
-    """Load the records of one import, batch by batch; each `with` is one short transaction."""
+def _job_type(
+    claim: Callable[[Session, str], Lease[Import] | None],
+    handle: Callable[[RunningJob[Import]], None],
+) -> JobType[Import]:
+    return JobType(
+        claim=claim,
+        handle=handle,
+        fail=_fail,
+        is_final=lambda error: isinstance(error, UnknownFormat | _FileMissing),
+    )
+
+
+def _let_others_in(job: RunningJob[Import]) -> None:
+    """Run imports that wait and were never begun, each for one turn, and for about one in all.
+
+    One that needs more than its turn waits until a worker is free: it would read its input from the
+    start again at each turn.
+    """
+    handle = partial(_load_import, end_turn=_give_back)
+    job_type = _job_type(_claim_unbegun, handle)
+    until = time.monotonic() + _TURN_S
+    while time.monotonic() < until and run_next(job.runtime, job_type, "") is not None:
+        pass
+
+
+def _claim_unbegun(session: Session, _: str) -> Lease[Import] | None:
+    return next(iter(leases.claim_new(session, Import, Import.received == 0, limit=1)), None)
+
+
+def _give_back(_: RunningJob[Import]) -> None:
+    raise Stopped
+
+
+def _load_import(
+    job: RunningJob[Import], *, end_turn: Callable[[RunningJob[Import]], None]
+) -> None:
+    """Load the records of one import, batch by batch; each `with` is one short transaction.
+
+    Args:
+        end_turn: called between two batches when a turn is over.
+    """
+    turn_ends_at = time.monotonic() + _TURN_S
     with job.transaction() as session:
         task = service.start(session, job.lease, job.runtime.keyring)
     settings = job.runtime.settings
@@ -85,6 +133,9 @@ def _load_import(job: RunningJob[Import]) -> None:
             job.require_going_on()
             require_space(settings.data_dir, 0, settings.min_free_bytes)
             _write_batch(job, batch, task.options)
+            if time.monotonic() > turn_ends_at:
+                end_turn(job)
+                turn_ends_at = time.monotonic() + _TURN_S
     with job.transaction() as session:
         service.finish(session, job.lease)
     if task.file_id and not task.options.dry_run:

@@ -12,6 +12,8 @@ from app.core.json_documents import load_object
 from app.web.schemas.base import FORMAT, REQUIRED, CodedMessage, details_of
 
 MAX_JSON_BYTES = 1024 * 1024
+# A larger body takes so long that a process serves one of them at a time.
+LARGE_BODY_BYTES = 64 * 1024
 NDJSON = "application/x-ndjson"
 
 

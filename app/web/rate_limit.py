@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from flask import Response
@@ -11,6 +12,7 @@ from app.core.ip_addresses import Address, counted_networks
 from app.core.request_limits.values import Limit, LimitStatus
 from app.core.setting_parsers import RateLimit
 from app.core.settings import Settings
+from app.web.parser import LARGE_BODY_BYTES
 from app.web.principal import DEFAULT, EXPENSIVE, KEYS
 
 AUTH_FAILURES = "auth-failures"
@@ -27,9 +29,16 @@ class Policies:
             AUTH_FAILURES: settings.rate_limit_auth_failures,
         }
 
-    def for_key(self, key_id: str, policy: str) -> list[Limit]:
-        """Return the default limit of a key and the limit of the endpoint's policy."""
-        return [self._limit(name, key_id) for name in dict.fromkeys((DEFAULT, policy))]
+    def for_key(self, key_id: str, policy: str, body_bytes: int = 0) -> list[Limit]:
+        """Return the default limit of a key and the limit of the endpoint's policy.
+
+        A body counts as one request for each 64 KiB of it.
+        """
+        cost = max(1, math.ceil(body_bytes / LARGE_BODY_BYTES))
+        return [
+            replace(self._limit(name, key_id), cost=cost)
+            for name in dict.fromkeys((DEFAULT, policy))
+        ]
 
     def for_failures(self, address: Address) -> list[Limit]:
         """Return the limits on failed authentications from one address."""

@@ -363,6 +363,16 @@ def test_the_rate_limit_allows_exactly_its_number(
     assert 1 <= int(refused.headers["Retry-After"]) <= 12
 
 
+def test_a_large_body_counts_as_a_request_for_each_64_kib(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    caller = make_caller(serve(rate=RateLimit(10, 60)))
+    padding = " " * (3 * 64 * 1024)
+    answer = caller.post("/engagements", f'{{"name":"A","type":"qa"}}{padding}'.encode())
+    assert answer.status_code == 201
+    assert answer.headers["X-RateLimit-Remaining"] == "6"
+
+
 def test_requests_with_a_wrong_signature_do_not_use_up_the_rate_limit(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:

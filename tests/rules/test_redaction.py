@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.ai.redaction.conversation_text import SpeakerTurn
+from app.ai.redaction.digit_runs import digit_runs, folded
 from app.ai.redaction.entities import Entity, EntitySpan
-from app.ai.redaction.masking import mask, mask_transcript, mask_turns
-from app.ai.redaction.personal_numbers import has_luhn_digit
+from app.ai.redaction.masking import MaskedTurn, mask, mask_transcript, mask_turns
+from app.ai.redaction.personal_numbers import LuhnSums
 from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
 from bench.redaction import SETS, conversations, measured, rates
 
@@ -24,13 +25,22 @@ _PIECES = (
 )
 
 
+def is_luhn(digits: str) -> bool:
+    """Check the last digit as ISO/IEC 7812 describes it, digit by digit."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
 @st.composite
 def cards(draw: st.DrawFn) -> str:
     """Make the number of a card of a known issuer."""
     prefix, length = draw(st.sampled_from(_ISSUED))
     body = prefix + draw(st.text("0123456789", min_size=19, max_size=19))
     body = body[: length - 1]
-    return next(body + digit for digit in "0123456789" if has_luhn_digit(body + digit))
+    return next(body + digit for digit in "0123456789" if is_luhn(body + digit))
 
 
 @settings(max_examples=60)
@@ -66,6 +76,54 @@ def test_masking_again_changes_nothing_and_offsets_match_the_placeholders(text: 
         )
     ]
     assert kept == shown
+
+
+@given(st.text("0123456789", min_size=2, max_size=60), st.data())
+def test_running_sums_check_every_part_of_a_number(digits: str, data: st.DataObject) -> None:
+    sums = LuhnSums(digits)
+    start = data.draw(st.integers(0, len(digits) - 2))
+    end = data.draw(st.integers(start + 2, len(digits)))
+    assert sums.has_check_digit(start, end) == is_luhn(digits[start:end])
+
+
+@settings(max_examples=120)
+@given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join), st.data())
+def test_a_place_in_a_masked_text_is_found_in_the_original(text: str, data: st.DataObject) -> None:
+    masked = mask(text)
+    start = data.draw(st.integers(0, max(0, len(masked.text) - 1)))
+    end = data.draw(st.integers(start, len(masked.text)))
+    assert masked.original_span(start, end) == _looked_up(masked, start, end)
+
+
+def _looked_up(masked: MaskedTurn, start: int, end: int) -> tuple[int, int]:
+    """Find the place of a span in the original by going through all redactions."""
+    pairs = list(zip(masked.redactions, masked.originals, strict=True))
+    for redaction, _ in pairs:
+        if redaction.char_start < end and start < redaction.char_end:
+            start, end = min(start, redaction.char_start), max(end, redaction.char_end)
+    shifts = [(shown.char_end, original.end - shown.char_end) for shown, original in pairs]
+    before = [shift for shown_end, shift in shifts if shown_end <= start]
+    until = [shift for shown_end, shift in shifts if shown_end <= end]
+    return start + (before[-1] if before else 0), end + (until[-1] if until else 0)
+
+
+@given(st.text())
+def test_a_folded_text_has_the_same_length(text: str) -> None:
+    assert len(folded(text)) == len(text)
+
+
+@settings(max_examples=120)
+@given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join))
+def test_capitals_change_no_number(text: str) -> None:
+    shouted = text.upper()
+    assert [run.digits for run in digit_runs(folded(shouted))] == [
+        run.digits for run in digit_runs(folded(text))
+    ]
+
+
+@pytest.mark.parametrize("said", ["\u017feven \u017feven \u017feven", "S\u0130X s\u0131x six"])
+def test_numbers_in_letters_that_look_like_others_are_read(said: str) -> None:
+    assert mask(f"my pin is {said} one").text == "my pin is [PASSCODE]"
 
 
 def test_a_number_over_several_turns_is_masked_in_each() -> None:

@@ -1,13 +1,16 @@
 """Hostile texts over HTTP: whoever sends them, other clients are answered meanwhile."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import requests
 
-from tests.caller import Caller
+from tests.caller import Caller, error_code
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
@@ -17,6 +20,8 @@ TEXT_CHARS, TEXTS = 20_000, 8
 SENDERS = 4
 # Far above what an answer takes beside the hostile requests, and far below what they took.
 MOST_S = 5.0
+MOST_WEB_MIB = 250
+MOST_WORKER_MIB = 400
 
 
 @pytest.fixture
@@ -47,12 +52,96 @@ def test_bystanders_are_answered_beside_hostile_messages(service: ServiceProcess
         begun = time.monotonic()
         assert bystander.get("/engagements").status_code == 200
         waits.append(time.monotonic() - begun)
+        time.sleep(0.1)
     assert set(answers) == {201}
     assert len(answers) == SENDERS * len(UNITS)
     assert max(waits) < MOST_S
     # The evaluations of all of them are made as well.
     wait_until(lambda: _ended(bystander) == len(answers))
     bystander.close()
+
+
+def test_large_bodies_wait_for_each_other_and_not_for_long(service: ServiceProcess) -> None:
+    bystander = service.caller()
+    text = ("my name is Bob, my card 4 1 1 1 " + "4 " * TEXT_CHARS)[: TEXT_CHARS - 100]
+    body = {"messages": [{"role": "customer", "text": text}] * 20}
+    answers: list[requests.Response] = []
+
+    def send(sender: int) -> None:
+        client = Caller(bystander.base, bystander.api_key, bystander.secret)
+        answers.append(client.call("PUT", f"/imports/conversations/c{sender}?evaluate=false", body))
+        client.close()
+
+    senders = [threading.Thread(target=send, args=(each,)) for each in range(12)]
+    for each in senders:
+        each.start()
+    waits = []
+    while any(each.is_alive() for each in senders):
+        begun = time.monotonic()
+        assert bystander.get("/engagements").status_code == 200
+        assert service.health()["code"] == 200
+        waits.append(time.monotonic() - begun)
+        time.sleep(0.1)
+    assert max(waits) < MOST_S
+    refused = [answer for answer in answers if answer.status_code == 503]
+    # Of twelve, one is served and four wait for it.
+    assert {answer.status_code for answer in answers} == {201, 503}
+    for answer in refused:
+        assert error_code(answer) == "SERVICE_UNAVAILABLE"
+        assert int(answer.headers["Retry-After"]) >= 1
+    # A process that has grown is replaced.
+    wait_until(lambda: _web_memory_mib(service) < MOST_WEB_MIB)
+    assert bystander.get("/engagements").status_code == 200
+    bystander.close()
+
+
+def test_letters_that_look_like_others_are_no_error(service: ServiceProcess) -> None:
+    client = service.caller()
+    body = {"messages": [{"role": "customer", "text": "my pin is \u017feven s\u0131x one one"}]}
+    answer = client.call("PUT", "/imports/conversations/letters?evaluate=false", body)
+    assert answer.status_code == 201, answer.text
+    messages = client.get(f"/conversations/{answer.json()['data']['id']}/messages").json()["data"]
+    assert messages[0]["text"] == "my pin is [PASSCODE]"
+    client.close()
+
+
+def test_a_file_of_many_values_takes_little_memory(service: ServiceProcess) -> None:
+    client = service.caller()
+    content = b"[" + b"{}," * 11_000_000 + b"{}]"
+    body = {"fileName": "march.json", "format": "contact_lens", "sizeBytes": len(content)}
+    reserved = client.post("/imports/files/upload-url", body).json()["data"]
+    requests.put(reserved["uploadUrl"], data=content, headers=reserved["headers"], timeout=60)
+    sizes = [0.0]
+    path = f"/imports/{reserved['importId']}"
+    while (shown := client.get(path).json()["data"])["status"] in ("queued", "running"):
+        sizes += _peaks_mib(service, "cqe: imports")
+        time.sleep(0.05)
+    [error] = shown["errors"]
+    assert (error["code"], "names and values" in error["message"]) == ("MALFORMED", True)
+    assert 0 < max(sizes) < MOST_WORKER_MIB
+    client.close()
+
+
+def _peaks_mib(service: ServiceProcess, name: str) -> list[float]:
+    """Return the most memory that each process of this name has had so far."""
+    peaks = []
+    for pid, short_name in service.children().items():
+        if short_name == name:
+            with suppress(OSError):
+                status = Path(f"/proc/{pid}/status").read_text()
+                peaks.append(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
+    return peaks
+
+
+def _web_memory_mib(service: ServiceProcess) -> float:
+    """Return the memory of the largest web process."""
+    sizes = [0.0]
+    for pid, name in service.children().items():
+        if name == "cqe: web":
+            with suppress(OSError):
+                pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+                sizes.append(int(pages) * os.sysconf("SC_PAGE_SIZE") / 1024**2)
+    return max(sizes)
 
 
 def _ended(client: Caller) -> int:

@@ -81,6 +81,16 @@ def test_the_limit_refills_evenly(state: RequestState) -> None:
     assert not state.visit(Visit(now=NOW + timedelta(seconds=11), limits=[limit])).admitted
 
 
+def test_a_costly_request_counts_as_several(state: RequestState) -> None:
+    limit = Limit("default", "key_1", 5, 50, cost=3)
+    admitted, denied = (state.visit(Visit(now=NOW, limits=[limit])) for _ in range(2))
+    assert (admitted.admitted, admitted.limits[0].remaining) == (True, 2)
+    assert not denied.admitted
+    assert denied.limits[0].wait_s == pytest.approx(10)
+    later = Visit(now=NOW + timedelta(seconds=50), limits=[replace(limit, cost=99)])
+    assert state.visit(later).admitted
+
+
 def test_a_limit_that_denies_uses_up_no_other_limit(state: RequestState) -> None:
     wide, narrow = Limit("default", "k", 10, 60), Limit("keys", "k", 1, 60)
     assert state.visit(Visit(now=NOW, limits=[wide, narrow])).admitted

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from app.ai.redaction.conversation_text import ConversationText, split_words
+from app.ai.redaction.conversation_text import ConversationText, matches_near, split_words
 from app.ai.redaction.entities import Entity, EntitySpan
 
-# A conversation without these words contains no personal address.
+# A conversation without these words contains no personal address, and a turn only as an answer.
 _ADDRESS_WORDS = split_words(
     """
     address addresses live lives living reside resides residing stay stays staying moved ship
@@ -47,6 +47,7 @@ _WITHOUT_STREET_WORD = re.compile(
     rf"(?<![\w$])\d{{1,5}}[a-z]?\s{_TOWN}(?:\s{_TOWN}){{0,3}}(?:,\s?{_TOWN}(?:\s{_TOWN}){{0,2}}){{1,3}}"
     r"(?:,?\s[A-Z]{2}\b)?(?:,?\s\d{5}(?:-\d{4})?\b)?"
 )
+_PATTERNS = (_ADDRESS, _NUMBER_LAST, _WITHOUT_STREET_WORD)
 # In an answer, the town and the code may follow without comma and capitals.
 _REST = re.compile(
     rf"[\s,]{{1,2}}(?:[^\W\d_]{{2,20}}[\s,]{{1,2}}){{0,3}}{_POSTCODE}"
@@ -61,6 +62,11 @@ _WHOSE = re.compile(
     r"|\b(?:ship|deliver|send|mail|post|shipped|delivered|sent|mailed|shipping)\s"
     r"(?:\w+\s){0,4}?to\b|^\s*(?:full\s)?address\s*:)",
     re.IGNORECASE,
+)
+# Each of the announcements above has one of these in it.
+_ANNOUNCING = (
+    *("address", "live", "living", "resid", "stay", "moved"),
+    *("ship", "deliver", "send", "sent", "mail", "post"),
 )
 _ASKED = re.compile(
     r"\b(?:your|my|the|billing|shipping|home|mailing|delivery|full|current|new)\s(?:\w{1,20}\s){0,4}?"
@@ -95,18 +101,33 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     """Yield the addresses of a turn, except those of shops and other public places."""
     if not conversation.has_any(_ADDRESS_WORDS):
         return
-    text, is_answer = conversation.turns[turn].text, _is_answer(conversation, turn)
-    patterns = (_ADDRESS, _NUMBER_LAST, _WITHOUT_STREET_WORD)
-    for pattern in (*patterns, _SPOKEN) if is_answer else patterns:
-        for match in pattern.finditer(text):
-            if is_answer or _is_announced(text, match.start()):
-                end = match.start() + len(match[0].rstrip(" ,."))
-                rest = _REST.match(text, end) if is_answer else None
-                yield EntitySpan(match.start(), rest.end() if rest else end, Entity.ADDRESS)
+    text = conversation.turns[turn].text
+    if _is_answer(conversation, turn):
+        yield from _answered(text)
+    elif not conversation.words(turn).isdisjoint(_ADDRESS_WORDS):
+        yield from _announced(text, conversation.folded(turn))
     before = conversation.before(turn)
     if before is not None and _CODE_ASKED.search(conversation.turns[before].text):
         for match in _CODE_ALONE.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.ADDRESS)
+
+
+def _answered(text: str) -> Iterator[EntitySpan]:
+    for pattern in (*_PATTERNS, _SPOKEN):
+        for match in pattern.finditer(text):
+            rest = _REST.match(text, _end_of(match))
+            yield EntitySpan(match.start(), rest.end() if rest else _end_of(match), Entity.ADDRESS)
+
+
+def _announced(text: str, folded_text: str) -> Iterator[EntitySpan]:
+    for pattern in _PATTERNS:
+        for match in matches_near(pattern, text, _ANNOUNCING, folded_text):
+            if _is_announced(text, match.start()):
+                yield EntitySpan(match.start(), _end_of(match), Entity.ADDRESS)
+
+
+def _end_of(match: re.Match[str]) -> int:
+    return match.start() + len(match[0].rstrip(" ,."))
 
 
 def _is_answer(conversation: ConversationText, turn: int) -> bool:

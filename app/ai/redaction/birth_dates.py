@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from app.ai.redaction.conversation_text import ConversationText, split_words
+from app.ai.redaction.conversation_text import ConversationText, matches_near, split_words
 from app.ai.redaction.digit_runs import NumberCue
 from app.ai.redaction.entities import Entity, EntitySpan
 
@@ -14,8 +14,10 @@ MONTHS = split_words(
     feb mar apr jun jul aug sep sept oct nov dec born
     """
 )
-# A conversation without these words has no date of birth.
+# A conversation without these words has no date of birth, and a turn without them only at its start.
 _BIRTH_WORDS = split_words("birth born birthday birthdate dob b")
+# One of these is next to a date of birth, or in the question before it.
+_CUES = ("birth", "born", "dob", "d.ob", "do.b", "d.o.b")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -43,13 +45,11 @@ _DATE = re.compile(
     rf"|(?:the )?{_DAY}(?: of)?[ -]{_MONTH}(?:(?: of)?,?[ -]{_YEAR})?"
     rf"|{_MONTH}[ -](?:the )?{_DAY}(?:,?[ -]{_YEAR})?"
     rf"|\d{{1,2}} \d{{1,2}} (?:19|20)\d\d"
-    rf")(?![\w/-])",
-    re.IGNORECASE,
+    rf")(?![\w/-])"
 )
-_BIRTH_YEAR = re.compile(rf"\bborn (?:in|back in) ({_YEAR})\b", re.IGNORECASE)
+_BIRTH_YEAR = re.compile(rf"\bborn (?:in|back in) ({_YEAR})\b")
 _CALLED_SO_AFTER = re.compile(
-    r"[\s,.]*(?:that )?(?:is|was|'s)\s+(?:my|her|his|the|your)\s+(?:date of birth|birth ?(?:day|date)|dob)",
-    re.IGNORECASE,
+    r"[\s,.]*(?:that )?(?:is|was|'s)\s+(?:my|her|his|the|your)\s+(?:date of birth|birth ?(?:day|date)|dob)"
 )
 
 
@@ -57,8 +57,8 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     """Yield the dates of birth of a turn."""
     if not conversation.has_any(_BIRTH_WORDS):
         return
-    text = conversation.turns[turn].text
-    for match in _DATE.finditer(text):
+    text = conversation.folded(turn)
+    for match in matches_near(_DATE, text, _CUES, text, also_at_start=True):
         is_announced = conversation.cue_at(turn, match.start()) is NumberCue.BIRTH
         if is_announced or _CALLED_SO_AFTER.match(text, match.end()):
             yield EntitySpan(match.start(), match.end(), Entity.DATE_OF_BIRTH)

@@ -2,11 +2,11 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of
+from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, folded
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 # The most characters between a cue and a number of the same turn.
@@ -18,6 +18,8 @@ _MAX_INVITATION_WORDS = 8
 # The most turns of others within which a speaker continues a number.
 _MAX_TURNS_BETWEEN = 20
 _JOINT = "\n"
+# Longer than the distance between a cue and what it announces, and than most of what is announced.
+_REACH = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class ConversationText:
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
     _all_words: frozenset[str] | None = None
     _cues: dict[int, list[CueMatch]] = field(default_factory=dict)
+    _folded: dict[int, str] = field(default_factory=dict)
 
     def with_texts(self, texts: Mapping[int, str]) -> "ConversationText":
         """Return the conversation with the texts of some turns replaced."""
@@ -50,7 +53,14 @@ class ConversationText:
         ]
         words = {turn: words for turn, words in self._words.items() if turn not in texts}
         cues = {turn: cues for turn, cues in self._cues.items() if turn not in texts}
-        return ConversationText(turns, _words=words, _cues=cues)
+        folded_texts = {turn: text for turn, text in self._folded.items() if turn not in texts}
+        return ConversationText(turns, _words=words, _cues=cues, _folded=folded_texts)
+
+    def folded(self, turn: int) -> str:
+        """Return the text of a turn in lower case, of the same length."""
+        if turn not in self._folded:
+            self._folded[turn] = folded(self.turns[turn].text)
+        return self._folded[turn]
 
     def words(self, turn: int) -> frozenset[str]:
         """Return the words of a turn in lower case, with straight apostrophes."""
@@ -70,7 +80,7 @@ class ConversationText:
     def cues(self, turn: int) -> list[CueMatch]:
         """Return the cues of a turn."""
         if turn not in self._cues:
-            self._cues[turn] = cues_of(self.turns[turn].text)
+            self._cues[turn] = cues_of(self.folded(turn))
         return self._cues[turn]
 
     def cue_at(self, turn: int, position: int) -> NumberCue | None:
@@ -115,7 +125,7 @@ class ConversationText:
                 parts.append(joint)
                 length += len(joint)
             starts.append(length)
-            parts.append(self.turns[turn].text)
+            parts.append(self.folded(turn))
             length += len(parts[-1])
         return SpeakerText("".join(parts), tuple(turns), tuple(starts))
 
@@ -134,7 +144,7 @@ class ConversationText:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerText:
-    """The turns of one speaker as one text; `starts` are the positions where they begin."""
+    """The folded turns of one speaker as one text; `starts` are the positions where they begin."""
 
     text: str
     turns: tuple[int, ...]
@@ -156,6 +166,52 @@ class SpeakerText:
                 first, last = max(start, turn_start), min(end, turn_end)
                 parts.append((self.turns[index], first - turn_start, last - turn_start))
         return parts
+
+
+def matches_near(
+    pattern: re.Pattern[str],
+    text: str,
+    cues: Sequence[str],
+    folded_text: str,
+    *,
+    also_at_start: bool = False,
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begin within a few hundred characters of one of the cues.
+
+    Most texts have few cues, and a pattern takes long where nothing calls for it.
+
+    Args:
+        also_at_start: for what the cue of a question announces at the start of its answer.
+    """
+    end = 0
+    places = [0] if also_at_start else []
+    places += (place for cue in cues for place in _places(folded_text, cue))
+    for low, high in _windows(sorted(places)):
+        for match in pattern.finditer(text, max(low, end), high + _REACH):
+            if match.start() > high:
+                break
+            end = match.end()
+            yield match
+
+
+def _windows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the surroundings of these places, without overlaps."""
+    low = high = -1
+    for place in places:
+        if low >= 0 and place - _REACH > high:
+            yield low, high
+            low = -1
+        low = max(0, place - _REACH) if low < 0 else low
+        high = place + _REACH
+    if low >= 0:
+        yield low, high
+
+
+def _places(text: str, cue: str) -> Iterator[int]:
+    place = text.find(cue)
+    while place >= 0:
+        yield place
+        place = text.find(cue, place + len(cue))
 
 
 def split_words(text: str) -> frozenset[str]:

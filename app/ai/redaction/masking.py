@@ -5,8 +5,10 @@ birth?", "The fourth of July"). Masking a masked text again changes nothing.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from app.ai.redaction import addresses, birth_dates, emails, names, personal_numbers
@@ -18,6 +20,8 @@ from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
 
 # A placeholder brings the texts around it closer together, so that another round may find more.
 _MAX_ROUNDS = 6
+# A turn may be read differently when one of so many turns before it has changed.
+_TURNS_BACK = 3
 SERVICE_ROLES = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 _MIN_DIGITS = 3
 _DIGIT = re.compile(r"\d")
@@ -32,16 +36,18 @@ class MaskedTurn(NamedTuple):
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the place of `text[start:end]` in the original; a placeholder counts whole."""
-        shift_start = shift_end = 0
-        for redaction, original in zip(self.redactions, self.originals, strict=True):
-            if redaction.char_start < end and start < redaction.char_end:
-                start, end = min(start, redaction.char_start), max(end, redaction.char_end)
-            shift = original.end - redaction.char_end
-            if redaction.char_end <= start:
-                shift_start = shift
-            if redaction.char_end <= end:
-                shift_end = shift
-        return start + shift_start, end + shift_end
+        first = bisect_right(self.redactions, start, key=attrgetter("char_end"))
+        last = bisect_left(self.redactions, end, key=attrgetter("char_start"))
+        if first < last:
+            start = min(start, self.redactions[first].char_start)
+            end = max(end, self.redactions[last - 1].char_end)
+        return start + self._shift_after(first), end + self._shift_after(last)
+
+    def _shift_after(self, count: int) -> int:
+        """Return how much further in the original the text after so many redactions is."""
+        if not count:
+            return 0
+        return self.originals[count - 1].end - self.redactions[count - 1].char_end
 
 
 def mask(text: str) -> MaskedTurn:
@@ -53,8 +59,10 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
     """Mask the turns of one conversation, in their order."""
     masked = [MaskedTurn(turn.text, (), ()) for turn in turns]
     conversation, service_words = ConversationText(turns), service_name_words(turns)
+    unread: Iterable[int] = range(len(turns))
     for _ in range(_MAX_ROUNDS):
-        spans = _without_service_names(conversation, _detect(conversation), service_words)
+        detected = _detect(conversation, frozenset(unread))
+        spans = _without_service_names(conversation, detected, service_words)
         if not spans:
             break
         for turn, turn_spans in spans.items():
@@ -66,6 +74,7 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
             originals = merged_spans([*before.originals, *new])
             masked[turn] = _masked_turn(turns[turn].text, originals)
         conversation = conversation.with_texts({turn: masked[turn].text for turn in spans})
+        unread = [turn + later for turn in spans for later in range(_TURNS_BACK + 1)]
     return masked
 
 
@@ -155,15 +164,18 @@ def _masked_words(segment: Segment, spans: Sequence[EntitySpan]) -> tuple[Word, 
     for word in segment.words:
         start = max(position, segment.text.find(word.text, position))
         end = position = start + len(word.text)
-        span = next((span for span in spans if span.start < end and start < span.end), None)
-        words.append(replace(word, text=span.entity.placeholder) if span else word)
+        place = bisect_right(spans, start, key=attrgetter("end"))
+        is_masked = place < len(spans) and spans[place].start < end
+        placeholder = spans[place].entity.placeholder if is_masked else None
+        words.append(replace(word, text=placeholder) if placeholder else word)
     return tuple(words)
 
 
-def _detect(conversation: ConversationText) -> dict[int, list[EntitySpan]]:
+def _detect(conversation: ConversationText, unread: Collection[int]) -> dict[int, list[EntitySpan]]:
     """Return the entities by turn, in order and without overlaps; other turns are left out.
 
-    Words that announce none skip a detector.
+    Words that announce none skip a detector. Only `unread` turns are searched for what is found
+    within a turn: the others have nothing more.
     """
     spans: dict[int, list[EntitySpan]] = {}
     turns_with_numbers = [
@@ -175,8 +187,9 @@ def _detect(conversation: ConversationText) -> dict[int, list[EntitySpan]]:
                 spans.setdefault(turn, []).append(EntitySpan(start, end, span.entity))
     numbered = frozenset(turns_with_numbers)
     for turn in range(len(conversation.turns)):
-        for span in _text_spans(conversation, turn, turn in numbered):
-            spans.setdefault(turn, []).append(span)
+        if turn in unread:
+            for span in _text_spans(conversation, turn, turn in numbered):
+                spans.setdefault(turn, []).append(span)
     names.add_repeated(conversation, spans)
     return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items()}
 

@@ -98,7 +98,8 @@ _PHONE_SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"[2-6],\d(?:\d?,\d+){0,4}|[2-6],\d+"), re.compile(r"00[1-9]\d{8,14}$")),
     (re.compile(r"[345],[5678]"), re.compile(r"0[1-9]")),
 )
-_LUHN_DOUBLED = str.maketrans("0123456789", "0246813579")
+_VALUES = bytes.maketrans(b"0123456789", bytes(range(10)))
+_DOUBLED = bytes.maketrans(bytes(range(10)), bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
 # Verhoeff's scheme: products in the dihedral group of order ten, and permutations by position.
 _VERHOEFF_PRODUCTS = (
     "0123456789",
@@ -163,12 +164,13 @@ def _cards(run: DigitRun, cue: NumberCue | None) -> Iterator[EntitySpan]:
     digits = run.digits
     if len(digits) < _MIN_CARD_LENGTH:
         return
-    ends = list(accumulate(len(token.digits) for token in run.tokens))
+    has_check_digit = LuhnSums(digits).has_check_digit
+    ends = list(accumulate([len(token.digits) for token in run.tokens]))
     end_by_position = {end: token.end for end, token in zip(ends, run.tokens, strict=True)}
     for first, token in zip([0, *ends], run.tokens, strict=False):
         for length in _card_lengths(digits[first : first + 4]):
             end = end_by_position.get(first + length)
-            if end is not None and has_luhn_digit(digits[first : first + length]):
+            if end is not None and has_check_digit(first, first + length):
                 yield EntitySpan(token.start, end, Entity.CARD)
     if cue is NumberCue.CARD and not run.glued:
         for piece in run.pieces_of_length(_MIN_CARD_LENGTH, _MAX_CARD_LENGTH):
@@ -303,10 +305,27 @@ def _with_bracket(text: str, start: int) -> int:
     return start - 1 if text[start - 1 : start] == "(" else start
 
 
-def has_luhn_digit(digits: str) -> bool:
-    """Tell whether the last digit is the Luhn check digit of the others."""
-    doubled = digits[-1::-2] + digits[-2::-2].translate(_LUHN_DOUBLED)
-    return sum(map(int, doubled)) % 10 == 0
+class LuhnSums:
+    """Running Luhn sums of a run of digits, which check any part of it at the same cost."""
+
+    def __init__(self, digits: str) -> None:
+        plain = digits.encode().translate(_VALUES)
+        doubled = plain.translate(_DOUBLED)
+        # By whether the digits at even or at odd positions are doubled.
+        self._sums = tuple(
+            list(accumulate(_alternated(plain, doubled, first), initial=0)) for first in (0, 1)
+        )
+
+    def has_check_digit(self, start: int, end: int) -> bool:
+        """Tell whether the last digit of `[start, end)` is the Luhn check digit of the others."""
+        sums = self._sums[end % 2]
+        return (sums[end] - sums[start]) % 10 == 0
+
+
+def _alternated(plain: bytes, doubled: bytes, first: int) -> bytearray:
+    values = bytearray(plain)
+    values[first::2] = doubled[first::2]
+    return values
 
 
 def _has_verhoeff_digit(digits: str) -> bool:

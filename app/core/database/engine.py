@@ -55,7 +55,7 @@ def make_engine(settings: Settings, *, waits_for_disk: bool = True) -> Engine:
     """
     url = settings.effective_database_url
     shared: dict[str, Any] = {
-        "pool_size": settings.threads + 2,
+        "pool_size": settings.threads + 3,
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
         # The text of an error is logged: it must not repeat what callers sent.

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import ClassVar, Generic, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import JSON, Select, exists, or_, select, update
+from sqlalchemy import JSON, ColumnElement, Select, exists, or_, select, update
 from sqlalchemy.orm import Mapped, Session, aliased, mapped_column, object_session
 
 from app.core.clock import utc_now
@@ -126,10 +126,12 @@ def claim_started_before(session: Session, _: str, table: type[Job]) -> Lease[Jo
     return _start(session, table, _lock_next(session, table, now, min_attempts=1), now)
 
 
-def claim_new(session: Session, table: type[Job], *, limit: int) -> list[Lease[Job]]:
-    """Claim the next few due jobs that were never started."""
+def claim_new(
+    session: Session, table: type[Job], *conditions: ColumnElement[bool], limit: int
+) -> list[Lease[Job]]:
+    """Claim the next few due jobs that were never started, of those that meet the conditions."""
     now = utc_now()
-    unstarted = _queued(table, now).where(table.attempts == 0).limit(limit)
+    unstarted = _queued(table, now).where(table.attempts == 0, *conditions).limit(limit)
     jobs = session.scalars(unstarted.with_for_update(skip_locked=True)).all()
     leases = [_leased(table, job, now) for job in jobs]
     session.flush()

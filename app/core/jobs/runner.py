@@ -34,7 +34,7 @@ from app.core.runtime import Runtime
 
 logger = logging.getLogger(__name__)
 
-_PROGRESS_EVERY_S = 0.5
+_PROGRESS_EVERY_S, _FIRST_PROGRESS_S = 5.0, 0.5
 
 
 class Interrupted(Exception):
@@ -55,12 +55,13 @@ class RunningJob(Generic[Job]):
         return self.runtime.db.writing()
 
     def report_progress(self, percent: int) -> None:
-        """Write the job's `progress`, at most twice a second; a busy database is ignored.
+        """Write the job's `progress`: early once, then every five seconds; a busy database is ignored.
 
         The write also shows early that the lease is lost.
         """
         now = time.monotonic()
-        if percent > self._progress and now - self._progress_at >= _PROGRESS_EVERY_S:
+        pause_s = _PROGRESS_EVERY_S if self._progress else _FIRST_PROGRESS_S
+        if percent > self._progress and now - self._progress_at >= pause_s:
             self._progress, self._progress_at = percent, now
             with suppress(ServiceUnavailable), self.transaction() as session:
                 self.renewal.lost = not leases.note(session, self.lease, progress=percent)

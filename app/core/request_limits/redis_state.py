@@ -33,10 +33,10 @@ local denied = false
 local arrivals = {}
 local answer = {version, 1}
 for i = 5, #KEYS do
-  local limit = tonumber(ARGV[6 + (i - 5) * 2])
+  local spent = tonumber(ARGV[6 + (i - 5) * 2])
   local window = tonumber(ARGV[7 + (i - 5) * 2])
   local before = math.max(now, tonumber(redis.call('GET', KEYS[i]) or now))
-  local after = before + window / limit
+  local after = before + spent
   local over = after - now > window + 1e-6
   denied = denied or over
   arrivals[i] = after
@@ -95,7 +95,7 @@ class RedisState:
         arguments += [visit.nonce_life_s if visit.nonce else 0]
         arguments += [_field(count) if count else "", count.key_id if count else ""]
         for limit in visit.limits:
-            arguments += [limit.limit, limit.window_s]
+            arguments += [f"{limit.spent_s:.6f}", limit.window_s]
         answer: list[Any] = self._visit(keys=keys, args=arguments)
         triples = [answer[i : i + 3] for i in range(2, len(answer), 3)]
         any_denied = any(over for _, _, over in triples)

@@ -9,12 +9,21 @@ from hashlib import blake2b
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One policy for one caller: `limit` requests in `window_s` seconds (GCRA)."""
+    """One policy for one caller: `limit` requests in `window_s` seconds (GCRA).
+
+    `cost` is the number of requests that this one counts as.
+    """
 
     policy: str
     caller: str
     limit: int
     window_s: int
+    cost: int = 1
+
+    @property
+    def spent_s(self) -> float:
+        """The part of the window that this request spends; the whole window at most."""
+        return self.window_s * min(self.cost, self.limit) / self.limit
 
     @property
     def stored_name(self) -> str:
@@ -94,5 +103,5 @@ def status_of(limit: Limit, now_s: float, arrival_s: float, *, denied: bool) -> 
         remaining=max(0, int(room / interval + 1e-9)),
         refill_s=backlog % interval if backlog % interval > 1e-9 else min(backlog, interval),
         full_s=backlog,
-        wait_s=max(0.001, interval - room) if denied else 0.0,
+        wait_s=max(0.001, limit.spent_s - room) if denied else 0.0,
     )

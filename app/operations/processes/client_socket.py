@@ -10,8 +10,9 @@ from collections.abc import Callable
 from gunicorn.http.errors import LimitRequestHeaders  # type: ignore[import-untyped]
 
 from app.core.errors import AppError
+from app.core.ids import new_id
 from app.operations.processes.refusals import answer_of
-from app.web.parser import MAX_JSON_BYTES
+from app.web.parser import LARGE_BODY_BYTES, MAX_JSON_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +24,8 @@ _STEP_BYTES = 64 * 1024
 
 _HEAD_END = b"\r\n\r\n"
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,18})[ \t]*\r\n", re.IGNORECASE)
+# Their bodies are stored as they are.
+_UPLOAD = b"PUT /storage/"
 _REQUEST_ID = re.compile(rb"\r\nX-Request-Id: (\S+)\r\n")
 _FORM_TYPE = re.compile(
     rb"\r\ncontent-type:[^\r\n]*(?:x-www-form-urlencoded|multipart/)", re.IGNORECASE
@@ -118,6 +121,12 @@ class ClientSocket(socket.socket):
         head_end = self._received.find(_HEAD_END)
         return _FORM_TYPE.search(self._received, 0, head_end) is not None
 
+    @property
+    def has_large_body(self) -> bool:
+        """Whether a request has arrived whose body takes long to read."""
+        is_large = self._is_complete and len(self._received) > LARGE_BODY_BYTES
+        return is_large and not self._received.startswith(_UPLOAD)
+
     def receive(self) -> bool:
         """Buffer what has arrived; return False when the peer will send nothing more."""
         try:
@@ -174,6 +183,11 @@ class ClientSocket(socket.socket):
             del self._unsent[:sent]
             self.patience.earn(sent)
         return True
+
+    def refuse(self, error: AppError) -> None:
+        """Put an answer in the envelope of errors in place of the request that has arrived."""
+        self._received.clear()
+        self._unsent[:] = answer_of(error, new_id("req"))
 
     def discard(self) -> bool:
         """Throw away what has arrived; return False when the peer will send nothing more."""

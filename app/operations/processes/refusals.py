@@ -29,8 +29,9 @@ def answer_of(error: AppError, request_id: str) -> bytes:
     """Return a whole answer, after which the connection is closed."""
     body = {"error": {"code": error.code, "message": error.message, "requestId": request_id}}
     content = orjson.dumps(body)
+    retry_after = f"Retry-After: {error.retry_after_s}\r\n" if error.retry_after_s else ""
     return (
         f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-        f"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: {request_id}\r\n\r\n"
+        f"{retry_after}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Request-Id: {request_id}\r\n\r\n"
     ).encode() + content

@@ -17,9 +17,10 @@ from gunicorn.http.errors import NoMoreData  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
 from app.core.database.session import confirming_later
-from app.core.errors import RequestTimeout
+from app.core.errors import RequestTimeout, ServiceUnavailable
 from app.core.ids import new_id
 from app.operations.processes.client_socket import ClientSocket
+from app.operations.processes.large_bodies import LargeBodies
 from app.operations.processes.refusals import answer_of, error_of
 
 _MAX_HELD_BYTES = 64 * 1024 * 1024
@@ -62,6 +63,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     which wait for the disk together. If a request takes long, the stand-in polls until the poller is
     back, and gives all requests to threads.
 
+    Requests with a large body take seconds. They are served one after the other, in a thread of their
+    own; when too many wait, the next is answered with 503. A process that they leave with much
+    memory is replaced.
+
     It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
     `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
     The rest is gunicorn's: the loop, the threads, signals, parsing and WSGI.
@@ -94,6 +99,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         # Answers that wait for the disk, each with whether its connection can serve another request.
         self._unconfirmed: dict[Connection, bool] = {}
         self._unconfirmed_since = 0.0
+        self._large_bodies = LargeBodies()
 
     def run(self) -> None:
         """Serve until the process is to stop."""
@@ -133,6 +139,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
     def enqueue_req(self, conn: Connection) -> None:
         """Serve a request that has arrived: here, or in a thread."""
+        if conn.sock.has_large_body:
+            self._enqueue_large(conn)
+            return
         if not (self.serves_reads and self._is_quick(conn.sock)):
             super().enqueue_req(conn)
             return
@@ -251,6 +260,21 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                 self._after_answer(conn)
         except (OSError, ValueError):  # closed meanwhile
             self._drop(conn)
+
+    def _enqueue_large(self, conn: Connection) -> None:
+        try:
+            served = self._large_bodies.serve(self.handle, conn)
+        except ServiceUnavailable as error:
+            conn.sock.refuse(error)
+            self._finish(conn, self._send(conn, False))
+            return
+        served.add_done_callback(lambda fs: self.method_queue.defer(self._finish_large, conn, fs))
+
+    def _finish_large(self, conn: Connection, fs: "Future[bool]") -> None:
+        self.finish_request(conn, fs)
+        if self._large_bodies.end() and self.alive:
+            self.log.info("This web process is replaced: it has grown with large requests")
+            self.alive = False
 
     def _is_quick(self, sock: ClientSocket) -> bool:
         if threading.current_thread() is not threading.main_thread():
