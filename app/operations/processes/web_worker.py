@@ -277,12 +277,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             self.alive = False
 
     def _is_quick(self, sock: ClientSocket) -> bool:
-        if threading.current_thread() is not threading.main_thread():
-            return False
-        if sock.is_read_request:
-            return True
+        in_poller = threading.current_thread() is threading.main_thread()
         # Forms may give a password, whose hash takes long.
-        return sock.is_complete and self.writes_are_quick() and not sock.is_form
+        writes = sock.is_complete and not sock.is_form
+        return in_poller and (sock.is_read_request or (writes and self.writes_are_quick()))
 
     def _stand_in(self) -> None:
         """Poll while the poller serves a request that takes long."""
