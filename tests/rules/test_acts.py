@@ -1,0 +1,134 @@
+"""Labels of acts and the ledger: the handbook, the data, and the rules by which requests end."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from training.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
+from training.acts.features import Heard, features_of
+from training.acts.labelled import READ_TWICE, STATUSES, acts_of_side, talks_in
+from training.acts.ledger import Spoken, State, ledger_of
+from training.acts.status import stated_status
+
+HANDBOOK = Path("training/handbook.md").read_text()
+_RATINGS = ("satisfaction", "effectiveness", "manner")
+
+
+def talk(*lines):
+    """Make lines of "c act act" or "s act act", with the words of their subject in brackets."""
+    spoken = []
+    for position, line in enumerate(lines):
+        side, *acts = re.sub(r"\(.*\)", "", line).split()
+        content = re.search(r"\((.*)\)", line)
+        spoken.append(
+            Spoken(
+                position,
+                side == "c",
+                {Act(act): 0.9 for act in acts if act not in ("fact", "further")},
+                frozenset(content[1].split()) if content else frozenset(),
+                asks_fact="fact" in acts,
+                adds_matter="further" in acts,
+            )
+        )
+    return ledger_of(spoken)
+
+
+def test_the_handbook_defines_every_act_of_each_side():
+    service, customer = HANDBOOK.split("## Acts of the customer")
+    for text, acts in ((service, SERVICE_ACTS), (customer, CUSTOMER_ACTS)):
+        assert set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE)) == set(acts)
+
+
+def test_labels_are_those_of_the_handbook():
+    talks = talks_in()
+    assert len({talk.id for talk in talks}) == len(talks) > 1_800
+    assert sum(len(talk.lines) for talk in talks) > 27_000
+    for talk in talks:
+        assert talk.outcome["status"] in STATUSES
+        assert all(1 <= talk.outcome[name] <= 5 for name in _RATINGS)
+        for line, acts in zip(talk.lines, talk.acts, strict=True):
+            assert acts <= set(acts_of_side(customer=line.by_customer))
+            assert line.text.strip()
+
+
+def test_lines_read_twice_are_those_read_first():
+    first = {talk.id: talk for talk in talks_in()}
+    again = talks_in(READ_TWICE)
+    assert again
+    for talk in again:
+        sides = [line.by_customer for line in first[talk.id].lines]
+        assert [line.by_customer for line in talk.lines] == sides
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (["c request", "s done"], "resolved"),
+        (["c request", "s done", "c unsolved"], "unresolved"),
+        (["c request", "s done", "c unsolved", "s done"], "resolved"),
+        (["c request", "s done", "s retract"], "unresolved"),
+        (["c request", "s cannot", "c solved"], "resolved"),
+        (["c request", "s refuse_reason", "c thank close"], "unresolved"),
+        (["c request", "s refuse_reason", "s inform"], "unresolved"),
+        (["c request", "s elsewhere", "c ok"], "unresolved"),
+        (["c request", "c give_up"], "unresolved"),
+        (["c request", "s ask_secret", "c leave"], "unresolved"),
+        (["c request", "s instruct", "c partly"], "partially_resolved"),
+        (
+            ["c request (router)", "s done", "c request further (bill)", "s refuse"],
+            "partially_resolved",
+        ),
+        (["c request", "s transfer", "s greet name ask"], "escalated"),
+        (["c request", "s transfer", "s done", "c thank"], "resolved"),
+        (["c ask_person", "s transfer"], "escalated"),
+        (["c request", "s promise_by", "c thank close"], None),
+        (["c request", "s hypothetical", "c thank"], None),
+        (["c request", "s propose", "c yes"], None),
+        (["c request", "s stall", "c thank close"], None),
+        (["c request", "s doing"], None),
+        (["s greet", "c greet"], None),
+    ],
+)
+def test_the_ledger_states_what_lines_state(lines, status):
+    assert stated_status(talk(*lines)) == status
+
+
+def test_thanks_close_nothing():
+    (entry,) = talk("c request", "s promise", "c thank praise close").entries
+    assert (entry.state, entry.closed) == (State.PROMISED, False)
+
+
+def test_a_promise_after_the_act_takes_nothing_back():
+    (entry,) = talk("c request", "s done", "s promise_by inform").entries
+    assert entry.state is State.DONE
+
+
+def test_a_fact_answers_a_question_but_carries_out_no_request():
+    (question,) = talk("c request fact", "s inform").entries
+    (request,) = talk("c request", "s inform").entries
+    assert (question.state, request.state) == (State.ANSWERED, State.EXPLAINED)
+
+
+def test_asking_again_opens_a_request_again():
+    (entry,) = talk("c request (refund)", "s done", "c repeat (refund)").entries
+    assert (entry.state, entry.repeated_at) == (State.OPEN, [2])
+
+
+def test_a_changed_wish_belongs_to_the_request_and_a_further_matter_does_not():
+    assert len(talk("c request (table)", "s cannot", "c request (noon)").entries) == 1
+    assert len(talk("c request (table)", "s cannot", "c request further (taxi)").entries) == 2
+
+
+def test_a_question_that_nobody_answered_stays_open():
+    assert talk("c request", "s done", "c ask", "s courtesy").open_question == 2
+    assert talk("c request", "s done", "c ask", "s inform").open_question is None
+
+
+def test_short_answers_are_read_with_the_question_before_them():
+    def answer(question):
+        return set(features_of([Heard(False, question), Heard(True, "No.")], 1)[0])
+
+    working, more = answer("Is it working now?"), answer("Anything else?")
+    assert "no|p:working" in working - more
+    assert "no|p:else" in more - working

@@ -1,0 +1,1 @@
+"""Acts: what each line of a conversation does, and what follows from it for the outcome."""

@@ -1,0 +1,73 @@
+"""Acts that a line of a conversation can perform; `training/handbook.md` defines each with examples."""
+
+from enum import StrEnum
+
+
+class Act(StrEnum):
+    """Acts of both sides; some, such as greeting, belong to both."""
+
+    GREET = "greet"
+    NAME = "name"
+    COMPANY = "company"
+    ASK = "ask"
+    REASK = "reask"
+    VERIFY = "verify"
+    CHECK = "check"
+    INFORM = "inform"
+    INSTRUCT = "instruct"
+    PROPOSE = "propose"
+    DONE = "done"
+    DOING = "doing"
+    PROMISE = "promise"
+    PROMISE_BY = "promise_by"
+    HYPOTHETICAL = "hypothetical"
+    UNDONE = "undone"
+    RETRACT = "retract"
+    REFUSE = "refuse"
+    REFUSE_REASON = "refuse_reason"
+    CANNOT = "cannot"
+    STALL = "stall"
+    ELSEWHERE = "elsewhere"
+    TRANSFER = "transfer"
+    RECAP = "recap"
+    NEXT = "next"
+    OFFER_MORE = "offer_more"
+    CLOSE = "close"
+    COURTESY = "courtesy"
+    EMPATHISE = "empathise"
+    APOLOGISE = "apologise"
+    BLAME = "blame"
+    MOCK = "mock"
+    THREATEN = "threaten"
+    PRESS = "press"
+    INSULT = "insult"
+    ASK_SECRET = "ask_secret"  # noqa: S105 - the name of an act
+    TELL_SECRET = "tell_secret"  # noqa: S105 - the name of an act
+    TELL_OTHER = "tell_other"
+    REQUEST = "request"
+    REPEAT = "repeat"
+    ADD = "add"
+    YES = "yes"
+    NO = "no"
+    PARTLY = "partly"
+    SOLVED = "solved"
+    UNSOLVED = "unsolved"
+    CORRECT = "correct"
+    COMPLAIN = "complain"
+    ANGRY = "angry"
+    DISAPPOINTED = "disappointed"
+    SARCASTIC = "sarcastic"
+    CONFUSED = "confused"
+    THANK = "thank"
+    PRAISE = "praise"
+    OK = "ok"
+    DECLINE = "decline"
+    GIVE_UP = "give_up"
+    LEAVE = "leave"
+    OPT_OUT = "opt_out"
+    ASK_PERSON = "ask_person"
+
+
+_BOTH = (Act.GREET, Act.ASK, Act.INSULT, Act.CLOSE)
+SERVICE_ACTS = tuple(Act)[: tuple(Act).index(Act.REQUEST)]
+CUSTOMER_ACTS = (*_BOTH, *tuple(Act)[len(SERVICE_ACTS) :])
