@@ -35,7 +35,7 @@ from app.core.private_files import is_private
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
 from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.core.storage import deployment
-from app.core.storage.objects import StorageAway
+from app.core.storage.objects import StorageAway, StorageMissing
 from app.core.storage.opening import open_storage, storage_folder
 from app.system import last_backup, queue_choice
 
@@ -288,6 +288,8 @@ def _storage(settings: Settings) -> Outcome:
     began_at = time.monotonic()
     try:
         marker = open_storage(settings).marker()
+    except StorageMissing as error:
+        return Verdict.FAIL, error.message
     except StorageAway as error:
         advice = "is it running, and are CQE_STORAGE_URL and its credentials right?"
         if folder is not None:

@@ -15,6 +15,7 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage.objects import ForeignStorage
+from app.core.storage.opening import open_storage
 from app.operations import background_work, first_start
 from app.operations.backups import service as backups
 from app.privacy import jobs as erasures
@@ -235,20 +236,23 @@ def storage_line(settings: Settings) -> str:
 def test_doctor_asks_the_storage(
     store: ObjectStore, make_settings: Callable[..., Settings], tmp_path: Path
 ) -> None:
-    settings = make_settings(**store.settings)
+    own = {
+        **store.settings,
+        "storage_url": store.settings["storage_url"].replace("/some", "/doctor"),
+    }
+    settings = make_settings(**own)
+    open_storage(settings).write_marker("dep_of_another")
     assert storage_line(settings).startswith("ok: ")
     first_start.prepare(make_settings(), access_file=None)
     other = storage_line(settings)
     assert other.startswith("fail: ")
     assert "belongs to dep_" in other
     absent = settings.storage_url.replace("/cqe-test/", "/missing/").replace("//cqe-", "//none-")
-    assert "has no marker" in storage_line(
-        make_settings(**{**store.settings, "storage_url": absent})
-    )
+    assert "is missing: make it" in storage_line(make_settings(**{**own, "storage_url": absent}))
     with silent_proxy("127.0.0.1", urlsplit(store.address).port or 0) as proxy:
         proxy.mute()
         silent = settings.storage_url.replace(store.address, f"http://127.0.0.1:{proxy.port}")
-        said = storage_line(make_settings(**{**store.settings, "storage_url": silent}))
+        said = storage_line(make_settings(**{**own, "storage_url": silent}))
     assert said.startswith("fail: ")
     assert "does not answer: " in said
     assert store.settings["storage_secret"] not in said
