@@ -54,6 +54,7 @@ def test_a_bell_that_meets_a_lost_database_is_one_warning(tmp_path: Path) -> Non
 
 def test_what_waits_for_the_database_is_logged_once_a_minute(tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "data", CQE_REDIS_URL="none").wait_ready()
+    began = time.monotonic()
     try:
         lose_database(service)
         wait_until(
@@ -62,5 +63,6 @@ def test_what_waits_for_the_database_is_logged_once_a_minute(tmp_path: Path) -> 
         time.sleep(TRIED_AGAIN_S)
     finally:
         service.end()
+    minutes_begun = 1 + int((time.monotonic() - began) // 60)
     assert "Traceback" not in service.text
-    assert set(warnings(service).values()) == {1}
+    assert max(warnings(service).values()) <= minutes_begun
