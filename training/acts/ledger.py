@@ -134,13 +134,6 @@ class Ledger:
     entries: tuple[Entry, ...]
     open_question: int | None = None
 
-    def in_state(self, *states: State) -> list[Entry]:
-        return [entry for entry in self.entries if entry.state in states]
-
-    @property
-    def closed(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.closed]
-
 
 def ledger_of(lines: Iterable[Spoken]) -> Ledger:
     """Follow the requests of a conversation through its lines."""

@@ -39,7 +39,7 @@ class AzureContainer:
 
     @property
     def place(self) -> str:
-        """What holds the objects, in words."""
+        """Name the place of the objects, for people."""
         return f"the container {self.container}"
 
     def client(self, options: "ClientConfig", retries: "RetryConfig") -> AzureStore:
@@ -124,7 +124,7 @@ class S3Bucket:
 
     @property
     def place(self) -> str:
-        """What holds the objects, in words."""
+        """Name the place of the objects, for people."""
         return f"the bucket {self.bucket}"
 
     def client(self, options: "ClientConfig", retries: "RetryConfig") -> S3Store:
