@@ -289,7 +289,11 @@ def upload_head(url: str, size_bytes: int) -> bytes:
 
 def answered(connections: list[socket.socket]) -> list[socket.socket]:
     """Return the connections with an answer, or its first part."""
-    return select.select(connections, [], [], 0)[0]
+    poll = select.poll()
+    for connection in connections:
+        poll.register(connection, select.POLLIN)
+    ready = {handle for handle, _ in poll.poll(0)}
+    return [connection for connection in connections if connection.fileno() in ready]
 
 
 def partial_files(service: ServiceProcess) -> list[str]:

@@ -10,6 +10,18 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 
+class _LockFile:
+    """An open lock file; it closes when the thread that opened it ends."""
+
+    def __init__(self, path: str) -> None:
+        self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def __del__(self) -> None:
+        # In a forked child, this closes its copy: the parent keeps its lock.
+        if hasattr(self, "handle"):
+            os.close(self.handle)
+
+
 class WriteLock:
     """A lock between threads and processes, in a file next to the database; a kill frees it.
 
@@ -19,26 +31,25 @@ class WriteLock:
 
     def __init__(self, database_file: str | None) -> None:
         self._path = f"{database_file}.lock"
-        self._handles = threading.local()
+        self._of_thread = threading.local()
         reference = weakref.ref(self)
 
-        def forget_handles() -> None:
+        def forget_files() -> None:
             alive = reference()
             if alive is not None:
                 # Through an inherited handle, a forked child would share its parent's lock.
-                alive._handles = threading.local()
+                alive._of_thread = threading.local()
 
-        os.register_at_fork(after_in_child=forget_handles)
+        os.register_at_fork(after_in_child=forget_files)
 
     def __enter__(self) -> None:
-        handle = getattr(self._handles, "handle", None)
-        if handle is None:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            self._handles.handle = handle
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        file = getattr(self._of_thread, "file", None)
+        if file is None:
+            file = self._of_thread.file = _LockFile(self._path)
+        fcntl.flock(file.handle, fcntl.LOCK_EX)
 
     def __exit__(self, *_: object) -> None:
-        fcntl.flock(self._handles.handle, fcntl.LOCK_UN)
+        fcntl.flock(self._of_thread.file.handle, fcntl.LOCK_UN)
 
 
 _LOCK_NAMES = text(
