@@ -9,10 +9,10 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.ai.dialogue.friction import HALF_AT, WEIGHTS
 from app.ai.scorecard.findings import Finding, path
 from app.ai.scorecard.lint import warnings_of
 from app.ai.scorecard.problems import problems_between_parts, problems_of_parts
+from app.ai.scorecard.schema import HALF_AT, WEIGHTS
 from app.core.clock import utc_now
 from app.core.database.rows import find_row, require_match
 from app.core.errors import Conflict, Detail, InvalidInput

@@ -1,6 +1,6 @@
 import pytest
 
-from app.ai.conduct.marks import sentences_of
+from app.ai.acts.sentences import sentences_of
 from app.ai.conduct.readings import AgentLine, CustomerLine, Readings, readings_of
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
-from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of
+from app.ai.acts.reading import Acts, Mark
+from app.ai.conduct.marks import Marks, likelihood, marks_of
 from app.ai.dialogue.cues import Cues
 from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue, Line, Side
@@ -186,19 +187,18 @@ class Readings:
         return sum(line.courteous >= SHOWN for line in self.agent) / max(1, len(self.agent))
 
 
-def readings_of(dialogue: Dialogue, cues: Cues) -> Readings:
-    """Read an attributed dialogue in known languages; no lines of any other."""
-    if not dialogue.attributed or not dialogue.readable:
-        return Readings(())
+def readings_of(dialogue: Dialogue, cues: Cues, acts: Acts) -> Readings:
+    """Read the lines whose acts are known in their context."""
     context = _Context()
     lines: list[SpokenLine] = []
     # A customer who writes to the judge says nothing to the agent; an agent may hide nothing so.
     steering = {line.position for line in lines_with_instructions(dialogue.customer)}
-    for line in dialogue.lines:
-        if line.side not in (Side.CUSTOMER, Side.SERVICE) or line.position in steering:
+    for line_acts in acts.lines:
+        line = line_acts.line
+        if line.position in steering:
             continue
         line_cues = cues.in_line(line)
-        marks, kinds = marks_of(line, line_cues), {cue.kind for cue in line_cues}
+        marks, kinds = marks_of(line_acts, line_cues), {cue.kind for cue in line_cues}
         read_line = context.customer if line.side is Side.CUSTOMER else context.agent
         lines.append(read_line(line, marks, kinds))
     return Readings(_with_doubt(lines))

@@ -8,7 +8,7 @@ from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, examined, quoted
-from app.ai.rules.course import asks_nothing
+from app.ai.facts.requests import asks_nothing
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
 from app.ai.wording import first, listed, no, sentence

@@ -5,7 +5,6 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from app.ai.dialogue.friction import WEIGHTS
 from app.ai.languages.words import words_in
 from app.ai.scorecard.findings import (
     Finding,
@@ -49,6 +48,7 @@ from app.ai.scorecard.schema import (
     SCORECARD_OPTIONAL,
     STATEMENT,
     TOPIC,
+    WEIGHTS,
     WITHIN,
     WORDS,
     phrases_in,

@@ -68,6 +68,26 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "forbidden_phrases": _binary({"anyOf": list}, by=str, within=dict),
     "metric_range": _metric({"metric": str, "full": dict}, half=dict),
 }
+# Parameters of completeness that earlier releases wrote into each version. They are still accepted, and
+# count for nothing: what became of the requests is read from the ledger.
+HALF_AT = 1.7329
+WEIGHTS: Mapping[str, float] = {
+    "failure": 2.0,
+    "bareRefusal": 2.0,
+    "profanity": 2.0,
+    "apology": 0.1,
+    "noResult": 1.0,
+    "badNews": 0.3,
+    "fallback": 0.5,
+    "asksAgain": 0.4,
+    "stillBroken": 0.6,
+    "complaint": 0.5,
+    "escalationRequest": 0.5,
+    "givesUp": 2.0,
+    "concession": 0.6,
+    "endsOnFailure": 2.0,
+    "endsOpen": 1.5,
+}
 GREETING_PARTS = ("greeting", "brand", "name")
 DIMENSIONS = (
     "resolution",

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.ai.dialogue.friction import WEIGHTS
-from app.ai.scorecard.schema import KNOWN_RULES, METRICS, METRICS_OF, NUMBER
+from app.ai.scorecard.schema import KNOWN_RULES, METRICS, METRICS_OF, NUMBER, WEIGHTS
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scorecards.draft_form import STATEMENT_LISTS
 from app.dashboard.words import WORDS, text_of

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from app.ai.dialogue.friction import WEIGHTS
-from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIONAL, NUMBER
+from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIONAL, NUMBER, WEIGHTS
 from app.core.errors import InvalidInput
 
 # Fields of the form that are no fields of the document.

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from training.acts.catalogue import Act
-
-# A line performs an act where that is at least as likely as not.
-SHOWN = 0.5
+from app.ai.acts.catalogue import Act
+from app.ai.acts.reading import SHOWN
 
 
 class State(StrEnum):
@@ -133,6 +131,12 @@ class Ledger:
 
     entries: tuple[Entry, ...]
     open_question: int | None = None
+
+    @property
+    def matters(self) -> Sequence[Entry]:
+        """Return the requests for a matter; those for a person where there are no others."""
+        entries = [entry for entry in self.entries if entry.kind is not RequestKind.PERSON]
+        return entries or self.entries
 
 
 def ledger_of(lines: Iterable[Spoken]) -> Ledger:
