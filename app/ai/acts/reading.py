@@ -18,8 +18,8 @@ from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.languages.detection import ENGLISH
 from app.ai.weights import model_document
 
-# A line performs an act where that is at least as likely as not.
-SHOWN = 0.5
+# From this probability on a line is taken to perform an act: it misses and invents about as often.
+SHOWN = 0.4
 # Acts less likely than 1 in 20 are left out.
 _LEAST = 0.05
 # Acts that a phrase of a lexicon shows in languages without a model.
@@ -93,7 +93,7 @@ class LineActs:
         return 0.0 if mark is None else mark.probability
 
     def shows(self, *acts: Act) -> bool:
-        """Tell whether one of the acts is at least as likely as not."""
+        """Tell whether the line is taken to perform one of the acts."""
         return any(self.of(act) >= SHOWN for act in acts)
 
     def best(self, *acts: Act) -> Mark | None:

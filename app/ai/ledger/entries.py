@@ -82,7 +82,7 @@ class Spoken:
     adds_matter: bool = False
 
     def shows(self, *acts: Act) -> bool:
-        """Tell whether one of the acts is at least as likely as not."""
+        """Tell whether the line is taken to perform one of the acts."""
         return any(self.acts.get(act, 0.0) >= SHOWN for act in acts)
 
 
@@ -195,6 +195,7 @@ class _Book:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.open_question: int | None = None
+        self._named = False
 
     def hear(self, line: Spoken) -> None:
         """Enter what the customer asks for, confirms, denies or gives up."""
@@ -226,13 +227,15 @@ class _Book:
             self.open_question = None
         entry = self._addressed(line)
         if entry is None:
+            self._named = self._named or line.shows(Act.NAME, Act.COMPANY)
             return
         for state in _BY_SERVICE:
             if line.shows(*STATE_ACTS[state]) and _applies(entry, state, line):
                 entry.move(state, line.position)
-        if line.shows(Act.TRANSFER):
+        if line.shows(Act.TRANSFER) or (line.shows(Act.NAME) and self._named):
+            # Somebody else who introduces themself has taken over, whether or not that was announced.
             for other in self.entries:
-                if other is not entry and not other.closed:
+                if _applies(other, State.TRANSFERRED, line) and not other.closed:
                     other.move(State.TRANSFERRED, line.position)
 
     def _ask(self, line: Spoken) -> None:
