@@ -18,8 +18,10 @@ from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.languages.detection import ENGLISH
 from app.ai.weights import model_document
 
-# From this probability on a line is taken to perform an act: it misses and invents about as often.
-SHOWN = 0.4
+# A line is taken to perform an act where that is at least as likely as not.
+SHOWN = 0.5
+# Averages of two models are timid: this power moves 0.4, where as much is missed as invented, to 0.5.
+_BOLDER = 0.756
 # Acts less likely than 1 in 20 are left out.
 _LEAST = 0.05
 # Acts that a phrase of a lexicon shows in languages without a model.
@@ -198,7 +200,8 @@ def _averaged(
         if mark is None:
             averaged[act] = Mark(probability, 0, length)
         else:
-            averaged[act] = mark._replace(probability=(mark.probability + probability) / 2)
+            mean = (mark.probability + probability) / 2
+            averaged[act] = mark._replace(probability=mean**_BOLDER)
     return averaged
 
 

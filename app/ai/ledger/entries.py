@@ -185,6 +185,8 @@ _NEGATIVE = (
     *(Act.UNSOLVED, Act.REPEAT, Act.CORRECT, Act.COMPLAIN, Act.ANGRY, Act.DISAPPOINTED),
     *(Act.SARCASTIC, Act.CONFUSED, Act.DECLINE, Act.GIVE_UP, Act.LEAVE, Act.INSULT),
 )
+# By their third line, people have said who they are.
+_INTRODUCED = 2
 _REFUSALS = frozenset({State.REFUSED, State.FAILED, State.SENT_ELSEWHERE})
 _SAME_SUBJECT = 0.5
 
@@ -196,6 +198,7 @@ class _Book:
         self.entries: list[Entry] = []
         self.open_question: int | None = None
         self._named = False
+        self._served_lines = 0
 
     def hear(self, line: Spoken) -> None:
         """Enter what the customer asks for, confirms, denies or gives up."""
@@ -225,14 +228,16 @@ class _Book:
         """Enter what the service side does for the requests."""
         if line.shows(*_ANSWERS):
             self.open_question = None
+        is_another = line.shows(Act.NAME) and (self._named or self._served_lines >= _INTRODUCED)
+        self._named = self._named or line.shows(Act.NAME)
+        self._served_lines += 1
         entry = self._addressed(line)
         if entry is None:
-            self._named = self._named or line.shows(Act.NAME, Act.COMPANY)
             return
         for state in _BY_SERVICE:
             if line.shows(*STATE_ACTS[state]) and _applies(entry, state, line):
                 entry.move(state, line.position)
-        if line.shows(Act.TRANSFER) or (line.shows(Act.NAME) and self._named):
+        if line.shows(Act.TRANSFER) or is_another:
             # Somebody else who introduces themself has taken over, whether or not that was announced.
             for other in self.entries:
                 if _applies(other, State.TRANSFERRED, line) and not other.closed:
