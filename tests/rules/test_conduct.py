@@ -1,5 +1,6 @@
 import pytest
 
+from app.ai.acts.reading import acts_of, shipped_readers
 from app.ai.acts.sentences import sentences_of
 from app.ai.conduct.readings import AgentLine, CustomerLine, Readings, readings_of
 from app.ai.dialogue.cues import find_cues
@@ -11,7 +12,8 @@ def read(*lines: tuple[str, str], language: str = "en") -> Readings:
     dialogue = dialogue_of(
         chat(*((side, None, text) for side, text in lines)), channel="chat", language=language
     )
-    return readings_of(dialogue, find_cues(dialogue))
+    cues = find_cues(dialogue)
+    return readings_of(dialogue, cues, acts_of(dialogue, cues, shipped_readers(fast=False)))
 
 
 def customer(*texts: str) -> CustomerLine:
@@ -124,7 +126,9 @@ def test_where_it_is_not_known_who_speaks_nothing_is_read() -> None:
         channel="chat",
         language="en",
     )
-    assert readings_of(dialogue, find_cues(dialogue)).lines == ()
+    cues = find_cues(dialogue)
+    acts = acts_of(dialogue, cues, shipped_readers(fast=False))
+    assert readings_of(dialogue, cues, acts).lines == ()
 
 
 def test_a_bot_that_understands_nothing_stalls_and_does_not_apologise() -> None:

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.ai.acts.reading import acts_of, shipped_readers
 from app.ai.conduct.readings import readings_of
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
@@ -15,7 +16,9 @@ AWFUL, NEUTRAL, LOVELY = "This is awful.", "It is blue.", "This is lovely, thank
 
 def sentiment(transcript: Transcript, channel: str = "chat") -> Sentiment:
     dialogue = dialogue_of(transcript, channel=channel, language=None)
-    return sentiment_of(dialogue, readings_of(dialogue, find_cues(dialogue)), SETTINGS)
+    cues = find_cues(dialogue)
+    acts = acts_of(dialogue, cues, shipped_readers(fast=False))
+    return sentiment_of(dialogue, readings_of(dialogue, cues, acts), SETTINGS)
 
 
 def customer(*texts: str) -> Sentiment:

@@ -81,9 +81,19 @@ def _rating(
 ) -> dict[str, Any]:
     from sklearn.linear_model import Ridge  # noqa: PLC0415
 
+    given = np.array([float(talk.outcome[name]) for talk in talks])
     model = Ridge(_PENALTY_OF_RATINGS)
-    model.fit(distances, [talk.outcome[name] for talk in talks], shares)
-    return _head(model.coef_, float(model.intercept_))
+    model.fit(distances, given, shares)
+    # A penalty draws ratings towards the middle; readers use the whole scale.
+    read = model.predict(distances)
+    stretch = _spread(given, shares) / _spread(read, shares)
+    middle = float(np.average(given, weights=shares) - stretch * np.average(read, weights=shares))
+    return _head(stretch * model.coef_, stretch * float(model.intercept_) + middle)
+
+
+def _spread(values: Numbers, shares: Numbers) -> float:
+    mean = np.average(values, weights=shares)
+    return float(np.sqrt(np.average((values - mean) ** 2, weights=shares)))
 
 
 def _head(weights: Numbers, bias: float) -> dict[str, Any]:

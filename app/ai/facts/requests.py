@@ -135,6 +135,13 @@ def state_sentence(facts: Facts, entry: Entry) -> str:
     return facts.sentence(f"request.{'refused_for_reason' if reason else state}")
 
 
+def state_advice(facts: Facts, entry: Entry) -> str:
+    """Say what to do better about a request; nothing where it was fulfilled."""
+    return (
+        "" if entry.closed or _is_told(entry) else facts.sentence(f"request_advice.{entry.state}")
+    )
+
+
 def state_evidence(facts: Facts, entry: Entry) -> Evidence:
     """Quote the sentence that shows what last became of a request; the request itself where none does."""
     polarity = SUPPORTS if entry.state in _WELL else CONTRADICTS

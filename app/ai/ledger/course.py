@@ -74,7 +74,10 @@ class CourseModel:
 
 
 def _rating(value: float) -> float:
-    return round(min(_MOST_RATING, max(_LEAST_RATING, value)), 4)
+    # Bent towards both ends of the scale, which it never passes, so that no two fall together.
+    spread = _MOST_RATING - _LEAST_RATING
+    bend = math.exp(4 / spread * ((_LEAST_RATING + _MOST_RATING) / 2 - value))
+    return round(_LEAST_RATING + spread / (1 + bend), 4)
 
 
 def course_values(

@@ -24,6 +24,7 @@ from app.ai.facts.requests import (
     asks_nothing,
     effectiveness,
     is_refused_for_reason,
+    state_advice,
     state_evidence,
     state_sentence,
     unanswered_calls,
@@ -239,4 +240,5 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
         " ".join(list(told)[:_MOST_TOLD]),
         confidence=0.65,
         evidence=distinct(told.values()),
+        advice=state_advice(facts, entries[0]),
     )
