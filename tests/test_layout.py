@@ -50,6 +50,7 @@ TRANSACTIONS = frozenset(
         "app/operations/stored_secrets.py",
         "app/people/gate.py",
         "app/usage/meter.py",
+        "app/web/upserts.py",
         "app/webhooks/deliveries.py",
         "app/webhooks/sender/loop.py",
         "app/webhooks/sender/results.py",

@@ -30,8 +30,8 @@ from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.formats.tables import DELIMITERS, IGNORED, LABEL_PREFIX, field_of, with_offset
 from app.imports.loading.input import ImportOptions
 from app.imports.loading.load import RecordOutcome
-from app.imports.loading.normalise import summary_of, with_default_references
-from app.imports.loading.references import NAMED_REFERENCES, NameResolver
+from app.imports.loading.normalise import ValidRecord, summary_of
+from app.imports.loading.references import NameResolver
 from app.imports.schemas.records import validate_recording
 
 _TIME_TO_STORE = timedelta(hours=1)
@@ -206,7 +206,7 @@ class RecordingLoader:
             with file.open() as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             fields = self._fields_of(file, digest)
-            return self._load(file, digest, *validate_recording(fields))
+            return self._load(file, digest, validate_recording(fields, self._options.defaults))
         except Unreadable as error:
             code, message = error.code, error.message
         except InvalidInput as error:
@@ -224,19 +224,15 @@ class RecordingLoader:
     def _fields_of(self, file: ImportFile, digest: str) -> dict[str, Any]:
         if not file.size_bytes:
             raise Unreadable(Fault.MALFORMED, "The file is empty.")
-        defaults = self._options.defaults
         fields = self._metadata.fields_of(file)
         own = {"fileName", "contentType", "sizeBytes", "sha256", "autoProcess"} & fields.keys()
         if own:
             message = f"The file itself says {', '.join(sorted(own))}: leave it out."
             raise Unreadable(Fault.VALIDATION_ERROR, message)
-        completed = with_default_references(fields, NAMED_REFERENCES, defaults)
-        if completed.get("language") is None:
-            completed["language"] = defaults.get("language")
-        if completed.get("externalId") is None:
-            completed["externalId"] = f"sha256:{digest}"
+        if fields.get("externalId") is None:
+            fields["externalId"] = f"sha256:{digest}"
         return {
-            **completed,
+            **fields,
             "fileName": file.path.name,
             "contentType": file.recording_type,
             "sizeBytes": file.size_bytes,
@@ -247,16 +243,16 @@ class RecordingLoader:
         }
 
     def _load(
-        self, file: ImportFile, digest: str, values: dict[str, Any], names: Mapping[str, str]
+        self, file: ImportFile, digest: str, valid: ValidRecord
     ) -> tuple[RecordOutcome, str | None]:
         if self._options.dry_run:
-            return self._tried(values, names), None
+            return self._tried(valid), None
         with self._runtime.db.writing() as session:
-            audio = self._reserved(session, values, names)
+            audio = self._reserved(session, valid)
             audio_file_id, is_new = audio.id, audio.status == AudioStatus.PENDING_UPLOAD
             if audio.sha256 != digest and not is_new:
                 message = (
-                    f"Another recording has the externalId {values['external_id']}: give this one "
+                    f"Another recording has the externalId {valid.external_id}: give this one "
                     "an externalId of its own."
                 )
                 raise Conflict(message)
@@ -265,27 +261,28 @@ class RecordingLoader:
         self._request_processing(audio_file_id)
         return RecordOutcome.CREATED if is_new else RecordOutcome.SKIPPED, audio_file_id
 
-    def _tried(self, values: Mapping[str, Any], names: Mapping[str, str]) -> RecordOutcome:
+    def _tried(self, valid: ValidRecord) -> RecordOutcome:
         with self._runtime.db.reading() as session:
             if not self._options.create_missing:
-                NameResolver(session).ids_of(names)
-            uploads.check_space(session, self._runtime, values["size_bytes"])
-            known = uploads.of_external_id(session, values["external_id"])
+                NameResolver(session, self._options).ids_of(valid.names)
+            uploads.check_space(session, self._runtime, valid.values["size_bytes"])
+            known = uploads.of_external_id(session, valid.external_id)
         return RecordOutcome.CREATED if known is None else RecordOutcome.SKIPPED
 
-    def _reserved(
-        self, session: Session, values: Mapping[str, Any], names: Mapping[str, str]
-    ) -> AudioFile:
+    def _reserved(self, session: Session, valid: ValidRecord) -> AudioFile:
         resolver = NameResolver(session, self._options)
-        one_at_a_time(
-            session, f"import recording {values['external_id']}", *resolver.missing([names])
-        )
-        known = uploads.of_external_id(session, values["external_id"])
+        missing = resolver.missing([valid.names])
+        one_at_a_time(session, f"import recording {valid.external_id}", *missing)
+        known = uploads.of_external_id(session, valid.external_id)
         if known is not None:
             return known
-        fields = {**values, **resolver.ids_of(names)}
-        expires_at = utc_now() + _TIME_TO_STORE
-        return uploads.create(session, self._runtime, expires_at=expires_at, **fields)
+        return uploads.create(
+            session,
+            self._runtime,
+            external_id=valid.external_id,
+            expires_at=utc_now() + _TIME_TO_STORE,
+            **{**valid.values, **resolver.ids_of(valid.names)},
+        )
 
     def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
         objects = AudioObjects(self._runtime)

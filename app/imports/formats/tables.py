@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo
 
+from app.evaluations.enums import MAX_MESSAGES
 from app.imports.formats.lines import ByteLine, byte_lines, text_of
 from app.imports.formats.records import (
-    MAX_MESSAGES,
     TOO_MANY_MESSAGES,
     BadLine,
     Entries,
