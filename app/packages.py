@@ -37,7 +37,6 @@ _TABLES = (
     "app.core.hosts",
     "app.core.request_limits.nonces",
     "app.core.storage.deployment",
-    "app.dashboard.models",
     "app.evaluations.judging.model_answers",
     "app.events.models",
     "app.people.models",
