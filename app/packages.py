@@ -21,7 +21,6 @@ _OF_API = (
     "webhooks",
     "evaluations",
     "reviews",
-    "calibration",
     "scorecards",
     "campaigns",
     "directory",

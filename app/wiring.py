@@ -12,6 +12,7 @@ from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
 from app.packages import load_tables
+from app.reviews.calibration import profiles
 from app.reviews.rounds import sealed_reviews
 from app.voice_calls import evaluation
 from app.webhooks.deliveries import fan_out
@@ -32,5 +33,6 @@ def build_runtime(settings: Settings) -> Runtime:
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,
+        calibration=profiles.calibration,
     )
     return open_runtime(settings, keyring, hooks, counts)

@@ -13,6 +13,10 @@ def _nothing_sealed(session: Session, evaluation_id: str) -> Sequence[str]:
     return ()
 
 
+def _uncalibrated(session: Session, engagement_id: str | None) -> Callable[..., Any]:
+    return lambda judgement, **_: judgement
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """The hooks of a process, set once by `app.wiring`; each tuple is called in its order.
@@ -24,6 +28,7 @@ class Hooks:
         on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
         sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
+        calibration: returns the function that calibrates the judgements of an engagement.
     """
 
     on_publish: tuple[SessionHook, ...] = ()
@@ -31,6 +36,7 @@ class Hooks:
     on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
     sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed
+    calibration: Callable[[Session, str | None], Callable[..., Any]] = _uncalibrated
 
 
 def hooks_of(session: Session) -> Hooks:

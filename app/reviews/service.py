@@ -1,15 +1,16 @@
-"""Reviews: added where the status allows it, applied to the evaluation, listed, and erased."""
+"""Reviews: added where the status allows it, applied, listed, compared with the judge, and erased."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import not_, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.rescoring import Rescored, Unscorable, rescored
 from app.ai.transcript import Segment
+from app.analytics.engine.selection import Selection, completed_evaluations
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, InvalidInput, NotFound
@@ -19,8 +20,9 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.reviews import rounds
+from app.reviews.agreement.comparison import compare
 from app.reviews.models import Review
-from app.reviews.ratings import Rating, rated_score, rating_pairs, ratings_of
+from app.reviews.ratings import Rating, latest_ratings, rated_score, rating_pairs, ratings_of
 
 _NONE, _REQUESTED, _IN_REVIEW, _REVIEWED, _DISPUTED, _ACCEPTED, _REJECTED = ReviewStatus
 _UNDECIDED = (_NONE, _REQUESTED, _IN_REVIEW)
@@ -153,6 +155,13 @@ def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Pag
     )
     items = results.unsealed(session, evaluation_id, map(shown, page.items))
     return replace(page, items=items)
+
+
+def agreement(session: Session, selection: Selection) -> dict[str, Any]:
+    """Compare the judge with people over a selection; ratings of open rounds do not count yet."""
+    sealed = [not_(rounds.reviews_in(row)) for row in rounds.open_rounds(session)]
+    ratings = latest_ratings(session, [*completed_evaluations(selection), *sealed])
+    return {"period": selection.period.shown(), **compare(ratings)}
 
 
 def shown(review: Any) -> dict[str, Any]:
