@@ -37,6 +37,11 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
     ReviewAction.ACCEPT_DISPUTE: ((_DISPUTED,), _ACCEPTED),
     ReviewAction.REJECT_DISPUTE: ((_DISPUTED,), _REJECTED),
 }
+# Columns that the request gives.
+_GIVEN = (
+    *("action", "reviewer", "reviewer_ref", "reason"),
+    *("confirms_others", "score", "resolution", "satisfaction"),
+)
 # Results show all reviews.
 _MOST_REVIEWS = 200
 _SORTABLE = {"created_at": Review.created_at}
@@ -65,61 +70,33 @@ def add(
     evaluation, result = results.find_reviewable(session, evaluation_id, for_update=True)
     _check_count(len(result.document["reviews"]), body.get("reviews_seen"))
     action = ReviewAction(body["action"])
-    before = ReviewStatus(evaluation.review_status)
-    after = status_after(action, before)
-    rater = (body.get("reviewer_ref") or body["reviewer"]).casefold()
-    rounds.require_blind(session, evaluation_id, rater, action)
-    scorecard = _scorecard(session, evaluation)
-    ratings, scored = _rated(session, evaluation, result, body, scorecard)
-    # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
-    pairs = (
-        {}
-        if action is ReviewAction.DISPUTE
-        else rating_pairs(
-            result.document,
-            {rating.key: rating for rating in ratings},
-            scored,
-            scorecard=scorecard,
-            confirms_others=action is ReviewAction.CONFIRM or body["confirms_others"],
-        )
-    )
-    score_before = evaluation.score or 0
-    judged = results.judged_document(result)
-    if action in OVERRIDING_ACTIONS:
-        _override(session, evaluation, result, body, scored)
     review = Review(
+        **{name: body.get(name) for name in _GIVEN},
         id=new_id("rev"),
         evaluation_id=evaluation.id,
         revision=evaluation.revision,
-        action=action,
-        reviewer=body["reviewer"],
-        reviewer_ref=body.get("reviewer_ref"),
-        rater=rater,
-        reason=body.get("reason"),
-        criteria=[rating.as_json() for rating in ratings],
-        confirms_others=body["confirms_others"],
-        score=body.get("score"),
-        resolution=body.get("resolution"),
-        satisfaction=body.get("satisfaction"),
-        status_before=before,
-        status_after=after,
-        score_before=score_before,
-        score_after=evaluation.score or 0,
-        ratings=pairs,
-        rated_score=rated_score(result.document, body.get("score"), pairs, scored),
-        judged={
-            "score": judged["score"],
-            "resolution": judged["resolution"]["status"],
-            "satisfaction": evaluation.predicted_satisfaction,
-        },
+        rater=(body.get("reviewer_ref") or body["reviewer"]).casefold(),
+        status_before=evaluation.review_status,
+        status_after=status_after(action, ReviewStatus(evaluation.review_status)),
+        score_before=evaluation.score or 0,
         created_by=created_by,
         created_at=utc_now(),
     )
+    rounds.require_blind(session, evaluation_id, review.rater, action)
+    scorecard = _scorecard(session, evaluation)
+    ratings, scored = _rated(session, evaluation, result, body, scorecard)
+    _set_ratings(review, evaluation, result, ratings, scored, scorecard)
+    if action in OVERRIDING_ACTIONS:
+        _override(session, evaluation, result, body, scored)
+    review.score_after = evaluation.score or 0
     session.add(review)
     record = shown(review)
     # A request for a review is not a review.
     reviewer = None if action is ReviewAction.REQUEST else review.rater
-    results.note_review(session, evaluation, result, review=record, reviewer=reviewer, status=after)
+    status = ReviewStatus(review.status_after)
+    results.note_review(
+        session, evaluation, result, review=record, reviewer=reviewer, status=status
+    )
     return record
 
 
@@ -251,6 +228,35 @@ def _rated(
         return ratings, rescored(result.document, scorecard, answers)
     except Unscorable as problem:
         raise InvalidInput.field("criteria", f"No score can be computed: {problem}") from problem
+
+
+def _set_ratings(
+    review: Review,
+    evaluation: Evaluation,
+    result: EvaluationResult,
+    ratings: Sequence[Rating],
+    scored: Rescored | None,
+    scorecard: Scorecard,
+) -> None:
+    """Set the answers of a review, next to those of the judge before it is applied."""
+    review.criteria = [rating.as_json() for rating in ratings]
+    review.ratings = {}
+    # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
+    if review.action != ReviewAction.DISPUTE:
+        review.ratings = rating_pairs(
+            result.document,
+            {rating.key: rating for rating in ratings},
+            scored,
+            scorecard=scorecard,
+            confirms_others=review.action == ReviewAction.CONFIRM or review.confirms_others,
+        )
+    review.rated_score = rated_score(result.document, review.score, review.ratings, scored)
+    judged = results.judged_document(result)
+    review.judged = {
+        "score": judged["score"],
+        "resolution": judged["resolution"]["status"],
+        "satisfaction": evaluation.predicted_satisfaction,
+    }
 
 
 def _override(
