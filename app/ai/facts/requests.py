@@ -119,15 +119,6 @@ def _strain(facts: Facts) -> float:
     )
 
 
-def is_refused_for_reason(facts: Facts) -> bool:
-    """Tell whether all that became of the requests is a refusal that names its reason."""
-    entries = facts.ledger.matters
-    return bool(entries) and all(
-        entry.state in (State.REFUSED, State.GIVEN_UP) and shows_reason(facts, entry)
-        for entry in entries
-    )
-
-
 def state_sentence(facts: Facts, entry: Entry) -> str:
     """Say what last became of a request."""
     state = State.ANSWERED if _is_told(entry) else entry.state

@@ -23,7 +23,6 @@ from app.ai.facts.conversation_facts import (
 from app.ai.facts.requests import (
     asks_nothing,
     effectiveness,
-    is_refused_for_reason,
     state_advice,
     state_evidence,
     state_sentence,
@@ -232,8 +231,6 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(facts.sentence("completeness.no_request"))
     if unanswered_calls(facts) and not any(entry.steps for entry in entries):
         return not_applicable(facts.sentence("no_occasion.left_first"))
-    if is_refused_for_reason(facts):
-        return not_applicable(facts.sentence("completeness.refused_for_reason"))
     told = {state_sentence(facts, entry): state_evidence(facts, entry) for entry in entries}
     return scaled(
         effectiveness(facts),
