@@ -6,7 +6,6 @@ from unicodedata import normalize
 import pytest
 
 from app.ai.context import Context
-from app.ai.dialogue.friction import WEIGHTS
 from app.ai.judge import Judgement
 from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import scorecard_from
@@ -393,14 +392,13 @@ def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:
     assert [(error.field, error.code) for error in checked.errors] == [("criteria[0].use", "ENUM")]
 
 
-def test_what_an_obstacle_weighs_is_a_setting_of_the_version() -> None:
+def test_what_obstacles_weighed_in_earlier_releases_is_accepted_and_changes_nothing() -> None:
     talk = chat(
         ("c", 0, "Please book a table for two at the harbour inn."),
         ("a", 9, "I could not book the table. I apologize."),
         ("c", 20, "Thanks, bye."),
         ("a", 25, "Goodbye."),
     )
-    light = dict.fromkeys(WEIGHTS, 0)
     scores = [
         criteria_of(judged(talk, {"use": "resolution.completeness", "type": "scale", **more}))[0][
             "normalizedScore"
@@ -408,8 +406,7 @@ def test_what_an_obstacle_weighs_is_a_setting_of_the_version() -> None:
         for more in (
             {},
             {"judge": {"parameters": {"halfAt": 30}}},
-            {"judge": {"parameters": {"weights": {"apology": 0}}}},
-            {"judge": {"parameters": {"weights": light}}},
+            {"judge": {"parameters": {"weights": {"apology": 0, "failure": 0}}}},
         )
     ]
-    assert scores[0] < scores[2] < scores[1] < scores[3] == 1
+    assert scores[0] == scores[1] == scores[2] < 0.5

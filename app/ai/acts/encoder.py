@@ -19,7 +19,6 @@ MODEL, TOKENIZER = "acts.onnx", "acts-tokenizer.json"
 OWN_TOKENS, BEFORE_TOKENS = 80, 24
 _STEP = 64
 _BEFORE_CHARS = 300
-_BATCH = 32
 CLS, SEP = 101, 102
 _SIDES = ("customer", "service")
 
@@ -63,33 +62,23 @@ class Encoder:
 
     def probabilities(self, lines: Sequence[Heard]) -> list[dict[Act, float]]:
         """Return how likely each line of a conversation performs each act of its side."""
-        pieces = [
-            (index, piece)
-            for index, line_pieces in enumerate(pieces_of(lines, self._tokenizer))
-            for piece in line_pieces
-        ]
-        # Lines of about one length are read together.
-        pieces.sort(key=lambda pair: len(pair[1].tokens))
-        found: list[dict[Act, float]] = [{} for _ in lines]
-        for first in range(0, len(pieces), _BATCH):
-            batch = pieces[first : first + _BATCH]
-            for (index, _), row in zip(batch, self._run([p for _, p in batch]), strict=True):
-                place, acts = self._heads[lines[index].by_customer]
-                for act, probability in zip(acts, row[place:], strict=False):
-                    found[index][act] = max(found[index].get(act, 0.0), probability)
+        found: list[dict[Act, float]] = []
+        for line, pieces in zip(lines, pieces_of(lines, self._tokenizer), strict=True):
+            place, acts = self._heads[line.by_customer]
+            rows = [self._run(piece)[place : place + len(acts)] for piece in pieces]
+            found.append(dict(zip(acts, map(max, zip(*rows, strict=True)), strict=True)))
         return found
 
-    def _run(self, pieces: Sequence[Piece]) -> list[list[float]]:
-        longest = max(len(piece.tokens) for piece in pieces)
-        tokens, types, mask = (np.zeros((len(pieces), longest), np.int64) for _ in range(3))
-        for row, piece in enumerate(pieces):
-            size = len(piece.tokens)
-            tokens[row, :size] = piece.tokens
-            types[row, piece.own : size] = 1
-            mask[row, :size] = 1
-        (logits,) = self._session.run(None, {"tokens": tokens, "types": types, "mask": mask})
-        rows: list[list[float]] = (1 / (1 + np.exp(-logits))).tolist()
-        return rows
+    def _run(self, piece: Piece) -> list[float]:
+        # One by one: weights of eight bits round by the largest number of all that is read at once, so
+        # that a line would be read differently next to others.
+        tokens = np.array([piece.tokens], np.int64)
+        types = np.ones_like(tokens)
+        types[0, : piece.own] = 0
+        asked = {"tokens": tokens, "types": types, "mask": np.ones_like(tokens)}
+        (logits,) = self._session.run(None, asked)
+        likely: list[float] = (1 / (1 + np.exp(-logits[0]))).tolist()
+        return likely
 
 
 def pieces_of(lines: Sequence[Heard], tokenizer: Any) -> Iterator[list[Piece]]:

@@ -37,7 +37,7 @@ _FULFILLED = {
 }
 # How much a line lowers the effectiveness in which an action failed, something asked for is not there, or
 # something is refused.
-_FAILED, _MISSING, _REFUSED = 0.8, 0.2, 0.12
+_FAILED, _MISSING, _REFUSED = 0.8, 0.4, 0.12
 _REFUSES = (Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON, Act.UNDONE, Act.RETRACT)
 _FINISHED = ("solved", "closing", "nothing_more")
 _APPRECIATES = (Act.THANK, Act.PRAISE)

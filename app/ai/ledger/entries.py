@@ -181,6 +181,8 @@ _ANSWERS = (
 # With these words the customer takes an explanation or an instruction, if nothing speaks against it.
 _TOLD = (State.EXPLAINED, State.INSTRUCTED)
 _DECLINABLE = (State.PROPOSED, State.ANSWERED)
+# What the customer corrects was not done as asked.
+_CORRECTED = (State.DONE, State.ANSWERED)
 _NEGATIVE = (
     *(Act.UNSOLVED, Act.REPEAT, Act.CORRECT, Act.COMPLAIN, Act.ANGRY, Act.DISAPPOINTED),
     *(Act.SARCASTIC, Act.CONFUSED, Act.DECLINE, Act.GIVE_UP, Act.LEAVE, Act.INSULT),
@@ -205,8 +207,9 @@ class _Book:
         self._ask(line)
         self._reply(line)
         if line.shows(*STATE_ACTS[State.GIVEN_UP]):
+            left_angry = line.shows(Act.ANGRY, Act.COMPLAIN)
             for entry in self.entries:
-                if not entry.closed:
+                if not entry.closed or (left_angry and entry.state is not State.CONFIRMED):
                     entry.move(State.GIVEN_UP, line.position)
 
     def _reply(self, line: Spoken) -> None:
@@ -214,7 +217,7 @@ class _Book:
             self._close(line)
         elif line.shows(Act.PARTLY):
             self._move(line, State.PARTLY)
-        elif line.shows(Act.UNSOLVED):
+        elif line.shows(Act.UNSOLVED) or (line.shows(Act.CORRECT) and self._state() in _CORRECTED):
             self._move(line, State.DENIED)
         state = self._state()
         if state is State.PROPOSED and line.shows(Act.YES):
@@ -226,6 +229,7 @@ class _Book:
 
     def serve(self, line: Spoken) -> None:
         """Enter what the service side does for the requests."""
+        answers = self.open_question is not None and line.shows(Act.INFORM)
         if line.shows(*_ANSWERS):
             self.open_question = None
         is_another = line.shows(Act.NAME) and (self._named or self._served_lines >= _INTRODUCED)
@@ -235,7 +239,12 @@ class _Book:
         if entry is None:
             return
         for state in _BY_SERVICE:
-            if line.shows(*STATE_ACTS[state]) and _applies(entry, state, line):
+            # A "no" to a question answers it.
+            refuses_nothing = (
+                state is State.REFUSED and answers and not line.shows(Act.REFUSE_REASON)
+            )
+            is_shown = line.shows(*STATE_ACTS[state]) and not refuses_nothing
+            if is_shown and _applies(entry, state, line):
                 entry.move(state, line.position)
         if line.shows(Act.TRANSFER) or is_another:
             # Somebody else who introduces themself has taken over, whether or not that was announced.
@@ -329,8 +338,19 @@ def _applies(entry: Entry, state: State, line: Spoken) -> bool:
         # What explains a refusal or a promise changes nothing.
         is_told = entry.state in (*_REFUSALS, State.PROMISED, State.TRANSFERRED)
         return entry.kind is not RequestKind.QUESTION and not is_told
+    if state in (State.FAILED, State.REFUSED) and not _is_likelier(line, state):
+        return False
     if state in _REFUSALS and entry.state in _KEPT:
         return line.shows(Act.RETRACT, Act.UNDONE)
     if state is State.TRANSFERRED:
         return entry.kind is RequestKind.PERSON or entry.state not in _KEPT
     return True
+
+
+def _is_likelier(line: Spoken, state: State) -> bool:
+    """Tell which of a failure and a refusal a line rather shows: it takes only that step."""
+    failed, refused = (
+        max(line.acts.get(act, 0.0) for act in STATE_ACTS[each])
+        for each in (State.FAILED, State.REFUSED)
+    )
+    return (refused > failed) is (state is State.REFUSED)

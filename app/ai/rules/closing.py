@@ -29,6 +29,7 @@ _PARTS = {
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
 _QUOTED_LINES = 2
+_TELLS = (Act.SOLVED, Act.UNSOLVED, Act.PARTLY)
 _PLEASED = (Act.THANK, Act.PRAISE, Act.CLOSE)
 
 
@@ -62,7 +63,8 @@ def _denied(facts: Facts) -> Answer | None:
 def _asked_or_said(facts: Facts, ending: tuple[Line, ...]) -> Answer:
     entries = worst_first(facts.ledger.matters)
     lines = [line for line in facts.acts.lines if line.line in ending]
-    solved = [line for line in lines if line.line.side is Side.CUSTOMER and line.shows(Act.SOLVED)]
+    told = [line for line in lines if line.line.side is Side.CUSTOMER and line.shows(*_TELLS)][-1:]
+    solved = [line for line in told if line.best(*_TELLS) == line.marks.get(Act.SOLVED)]
     checks = [line for line in lines if line.line.side is Side.SERVICE and line.shows(Act.CHECK)]
     for found, act, key in ((solved, Act.SOLVED, "solved"), (checks, Act.CHECK, "asked")):
         if found:
