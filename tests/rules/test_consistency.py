@@ -48,7 +48,7 @@ def test_a_failure_that_was_made_up_for_is_told_as_such_and_the_solution_as_conf
     )
     assert results["resolution"]["status"] == "resolved"
     completeness = criterion(results, "resolution.completeness")
-    assert completeness["explanation"] == "The agent could not do what was asked at first."
+    assert completeness["explanation"].startswith("The agent did what was asked for.")
     assert criterion(results, "resolution.confirmed")["answer"] == "yes"
 
 
@@ -92,7 +92,7 @@ def test_a_granted_wish_to_be_left_alone_is_resolved_however_angry_it_was() -> N
     )["resolution"]
     assert found["status"] == "resolved"
     assert 0.5 <= found["probability"] <= 1
-    assert found["explanation"].endswith("and the agent confirmed it.")
+    assert found["explanation"] == "The agent did what was asked for."
 
 
 def test_a_last_request_for_somebody_else_is_not_resolved_by_its_thanks() -> None:
@@ -296,7 +296,7 @@ def test_a_refusal_for_named_reasons_is_no_obstacle(ground: str) -> None:
         ("a", "Goodbye."),
     )
     explanation = criterion(found, "resolution.completeness")["explanation"]
-    assert explanation.startswith("The agent refused a request and gave a rule or a reason")
+    assert explanation == "The agent refused the request and named a reason."
 
 
 def test_a_call_opens_with_its_brand_before_the_greeting_and_a_check_by_mobile_number() -> None:

@@ -11,7 +11,7 @@ from app.ai.transcript import Transcript
 from tests.talks import call, chat, scorecard
 
 SETTINGS = scorecard("chat").metrics
-AWFUL, NEUTRAL, LOVELY = "This is awful.", "It is blue.", "This is lovely, thank you!"
+AWFUL, NEUTRAL, LOVELY = "This is awful.", "My order number is 4411.", "This is lovely, thank you!"
 
 
 def sentiment(transcript: Transcript, channel: str = "chat") -> Sentiment:
@@ -123,7 +123,7 @@ def test_messages_without_times_count_by_their_place() -> None:
         (AWFUL, "negative"),
         (NEUTRAL, "neutral"),
         (LOVELY, "positive"),
-        ("I love the phone, but the service was awful.", "mixed"),
+        ("You were lovely, but the delivery was a disaster.", "mixed"),
     ],
 )
 def test_a_message_is_labelled_by_its_words(text, label) -> None:
