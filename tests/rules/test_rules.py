@@ -142,7 +142,7 @@ SEND = ("c", "Can you send me the invoice again?")
             "no",
         ),
         ((SEND, ("a", "Please wait for it."), ("c", "That is all then.")), "no"),
-        ((SEND, ("a", "I am unable to help."), ("c", "That is all then.")), None),
+        ((SEND, ("a", "I am unable to help."), ("c", "That is all then.")), "no"),
     ],
 )
 def test_a_solution_is_confirmed_when_it_is_asked_or_said_at_the_end(lines, expected) -> None:

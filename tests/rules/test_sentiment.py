@@ -39,24 +39,23 @@ def test_the_messages_of_a_chat_share_the_quarters_whenever_they_were_sent() -> 
     at_once = sentiment(chat(*(("c", 0, text) for text in texts))).customer
     assert at_once == customer(*texts).customer
     # Each message is a fifth: a quarter holds the whole of one, and a part of another.
-    first, last = (customer(text).customer.overall for text in (AWFUL, LOVELY))
+    first, *_, last = (segment.score for segment in customer(*texts).segments)
     assert at_once.by_quarter == pytest.approx((0.8 * first, 0, 0, 0.8 * last), abs=0.01)
 
 
 def test_the_worst_moment_and_the_end_weigh_more_than_the_rest() -> None:
-    scores = [customer(text).segments[0].score for text in (AWFUL, NEUTRAL, LOVELY)]
-    awful, neutral, lovely = scores
-    overall = customer(AWFUL, NEUTRAL, LOVELY).customer.overall
+    felt = customer(AWFUL, NEUTRAL, LOVELY)
+    scores = awful, neutral, lovely = [segment.score for segment in felt.segments]
     expected = 0.4 * sum(scores) / 3 + 0.35 * awful + 0.25 * (neutral + lovely) / 2
-    assert overall == pytest.approx(expected, abs=1e-3)
-    assert customer(AWFUL, NEUTRAL, LOVELY).customer.overall < 0
+    assert felt.customer.overall == pytest.approx(expected, abs=1e-3)
+    assert felt.customer.overall < 0 < lovely
 
 
 def test_without_a_bad_moment_the_best_one_counts() -> None:
-    neutral, lovely = (customer(text).segments[0].score for text in (NEUTRAL, LOVELY))
-    overall = customer(LOVELY, NEUTRAL, NEUTRAL).customer.overall
-    expected = 0.5 * (lovely + 2 * neutral) / 3 + 0.25 * lovely + 0.25 * neutral
-    assert overall == pytest.approx(expected, abs=1e-3)
+    felt = customer(LOVELY, NEUTRAL, NEUTRAL)
+    scores = lovely, *last = [segment.score for segment in felt.segments]
+    expected = 0.5 * sum(scores) / 3 + 0.25 * lovely + 0.25 * sum(last) / 2
+    assert felt.customer.overall == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(
