@@ -71,7 +71,9 @@ _BY_CUE: Mapping[Side, Mapping[str, Mapping[Act, float]]] = {
     },
 }
 # Phrases of the English lexicon that say more than a model does.
-_SURE_IN_ENGLISH = frozenset({"opt_out", "opt_out_done", "profanity"})
+_SURE_IN_ENGLISH = frozenset({"fallback", "opt_out", "opt_out_done", "profanity"})
+_REFUSALS = (Act.REFUSE, Act.REFUSE_REASON)
+_MEANT = (Act.PRAISE, Act.THANK, Act.SOLVED)
 
 
 class Mark(NamedTuple):
@@ -209,7 +211,11 @@ def _with_phrases(line: Line, marks: Mapping[Act, Mark], cues: Sequence[Cue]) ->
     """Add what phrases of the lexicon show, and leave out what is unlikely."""
     if line.language != ENGLISH:
         marks = {}
+    marks = _without_sarcasm(marks)
     found = {act: mark for act, mark in marks.items() if mark.probability >= _LEAST}
+    if any(cue.kind == "fallback" for cue in cues):
+        # Who did not understand refuses nothing.
+        found = {act: mark for act, mark in found.items() if act not in _REFUSALS}
     for cue in cues:
         if line.language == ENGLISH and cue.kind not in _SURE_IN_ENGLISH:
             continue
@@ -217,3 +223,15 @@ def _with_phrases(line: Line, marks: Mapping[Act, Mark], cues: Sequence[Cue]) ->
             if act not in found or found[act].probability < probability:
                 found[act] = Mark(probability, cue.start, cue.end)
     return found
+
+
+def _without_sarcasm(marks: Mapping[Act, Mark]) -> Mapping[Act, Mark]:
+    """Lower praise and thanks by how likely they mean the opposite."""
+    sarcastic = marks.get(Act.SARCASTIC)
+    if sarcastic is None:
+        return marks
+    meant = 1 - sarcastic.probability
+    return {
+        act: mark._replace(probability=mark.probability * meant) if act in _MEANT else mark
+        for act, mark in marks.items()
+    }

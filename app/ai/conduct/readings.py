@@ -31,7 +31,7 @@ _RUDE, _MIXED = 0.4, 0.3
 _CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2
 _TENSE = 0.45
-_CONFUSED = 0.75
+_CONFUSED = 0.6
 _NOT_UNDERSTOOD = re.compile(
     r"\b(?:understand|mean|meant|means|confus\w{2,4}|follow)\b|\A\W*(?:(?:what|huh|pardon)\W*)?\Z",
     re.IGNORECASE,

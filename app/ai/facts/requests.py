@@ -99,14 +99,16 @@ def worst_first(entries: Iterable[Entry]) -> list[Entry]:
 def effectiveness(facts: Facts) -> float:
     """Return how well the service side moved the requests forward, 0 to 1.
 
-    Where no model tells, what became of them does. Each line in which something failed or was refused on
+    Where no model tells, what became of them does; where all of them are closed, that counts a third. Each line in which something failed or was refused on
     the way lowers it.
     """
     entries = facts.ledger.matters
-    if facts.course is not None:
-        share = facts.course.effective_share
-    else:
+    if facts.course is None:
         share = sum(_FULFILLED[entry.state] for entry in entries) / max(1, len(entries))
+    else:
+        share = facts.course.effective_share
+        if entries and all(entry.closed for entry in entries):
+            share = (1 + 2 * share) / 3
     return share * math.exp(-_strain(facts))
 
 

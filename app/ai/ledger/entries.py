@@ -160,9 +160,9 @@ STATE_ACTS: Mapping[State, tuple[Act, ...]] = {
     State.PROMISED: (Act.PROMISE, Act.PROMISE_BY),
     State.EXPLAINED: (Act.INFORM,),
     State.INSTRUCTED: (Act.INSTRUCT,),
-    State.ANSWERED: (Act.INFORM, Act.INSTRUCT),
-    State.TRANSFERRED: (Act.TRANSFER,),
+    State.ANSWERED: (Act.INFORM, Act.INSTRUCT, Act.PROMISE_BY, Act.NEXT),
     State.DONE: (Act.DONE,),
+    State.TRANSFERRED: (Act.TRANSFER,),
     State.TAKEN_BACK: (Act.RETRACT,),
     # What the customer's lines lead to.
     State.OPEN: (Act.REQUEST, Act.REPEAT, Act.ASK, Act.COMPLAIN, Act.OPT_OUT, Act.ASK_PERSON),
@@ -181,6 +181,8 @@ _ANSWERS = (
 # With these words the customer takes an explanation or an instruction, if nothing speaks against it.
 _TOLD = (State.EXPLAINED, State.INSTRUCTED)
 _DECLINABLE = (State.PROPOSED, State.ANSWERED)
+# How the customer tells whether it is solved; of these, the likeliest counts.
+_TELLS = {Act.SOLVED: State.CONFIRMED, Act.PARTLY: State.PARTLY, Act.UNSOLVED: State.DENIED}
 # What the customer corrects was not done as asked.
 _CORRECTED = (State.DONE, State.ANSWERED)
 _NEGATIVE = (
@@ -191,6 +193,8 @@ _NEGATIVE = (
 _INTRODUCED = 2
 _REFUSALS = frozenset({State.REFUSED, State.FAILED, State.SENT_ELSEWHERE})
 _SAME_SUBJECT = 0.5
+# With these, the customer does not just take what was said.
+_OPENS = (*_NEGATIVE, Act.ASK, Act.REQUEST)
 
 
 class _Book:
@@ -213,19 +217,24 @@ class _Book:
                     entry.move(State.GIVEN_UP, line.position)
 
     def _reply(self, line: Spoken) -> None:
-        if line.shows(Act.SOLVED) and not line.shows(Act.UNSOLVED):
-            self._close(line)
-        elif line.shows(Act.PARTLY):
-            self._move(line, State.PARTLY)
-        elif line.shows(Act.UNSOLVED) or (line.shows(Act.CORRECT) and self._state() in _CORRECTED):
+        told = max(_TELLS, key=lambda act: line.acts.get(act, 0.0))
+        if line.shows(told):
+            self._told(line, _TELLS[told])
+        elif line.shows(Act.CORRECT) and self._state() in _CORRECTED:
             self._move(line, State.DENIED)
         state = self._state()
         if state is State.PROPOSED and line.shows(Act.YES):
             self._move(line, State.ACCEPTED)
         elif state in _DECLINABLE and line.shows(Act.DECLINE):
             self._move(line, State.OPEN)
-        elif state in _TOLD and line.shows(*STATE_ACTS[State.TAKEN]) and not line.shows(*_NEGATIVE):
+        elif state in _TOLD and line.shows(*STATE_ACTS[State.TAKEN]) and not line.shows(*_OPENS):
             self._move(line, State.TAKEN)
+
+    def _told(self, line: Spoken, state: State) -> None:
+        if state is State.CONFIRMED:
+            self._close(line)
+        else:
+            self._move(line, state)
 
     def serve(self, line: Spoken) -> None:
         """Enter what the service side does for the requests."""
@@ -275,7 +284,8 @@ class _Book:
         if not self.entries or kind in special:
             return next((entry for entry in self.entries if entry.kind is kind), None)
         last = self.entries[-1]
-        if not last.closed and last.kind not in special and not line.adds_matter:
+        takes_up = last.state is State.PROPOSED and line.shows(Act.YES)
+        if takes_up or not (last.closed or last.kind in special or line.adds_matter):
             return last
         for entry in reversed(self.entries):
             least = min(len(entry.content), len(line.content))
@@ -305,8 +315,10 @@ class _Book:
         """Return the request that a service line is about: an open one, by its words or the latest."""
         if not self.entries:
             return None
-        unsettled = [entry for entry in self.entries if entry.state is not State.CONFIRMED]
-        return self._nearest(line, unsettled or self.entries)
+        matters = [entry for entry in self.entries if entry.kind is not RequestKind.PERSON]
+        entries = self.entries if line.shows(Act.TRANSFER) or not matters else matters
+        unsettled = [entry for entry in entries if entry.state is not State.CONFIRMED]
+        return self._nearest(line, unsettled or entries)
 
     def _about(self, line: Spoken) -> Entry:
         return self._nearest(line, self.entries)
@@ -341,9 +353,13 @@ def _applies(entry: Entry, state: State, line: Spoken) -> bool:
     if state in (State.FAILED, State.REFUSED) and not _is_likelier(line, state):
         return False
     if state in _REFUSALS and entry.state in _KEPT:
-        return line.shows(Act.RETRACT, Act.UNDONE)
+        # What fails later was not done after all, or something else was not.
+        later = entry.steps[-1].position < line.position
+        return line.shows(Act.RETRACT, Act.UNDONE) or (state is State.FAILED and later)
     if state is State.TRANSFERRED:
-        return entry.kind is RequestKind.PERSON or entry.state not in _KEPT
+        # What was done before, and what is done after, is done all the same.
+        is_done = entry.state in _KEPT and entry.steps[-1].position != line.position
+        return entry.kind is RequestKind.PERSON or not is_done
     return True
 
 

@@ -51,8 +51,6 @@ def likely_status(ledger: Ledger, probability: float) -> str:
 def probability_within(status: str, probability: float) -> float:
     """Move a probability into the range of its status, in the order of the probabilities."""
     low, high = _RANGES[status]
-    if low <= probability <= high:
-        return probability
     return round(low + (high - low) * probability, 4)
 
 

@@ -74,7 +74,7 @@ def _asked_or_said(facts: Facts, ending: tuple[Line, ...]) -> Answer:
         entry, line = pleased[-1]
         evidence = [state_evidence(facts, entry), shown_act(line, _PLEASED)] if line else []
         return _confirmed(facts, "content", evidence)
-    thanked = any(line.shows(Act.THANK) for line in lines)
+    thanked = any(line.shows(Act.THANK) and not line.shows(Act.DECLINE) for line in lines)
     return _unconfirmed(
         facts,
         "only_thanks" if thanked else "missing",

@@ -29,11 +29,13 @@ from app.ai.facts.requests import (
     unanswered_calls,
     worst_first,
 )
+from app.ai.ledger.entries import State
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
 from app.ai.wording import sentence
 
 _MOST_TOLD = 3
+_BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK)
 _OBSTACLES = ("failure", "no_result", "bad_news", "refusal")
 # How much each kind of miss weighs; the score is 1 / (1 + their sum).
 _REPAIR = 0.7
@@ -206,7 +208,7 @@ def _asks(line: AgentLine, *, is_polite: bool) -> bool:
     if line.is_rude or refuses or _BLAMING.search(text):
         return False
     if line.shows("verification") >= SHOWN or (
-        not is_statement and max(line.shows("probing"), line.shows("recap")) >= SHOWN
+        not (is_statement or is_polite) and max(line.shows("probing"), line.shows("recap")) >= SHOWN
     ):
         return True
     return (
@@ -229,7 +231,7 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     entries = worst_first(facts.ledger.matters)
     if not entries:
         return not_applicable(facts.sentence("completeness.no_request"))
-    if unanswered_calls(facts) and not any(entry.steps for entry in entries):
+    if unanswered_calls(facts) and all(entry.state in _BEGUN for entry in entries):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     told = {state_sentence(facts, entry): state_evidence(facts, entry) for entry in entries}
     return scaled(
