@@ -233,7 +233,7 @@ def header_token(value: str) -> str:
 
 
 def is_base64(value: str) -> bool:
-    """Whether a text is base64, as access keys of Azure are."""
+    """Return whether a text is base64, as access keys of Azure are."""
     try:
         base64.b64decode(value, validate=True)
     except ValueError:

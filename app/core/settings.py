@@ -255,7 +255,7 @@ class Settings:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether the main database is SQLite."""
+        """Return whether the main database is SQLite."""
         return self.effective_database_url.startswith("sqlite")
 
 

@@ -72,7 +72,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _REASONED_KINDS = ("failure", "refusal", "bad_news")
-# Requests for an action; questions for a fact are none, however politely they are asked.
+# Requests for an action; polite questions for a fact do not count.
 _ACTION = (
     r"(?:send|e-?mail|text|post|print|call|ring|contact|transfer|connect|change|move|rebook|reschedule|postpone|cancel|stop"
     r"|refund|return|exchange|replace|repair|fix|reset|unlock|unblock|block|remove|delete|waive|reduce|lower|credit"

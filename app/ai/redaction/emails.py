@@ -60,7 +60,7 @@ def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
 
 
 def find_ip_addresses(text: str) -> Iterator[EntitySpan]:
-    """Yield IP addresses; four numbers after a word such as "version" are none."""
+    """Yield IP addresses; skip four numbers after a word such as "version"."""
     for match in _IPV4.finditer(text) if text.count(".") > 2 else ():
         if not _VERSION.search(text, max(0, match.start() - 12), match.start()):
             yield EntitySpan(match.start(), match.end(), Entity.IP_ADDRESS)

@@ -67,7 +67,7 @@ class RunningJob(Generic[Job]):
                 self.renewal.lost = not leases.note(session, self.lease, progress=percent)
 
     def should_stop(self) -> bool:
-        """Whether the handler has to end early; long work asks at every step."""
+        """Return whether the handler has to end early; long work asks at every step."""
         return self.renewal.lost or stopping.requested()
 
     def require_going_on(self) -> None:

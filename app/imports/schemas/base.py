@@ -144,7 +144,7 @@ def require_distinct(data: dict[str, Any], name: str) -> None:
 
 
 class EvaluateQuery(CamelSchema):
-    """Whether the record is evaluated."""
+    """The query that asks for an evaluation of the record, or for none."""
 
     evaluate = QueryFlag(
         metadata={

@@ -84,7 +84,7 @@ def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document without empty fields, so that forms and files give the same one.
 
     Raises:
-        InvalidInput: a parameter that is a list or an object is none, and no form could show it.
+        InvalidInput: a parameter is a list or an object, which no form can show.
     """
     tidied: dict[str, Any] = _without_empty(document)
     tidied.setdefault("sections", [])
@@ -127,7 +127,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _labels(text: str) -> dict[str, str] | str:
-    """Return the labels of lines such as `team=north`; the text itself if a line is none."""
+    """Return the labels of lines such as `team=north`; the text itself if a line is not a label."""
     lines = [line.partition("=") for line in text.split("\n") if line.strip()]
     if all(name.strip() and value.strip() for name, _, value in lines):
         return {name.strip(): value.strip() for name, _, value in lines}
