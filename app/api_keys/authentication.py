@@ -35,7 +35,7 @@ from app.web.principal import DEFAULT
 logger = logging.getLogger(__name__)
 logger.addFilter(OnceAMinute())
 
-# Balancers and orchestrators ask these by plain HTTP; the answers are no secrets.
+# Balancers and orchestrators ask these by plain HTTP; the answers are not secrets.
 _HEALTH_ENDPOINTS = frozenset({"health", "health.live", "health.ready"})
 PUBLIC_ENDPOINTS = _HEALTH_ENDPOINTS | frozenset(
     {

@@ -204,7 +204,7 @@ class _Call(Job):
 
     @property
     def func(self) -> RunRow:
-        """Return the function of the queue; raise `_RefusedJob` for arguments that are no row id."""
+        """Return the function of the queue; raise `_RefusedJob` unless its argument is a row id."""
         is_row_id = len(self.args) == 1 and _is_row_id(self.args[0])
         if self.func_name != CALL or self.instance is not None or self.kwargs or not is_row_id:
             raise _RefusedJob("a queue takes bells with a row id only")

@@ -116,7 +116,7 @@ _INSTEAD = re.compile(
 class Friction:
     """`amount` is 0 without any obstacle and has no upper end; `obstacles` are in their order.
 
-    `refusals` name a rule or a reason, and are no obstacles; nor are `excuses`, the agent's apologies
+    `refusals` with a rule or a reason are not obstacles; nor are `excuses`: apologies of the agent
     where the customer has voiced no problem.
     """
 
@@ -214,7 +214,7 @@ def _before_service(dialogue: Dialogue, cues: Cues) -> set[int]:
 
 
 def _taking_up(dialogue: Dialogue, cues: Cues) -> set[int]:
-    # "Try another one" that answers a question is no second request, unless something failed.
+    # "Try another one" that answers a question is not a second request, unless something failed.
     return {
         line.position
         for service_lines, reply in _replies(dialogue)
@@ -241,7 +241,7 @@ def _concessions(cues: Cues, blocked: set[int]) -> tuple[Cue, ...]:
 
 
 def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
-    # The customer has the last word, and it is no farewell and no answer to one.
+    # The customer has the last word, and it is neither a farewell nor an answer to one.
     if not dialogue.turns or dialogue.turns[-1].side is not Side.CUSTOMER:
         return False
     last = dialogue.turns[-1].lines

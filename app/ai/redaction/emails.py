@@ -30,7 +30,7 @@ _SPOKEN = re.compile(
 )
 # A text without these words has no spoken address.
 _SPOKEN_WORDS = split_words("dot com org net co uk in io edu gov info de fr es eu")
-# Words before "at example dot com" that are no mailbox, as in "visit us at example dot com".
+# Words before "at example dot com" that are not a mailbox, as in "visit us at example dot com".
 _NO_MAILBOXES = split_words(
     """
     us me you him her them it look looking online site website webpage page go live available

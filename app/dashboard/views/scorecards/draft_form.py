@@ -9,7 +9,7 @@ from app.ai.dialogue.friction import WEIGHTS
 from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIONAL, NUMBER
 from app.core.errors import InvalidInput
 
-# Fields of the form that are no fields of the document.
+# Fields of the form that are not fields of the document.
 _OWN_FIELDS = frozenset(
     {"form_token", "version", "action", "channel", "scorecardId", "baseVersion"}
 )
@@ -61,7 +61,7 @@ def empty_document(shipped: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document that was typed; what is no number stays as typed, for the checks.
+    """Return the document that was typed; what is not a number stays as typed, for the checks.
 
     Args:
         shipped: the default scorecard of the channel, whose parameters a newly chosen rule gets.
