@@ -61,7 +61,7 @@ def test_a_conversation_without_obstacles_is_all_ease() -> None:
         "Unfortunately I cannot change it, the fare does not allow that.",
     ],
 )
-def test_a_refusal_that_names_its_ground_is_not_a_failure(text) -> None:
+def test_a_refusal_that_names_its_ground_is_no_failure(text) -> None:
     measured = friction(ASKS, ("a", text), BYE)
     assert measured.amount == 0
 
@@ -110,7 +110,7 @@ def test_who_presses_for_what_is_refused_on_its_ground_meets_no_new_obstacle(rep
     assert [cue.quote for cue in measured.refusals] == ["Unfortunately"]
 
 
-def test_to_ask_for_the_colleague_that_is_offered_is_not_an_obstacle() -> None:
+def test_to_ask_for_the_colleague_that_is_offered_is_no_obstacle() -> None:
     offer = ("a", "I can transfer you to a human agent. Shall I?")
     yes = ("c", "Yes, I want to speak to a human.")
     assert friction(ASKS, offer, yes).amount == 0

@@ -209,7 +209,7 @@ def test_a_scorecard_with_a_mistake_is_refused(
     assert problems[0].field.endswith(field)
 
 
-def test_what_is_not_an_object_is_refused() -> None:
+def test_what_is_no_object_is_refused() -> None:
     with pytest.raises(ValueError, match="must be an object"):
         scorecard_from([])  # type: ignore[arg-type]
 

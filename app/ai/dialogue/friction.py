@@ -72,7 +72,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _REASONED_KINDS = ("failure", "refusal", "bad_news")
-# Requests for an action; polite questions for a fact do not count.
+# Requests for an action; questions for a fact are none, however politely they are asked.
 _ACTION = (
     r"(?:send|e-?mail|text|post|print|call|ring|contact|transfer|connect|change|move|rebook|reschedule|postpone|cancel|stop"
     r"|refund|return|exchange|replace|repair|fix|reset|unlock|unblock|block|remove|delete|waive|reduce|lower|credit"
@@ -116,7 +116,7 @@ _INSTEAD = re.compile(
 class Friction:
     """`amount` is 0 without any obstacle and has no upper end; `obstacles` are in their order.
 
-    `refusals` with a rule or a reason are not obstacles; nor are `excuses`: apologies of the agent
+    `refusals` name a rule or a reason, and are no obstacles; nor are `excuses`, the agent's apologies
     where the customer has voiced no problem.
     """
 
@@ -214,7 +214,7 @@ def _before_service(dialogue: Dialogue, cues: Cues) -> set[int]:
 
 
 def _taking_up(dialogue: Dialogue, cues: Cues) -> set[int]:
-    # "Try another one" that answers a question is not a second request, unless something failed.
+    # "Try another one" that answers a question is no second request, unless something failed.
     return {
         line.position
         for service_lines, reply in _replies(dialogue)
@@ -241,7 +241,7 @@ def _concessions(cues: Cues, blocked: set[int]) -> tuple[Cue, ...]:
 
 
 def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
-    # The customer has the last word, and it is neither a farewell nor an answer to one.
+    # The customer has the last word, and it is no farewell and no answer to one.
     if not dialogue.turns or dialogue.turns[-1].side is not Side.CUSTOMER:
         return False
     last = dialogue.turns[-1].lines

@@ -116,7 +116,7 @@ def folded(text: str) -> str:
 
 
 def digit_runs(text: str) -> list[DigitRun]:
-    """Return the runs of a folded text; a lone word such as "one" is not a run."""
+    """Return the runs of a folded text; a lone word such as "one" is no run."""
     runs: list[DigitRun] = []
     tokens: list[DigitToken] = []
     last_end = 0
@@ -163,7 +163,7 @@ def _run_of(text: str, tokens: list[DigitToken]) -> list[DigitRun]:
 
 
 class NumberCue(StrEnum):
-    """The type of a number, as the words near it tell; `OTHER` is not personal data."""
+    """The type of a number, as the words near it tell; `OTHER` is no personal data."""
 
     CARD = "card"
     CVV = "cvv"

@@ -130,7 +130,7 @@ def texts(where: str, item: Mapping[str, Any], *names: str, needed: bool = True)
 
 
 def phrases(where: str, items: list[Any]) -> list[Finding]:
-    """Find items that are not phrases: texts with a letter or a digit, within the length limit."""
+    """Find items that are no phrases: texts with a letter or a digit, within the length limit."""
     findings = sized(where, items, low=1, high=MOST_PHRASES)
     for index, phrase in enumerate(items[:MOST_PHRASES]):
         is_one = isinstance(phrase, str) and any(char.isalnum() for char in phrase)
@@ -144,7 +144,7 @@ def phrases(where: str, items: list[Any]) -> list[Finding]:
 
 
 def languages(where: str, items: list[Any]) -> list[Finding]:
-    """Find items that are not language tags."""
+    """Find items that are no language tags."""
     return sized(where, items, high=MOST_NAMED) + [
         Finding(f"{where}[{index}]", "FORMAT", "This must be a language tag such as en or hi-IN.")
         for index, item in enumerate(items)

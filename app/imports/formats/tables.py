@@ -81,7 +81,7 @@ def fields_of_header(
 
 
 def field_of(name: str, known: Mapping[str, str]) -> str | None:
-    """Return the field of a column's name, or None."""
+    """Return the field of a column's name; None if there is none."""
     stripped = name.strip()
     if stripped.casefold().startswith(LABEL_PREFIX):
         return LABEL_PREFIX + stripped[len(LABEL_PREFIX) :]
@@ -287,7 +287,7 @@ def _rows_of(lines: _TextLines, options: ReaderOptions, roles: RoleResolver) -> 
 
 
 def _cell_of(row_start: str, delimiter: str, position: int) -> str:
-    """Return a cell of the first line of an unreadable row, or an empty text."""
+    """Return a cell of the first line of an unreadable row; empty if there is none."""
     with suppress(csv.Error, IndexError):
         return next(csv.reader([row_start], delimiter=delimiter), [])[position].strip()
     return ""

@@ -9,7 +9,7 @@ from app.ai.dialogue.friction import WEIGHTS
 from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIONAL, NUMBER
 from app.core.errors import InvalidInput
 
-# Fields of the form that are not fields of the document.
+# Fields of the form that are no fields of the document.
 _OWN_FIELDS = frozenset(
     {"form_token", "version", "action", "channel", "scorecardId", "baseVersion"}
 )
@@ -61,7 +61,7 @@ def empty_document(shipped: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document that was typed; what is not a number stays as typed, for the checks.
+    """Return the document that was typed; what is no number stays as typed, for the checks.
 
     Args:
         shipped: the default scorecard of the channel, whose parameters a newly chosen rule gets.
@@ -84,7 +84,7 @@ def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document without empty fields, so that forms and files give the same one.
 
     Raises:
-        InvalidInput: a parameter is a list or an object, which no form can show.
+        InvalidInput: a parameter that is a list or an object is none, and no form could show it.
     """
     tidied: dict[str, Any] = _without_empty(document)
     tidied.setdefault("sections", [])
@@ -127,7 +127,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _labels(text: str) -> dict[str, str] | str:
-    """Return the labels of lines such as `team=north`; the text itself if a line is not a label."""
+    """Return the labels of lines such as `team=north`; the text itself if a line is none."""
     lines = [line.partition("=") for line in text.split("\n") if line.strip()]
     if all(name.strip() and value.strip() for name, _, value in lines):
         return {name.strip(): value.strip() for name, _, value in lines}
