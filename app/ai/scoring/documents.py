@@ -11,7 +11,7 @@ from app.ai.wording import clock, shortened
 _MOST_COACHED = 3
 # Answers with this score or more need no improvement.
 _NEEDS_NO_IMPROVEMENT = 0.8
-# Rules that are fulfilled by what was not said, which is not a strength.
+# Rules that are fulfilled by what was not said, which is no strength.
 _BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
 # Rules that miss something: their evidence shows only where it was looked for.
 _OF_WHAT_IS_MISSING = frozenset(
