@@ -8,6 +8,7 @@ the acts of three trades and one source that nothing was fitted to, and the ledg
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -45,8 +46,12 @@ def main() -> None:
         print_statuses(
             f"acts as read, held out, {name}",
             held_out,
-            lambda talk, read=read: spoken_with(talk, read[talk.id]),
+            partial(_spoken, read),
         )
+
+
+def _spoken(read: Mapping[str, Sequence[Mapping[Act, float]]], talk: Talk) -> list[Spoken]:
+    return spoken_with(talk, read[talk.id])
 
 
 def _likely(marks: Mapping[Act, Mark]) -> dict[Act, float]:

@@ -81,7 +81,7 @@ def test_nobody_is_told_to_ask_a_furious_customer_whether_all_is_solved() -> Non
     assert "ask whether the issue is solved" not in told
 
 
-def test_an_apology_is_no_bad_news_and_no_improvement() -> None:
+def test_an_apology_is_not_bad_news_and_no_improvement() -> None:
     document = results(IGNORED)
     for entry in document["coaching"]["improvements"]:
         assert "sorry" not in entry["text"]
@@ -185,7 +185,7 @@ def test_the_overview_of_an_outbound_call_quotes_the_agent_as_the_agent() -> Non
     assert overview.startswith("The agent said “I'm calling about the quote you asked for.”")
 
 
-def test_a_courtesy_is_no_outcome() -> None:
+def test_a_courtesy_is_not_an_outcome() -> None:
     document = results("""
         C: Can I take my dog on the train to Vienna?
         A: Yes, you can book a cat ticket in the app.
@@ -271,7 +271,7 @@ def test_coaching_holds_no_remark_about_the_reading_of_the_language() -> None:
     assert "word list" in criterion(document, "opening.greeting")["explanation"]
 
 
-def test_asking_for_a_secret_is_no_good_question() -> None:
+def test_asking_for_a_secret_is_not_a_good_question() -> None:
     document = results("""
         C: Hello, I need to change the card for my instalments.
         A: Hello, this is Marcus. Sure. Please send me your full card number and the CVV here.
@@ -350,12 +350,13 @@ def test_condolences_are_nothing_done_and_a_promise_of_peace_is_not_rude() -> No
     assert criterion(document, "communication.courtesy")["normalizedScore"] == 1
 
 
-def test_what_the_driver_could_not_do_is_no_failure_of_the_agent() -> None:
+def test_what_the_driver_could_not_do_is_not_a_failure_of_the_agent() -> None:
     document = results("""
         C: My parcel says return to sender, and it is a present.
         A: Good morning, I'm sorry to hear that. What is its number?
         C: 8124
-        A: The driver couldn't find the entrance. We will deliver it before six this evening.
+        A: I see that the driver couldn't find the entrance.
+        A: It will be with you before six this evening.
         C: That would be great, thank you.
         A: Is there anything else I can do for you?
         C: No, that's all.
@@ -366,7 +367,7 @@ def test_what_the_driver_could_not_do_is_no_failure_of_the_agent() -> None:
     assert "a next step with a time" in criterion(document, "closing.recap")["explanation"]
 
 
-def test_a_transfer_that_is_announced_is_no_solution() -> None:
+def test_a_transfer_that_is_announced_is_not_a_solution() -> None:
     document = results("""
         C: I need to dispute a charge of a hotel, it's 340 euros.
         A: Hello, our disputes team handles that. May I transfer you?
@@ -381,11 +382,11 @@ def test_empathy_quotes_in_order_what_went_unacknowledged_and_the_dismissive_rep
         C: Hello, I was charged twice for the same vacuum cleaner.
         A: We cannot do anything there.
         C: The bank told me that you took the money twice, and I have the statement here.
-        A: That is not our problem. Why did you pay by card then?
+        A: Well, that is your own fault. Why did you pay by card then?
         C: This is ridiculous. I want to speak to your manager.
         A: There is no manager here.
     """)
     empathy = criterion(document, "communication.empathy")
     quotes = " ".join(piece["quote"] for piece in empathy["evidence"])
-    told = ("charged twice", "This is ridiculous", "That is not our problem")
+    told = ("charged twice", "This is ridiculous", "that is your own fault")
     assert [quotes.index(text) for text in told] == sorted(quotes.index(text) for text in told)

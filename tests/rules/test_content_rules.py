@@ -21,7 +21,9 @@ SMOOTH = (*OPENING, ("c", "The one at nine."), ("a", "It has been moved."), ("c"
 
 def test_completeness_is_full_where_nothing_is_in_the_way() -> None:
     result = judge("chat", "resolution.completeness", *SMOOTH)
-    assert (result.answer, result.score) == (2, 1.0)
+    assert result.answer == 2
+    assert result.score > 0.85
+    assert result.explanation == "The agent did what was asked for."
 
 
 def test_completeness_falls_with_each_obstacle_and_quotes_it() -> None:
@@ -63,7 +65,7 @@ def test_nothing_repeated_is_understood() -> None:
     ],
 )
 def test_a_voiced_problem_wants_to_be_acknowledged(reply, score) -> None:
-    lines = (("c", "My parcel is damaged."), ("a", reply))
+    lines = (("c", "My parcel arrived damaged and I'm so annoyed."), ("a", reply))
     assert judge("chat", "communication.empathy", *lines).score == score
 
 
@@ -101,7 +103,7 @@ def test_the_score_of_a_good_chat_stays_full() -> None:
         ("It is on Tuesday.", "Are you sure? Could you double check?"),
     ],
 )
-def test_declining_amending_or_trying_again_is_no_misunderstanding(told, reply) -> None:
+def test_declining_amending_or_trying_again_is_not_a_misunderstanding(told, reply) -> None:
     lines = (*OPENING, ("c", "The one at nine."), ("a", told), ("c", reply), ("a", "I see."))
     assert judge("chat", "discovery.understanding", *lines).score == 1
 

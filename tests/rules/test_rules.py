@@ -134,11 +134,21 @@ SEND = ("c", "Can you send me the invoice again?")
         ((BOOK, ("a", "I have booked the table."), ("c", "Thank you!")), "yes"),
         ((BOOK, ("a", "I have booked the table."), ("c", "Hm.")), "no"),
         (
-            (LOST, ("a", "Can you log in now?"), ("c", "It works."), ("c", "No, the same error again.")),
+            (
+                LOST,
+                ("a", "Can you log in now?"),
+                ("c", "It works."),
+                ("c", "No, the same error again."),
+            ),
             "no",
         ),
         (
-            (SEND, ("a", "I have sent it."), ("a", "Sorry, it did not go out after all."), ("c", "Thanks.")),
+            (
+                SEND,
+                ("a", "I have sent it."),
+                ("a", "Sorry, it did not go out after all."),
+                ("c", "Thanks."),
+            ),
             "no",
         ),
         ((SEND, ("a", "Please wait for it."), ("c", "That is all then.")), "no"),
@@ -192,7 +202,7 @@ def test_each_required_statement_must_be_made() -> None:
     ]
 
 
-def test_what_the_customer_says_is_no_disclosure() -> None:
+def test_what_the_customer_says_is_not_disclosure() -> None:
     card = scorecard("voice", disclosure={"requiredStatements": STATEMENTS[:1]})
     lines = spoken(("a", "Hello."), ("c", "I know that this call is recorded."))
     assert judge("compliance.disclosure", lines, card).answer == "no"
@@ -261,9 +271,7 @@ def test_nothing_is_said_of_an_agent_who_is_not_known(key) -> None:
     assert "not known who speaks" in result.explanation
 
 
-@pytest.mark.parametrize(
-    "key", ["closing.recap", "compliance.data_handling"]
-)
+@pytest.mark.parametrize("key", ["closing.recap", "compliance.data_handling"])
 def test_what_holds_of_the_whole_conversation_is_judged_with_less_confidence(key) -> None:
     assert judge(key, MIXED).score == judge(key, GOOD_CALL).score
     assert judge(key, MIXED).confidence < judge(key, GOOD_CALL).confidence

@@ -78,12 +78,11 @@ def test_training_repeats_to_the_byte_and_names_what_it_was_made_from(
 
 
 def test_the_written_models_know_what_they_were_fitted_to(models: Path) -> None:
-    readers = Readers(
-        *(
-            classifier_from(json.loads((models / f"acts-{side}.json").read_bytes()))
-            for side in ("customer", "service")
-        )
+    customer, service = (
+        classifier_from(json.loads((models / f"acts-{side}.json").read_bytes()))
+        for side in ("customer", "service")
     )
+    readers = Readers(customer, service)
     found = {}
     for well in (True, False):
         talk = conversation(3, well=well)

@@ -41,7 +41,7 @@ class _Line(NamedTuple):
     hidden: Tensor
 
 
-class _Net(nn.Module):
+class _Net(nn.Module):  # type: ignore[misc] # torch has no types here
     """The transformer with a head for each side; a line is the mean over its own tokens."""
 
     def __init__(self, base: Path) -> None:

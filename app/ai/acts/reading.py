@@ -140,7 +140,8 @@ class Readers(NamedTuple):
 def shipped_readers(*, fast: bool) -> Readers:
     """Return the readers of the package; the `fast` ones go without the encoder."""
     return Readers(
-        *(classifier_from(model_document(f"acts-{side}")) for side in ("customer", "service")),
+        customer=classifier_from(model_document("acts-customer")),
+        service=classifier_from(model_document("acts-service")),
         encoder=None if fast else Encoder.shipped(),
     )
 

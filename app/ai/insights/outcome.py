@@ -70,8 +70,10 @@ def outcome_of(facts: Facts) -> Outcome:
     is_known = readable or facts.context.transferred is not None
     return Outcome(
         status=resolution.status,
-        probability=course and probability_within(resolution.status, course.probability),
-        satisfaction=course and round(course.satisfaction, 2),
+        probability=None
+        if course is None
+        else probability_within(resolution.status, course.probability),
+        satisfaction=None if course is None else round(course.satisfaction, 2),
         explanation=resolution.explanation,
         evidence=resolution.evidence,
         escalated=_is_escalated(facts) if is_known else None,
