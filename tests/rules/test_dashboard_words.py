@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from marshmallow import Schema, validate
 
-from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS
+from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES
 from app.ai.scorecard.schema import WORDS as SCHEMA_WORDS
 from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, GroupBy, TrendMetric
 from app.api_keys.enums import SignaturePolicy
@@ -15,6 +15,7 @@ from app.evaluations import enums
 from app.evaluations.schemas import results
 from app.evaluations.schemas.trials import TRIAL_STATUSES
 from app.imports.schemas.requests import STATUSES, UPLOAD_FORMATS
+from app.scorecards.schemas.document_fields import METRICS, PARAMETERS
 from app.usage.plan import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState
@@ -61,7 +62,6 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("groupBy", GroupBy),
         ("usageMetric", UsageMetric),
         ("rule", KNOWN_RULES),
-        ("threshold", METRICS),
         ("speaker", SCHEMA_WORDS["by"]),
         ("dimension", DIMENSIONS),
         ("event", SCHEMA_WORDS["event"]),
@@ -78,7 +78,8 @@ def test_a_missing_value_and_one_of_an_older_version_are_readable() -> None:
     assert text_of("resolution", "half_done") == "half done"
 
 
-def test_every_parameter_of_a_rule_has_its_text() -> None:
+def test_every_parameter_and_threshold_has_its_label() -> None:
     rules = KNOWN_RULES.values()
-    known = {name for rule in rules for name in (*rule.parameters, *rule.optional)}
-    assert set(WORDS["parameter"]) == known
+    known = {name for rule in rules for name in (*rule.required, *rule.optional)}
+    assert known == set(PARAMETERS)
+    assert all(field.label for field in (*PARAMETERS.values(), *METRICS.values()))

@@ -1,72 +1,60 @@
-"""Format of a scorecard document: its fields, enums, known rules and metric names."""
+"""Enums of a scorecard, the rules of the rule judge with their parameters, and the metrics of each channel."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
-
-Kind: TypeAlias = type | tuple[type, ...]
-Shape: TypeAlias = dict[str, Kind]
-NUMBER = (int, float)
-_HALF_FULL_SECONDS: Shape = {"fullSeconds": NUMBER, "halfSeconds": NUMBER}
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRule:
-    """The type of the criteria that a rule answers, and the parameters that it takes."""
+    """The type of the criteria that a rule answers, and the names of its parameters."""
 
     answers: str
-    parameters: Shape
-    optional: Shape
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
 
 
-def _rule(answers: str, parameters: Shape | None = None, **optional: Kind) -> KnownRule:
-    return KnownRule(answers, parameters or {}, optional)
+def _rule(answers: str, *required: str, optional: tuple[str, ...] = ()) -> KnownRule:
+    return KnownRule(answers, required, optional)
 
 
 _binary, _scale, _metric = (partial(_rule, answers) for answers in ("binary", "scale", "metric"))
 
-# The rules of the embedded engine. Those of the last group are for criteria of an author's own.
+# The last three are for criteria of an author's own.
 KNOWN_RULES: dict[str, KnownRule] = {
     "abuse": _scale(),
-    "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
+    "bot_identity": _binary("agentTurns", "automationDisclosureRequired"),
     "clarity": _scale(),
-    "clean_close": _binary({"lastTurns": int}),
-    "completeness": _scale(halfAt=NUMBER, weights=dict),
+    "clean_close": _binary("lastTurns"),
+    "completeness": _scale(optional=("halfAt", "weights")),
     "courtesy": _scale(),
-    "data_handling": _binary({"minWords": int}),
+    "data_handling": _binary("minWords"),
     "third_party": _binary(),
-    "dead_air": _metric({"maxDeadAirCount": int}),
-    "disclosure": _binary({"requiredStatements": list}),
+    "dead_air": _metric("maxDeadAirCount"),
+    "disclosure": _binary("requiredStatements"),
     "empathy": _scale(),
-    "first_response": _metric(_HALF_FULL_SECONDS),
-    "gaps": _metric(_HALF_FULL_SECONDS),
-    "greeting": _binary({"agentTurns": int, "requires": list}),
+    "first_response": _metric("fullSeconds", "halfSeconds"),
+    "gaps": _metric("fullSeconds", "halfSeconds"),
+    "greeting": _binary("agentTurns", "requires"),
     "handoff": _binary(),
-    "hold_silence": _metric({"maxDeadAirCount": int}),
-    "latency": _metric({"fullMs": int, "halfMs": int}),
+    "hold_silence": _metric("maxDeadAirCount"),
+    "latency": _metric("fullMs", "halfMs"),
     "listening": _scale(),
-    "no_repetition": _scale({"maxFallbacks": int, "maxRepeatedQuestions": int}),
+    "no_repetition": _scale("maxFallbacks", "maxRepeatedQuestions"),
     "opt_out": _binary(),
-    "pace": _metric(
-        {
-            "minWpm": NUMBER,
-            "maxWpm": NUMBER,
-            "interruptionsPer10MinBelow": NUMBER,
-            "minSpeechMs": int,
-        }
-    ),
+    "pace": _metric("minWpm", "maxWpm", "interruptionsPer10MinBelow", "minSpeechMs"),
     "probing": _scale(),
-    "purpose": _binary({"agentTurns": int}),
-    "recap": _scale({"lastTurns": int, "fullElements": int, "halfElements": int}),
-    "resolution_confirmed": _binary({"lastTurns": int}),
+    "purpose": _binary("agentTurns"),
+    "recap": _scale("lastTurns", "fullElements", "halfElements"),
+    "resolution_confirmed": _binary("lastTurns"),
     "respect": _scale(),
-    "turn_taking": _metric({"maxPer5Min": NUMBER, "stopsWithinMs": int}),
+    "turn_taking": _metric("maxPer5Min", "stopsWithinMs"),
     "understanding": _scale(),
     "verification": _binary(),
-    "required_phrases": _binary({"statements": list}, by=str, within=dict, inOrder=bool),
-    "forbidden_phrases": _binary({"anyOf": list}, by=str, within=dict),
-    "metric_range": _metric({"metric": str, "full": dict}, half=dict),
+    "required_phrases": _binary("statements", optional=("by", "within", "inOrder")),
+    "forbidden_phrases": _binary("anyOf", optional=("by", "within")),
+    "metric_range": _metric("metric", "full", optional=("half",)),
 }
 GREETING_PARTS = ("greeting", "brand", "name")
 DIMENSIONS = (
@@ -96,105 +84,6 @@ WORDS = {
     "event": (*WRITTEN_EVENTS, *SPOKEN_EVENTS),
     "dimension": DIMENSIONS,
     "part": GREETING_PARTS,
-}
-SCORECARD: Shape = {
-    "version": int,
-    "name": str,
-    "channel": str,
-    "passThreshold": int,
-    "bands": list,
-    "maxFailedWeightPercent": NUMBER,
-    "minimum": dict,
-    "metrics": dict,
-    "sections": list,
-    "criteria": list,
-}
-SCORECARD_OPTIONAL: Shape = {
-    "id": str,
-    "description": (str, type(None)),
-    "languages": list,
-    "topics": list,
-}
-MINIMUM: Shape = {"words": int, "judgedWeightPercent": NUMBER}
-MINIMUM_OPTIONAL: Shape = {"verdictWeightPercent": NUMBER}
-METRICS: Shape = {
-    "nonTalkGapMs": int,
-    "deadAirMs": int,
-    "longHoldMs": int,
-    "holdLookbackSegments": int,
-    "interruptionOverlapMs": int,
-    "interruptionWords": int,
-    "backChannels": list,
-    "fillers": list,
-    "paceWords": int,
-    "monologueGapMs": int,
-    "sentimentNeutral": NUMBER,
-    "trendFlat": NUMBER,
-    "trendClear": NUMBER,
-    "trendSegments": int,
-}
-CRITERION: Shape = {
-    "key": str,
-    "title": str,
-    "section": str,
-    "question": str,
-    "type": str,
-    "weight": NUMBER,
-    "criticality": str,
-    "errorClass": str,
-    "options": list,
-    "judge": dict,
-    "suggestion": str,
-}
-CRITERION_OPTIONAL: Shape = {
-    "notApplicableWhen": (str, type(None)),
-    "appliesWhen": dict,
-    "failsAt": NUMBER,
-    "dimension": (str, type(None)),
-}
-CONDITIONS: Shape = {
-    "languages": list,
-    "directions": list,
-    "campaignIds": list,
-    "labels": dict,
-    "said": dict,
-    "notSaid": dict,
-    "events": list,
-    "metric": dict,
-}
-TOPIC: Shape = {"name": str, "anyOf": list}
-STATEMENT: Shape = {"key": str, "title": str, "anyOf": list}
-OPTION: Shape = {"answer": (str, int), "score": NUMBER, "anchor": str}
-SAID: Shape = {"anyOf": list}
-SAID_OPTIONAL: Shape = {"by": str}
-WITHIN: Shape = {"firstTurns": int, "lastTurns": int}
-BOUNDS: Shape = {"atLeast": NUMBER, "atMost": NUMBER}
-
-# Limits of a scorecard, so that judging with it stays fast.
-MOST_CRITERIA = 100
-MOST_SECTIONS = 30
-MOST_TOPICS = 100
-MOST_STATEMENTS = 20
-MOST_PHRASES = 200
-MOST_PHRASE_CHARS = 200
-MOST_PHRASE_WORDS = 40
-# Over all criteria and topics of a scorecard.
-MOST_PHRASES_IN_ALL = 2_000
-MOST_PHRASE_WORDS_IN_ALL = 10_000
-MOST_OPTIONS = 10
-MOST_WORDS = 200
-MOST_NAMED = 100
-MOST_CHARS = {
-    "name": 120,
-    "description": 2000,
-    "title": 120,
-    "question": 500,
-    "anchor": 500,
-    "suggestion": 500,
-    "notApplicableWhen": 500,
-    "key": 64,
-    "section": 64,
-    "answer": 64,
 }
 
 

@@ -152,8 +152,9 @@ class Number(fields.Float):
     }
 
     def __init__(self, *, low: float | None = None, high: float | None = None, **kw: Any) -> None:
-        between = CodedMessage(RANGE, f"This must be between {low} and {high}.")
-        checks = validate.Range(low, high, error=between) if (low, high) != (None, None) else None
+        range_text = f"at least {low}" if high is None else f"between {low} and {high}"
+        error = CodedMessage(RANGE, f"This must be {range_text}.")
+        checks = validate.Range(low, high, error=error) if (low, high) != (None, None) else None
         super().__init__(validate=checks, **kw)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> float:

@@ -22,7 +22,7 @@ from app.evaluations import trials
 from app.people.gate import current_person
 from app.scorecards import authoring
 from app.scorecards.authoring import complete_document
-from app.scorecards.schemas import ScorecardCreate
+from app.scorecards.schemas.document import ScorecardCreate
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.schemas.base import load_valid
