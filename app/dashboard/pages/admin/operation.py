@@ -1,9 +1,10 @@
 """Operation of the service: whether its parts work, its settings, and the usage of a month."""
 
+from collections.abc import Mapping
+
 from flask import render_template, request
 
 from app.core.clock import utc_now
-from app.core.errors import InvalidInput
 from app.core.settings import shown
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
@@ -37,21 +38,21 @@ def show_system() -> str:
 
 @blp.get("/usage")
 @require_scope("usage:read")
-def show_usage() -> tuple[str, int]:
+@forms.shown_again(lambda: _usage({}))
+def show_usage() -> str:
     """Show the usage of a month, by default the current one."""
+    return _usage(request.args)
+
+
+def _usage(texts: Mapping[str, str]) -> str:
     runtime = current_runtime()
-    errors: dict[str, str] = {}
-    try:
-        query = forms.load(schemas.UsageDetailsQuery(), request.args)
-    except InvalidInput as error:
-        errors = forms.field_errors(error)
-        query = forms.load(schemas.UsageDetailsQuery(), {})
+    query = forms.load(schemas.UsageDetailsQuery(), texts)
     metric = UsageMetric(query["type"]) if "type" in query else None
     period = str(query.get("billing_period") or period_of(utc_now()))
     meter.flush(runtime)
     with runtime.db.reading() as session:
         keys = reports.by_key(session, period)
-        page = render_template(
+        return render_template(
             "usage/show.html",
             summary=reports.summary(session, period, plan_of(runtime.settings)),
             keys=keys,
@@ -62,6 +63,4 @@ def show_usage() -> tuple[str, int]:
             ),
             metrics=list(UsageMetric),
             query=request.args,
-            errors=errors,
         )
-    return page, 422 if errors else 200
