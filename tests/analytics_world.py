@@ -181,8 +181,8 @@ class World:
             "auto_failed": done and dice.random() < 0.1,
             "compliance_score": some(round(dice.uniform(0, 100), 2)),
             "customer_sentiment": some(round(dice.uniform(-1, 1), 4)),
-            "sentiment_trend": some(dice.choice(TRENDS)),
-            "resolution": some(dice.choice(RESOLUTIONS)),
+            "sentiment_trend": some(dice.choice([*TRENDS])),
+            "resolution": some(dice.choice([*RESOLUTIONS])),
             "duration_seconds": some(dice.randrange(4000)),
             "topics": dice.sample(["billing", "refund", "delivery"], dice.randrange(3))
             if done

@@ -252,7 +252,7 @@ def test_a_scorecard_with_a_mistake_is_refused(
 
 
 def test_the_dimensions_are_those_of_the_contract() -> None:
-    assert DIMENSIONS[0] == "resolution"
+    assert next(iter(DIMENSIONS)) == "resolution"
     assert len(DIMENSIONS) == 7
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from flask import redirect, render_template, request
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.analytics.enums import Dataset
@@ -22,7 +23,6 @@ from app.dashboard.queries import (
     LIST_PATH,
     LIST_SCHEMA,
     PageFilters,
-    PageSession,
     filters_of,
     filters_of_request,
     linked_count,
@@ -169,7 +169,7 @@ def _views() -> list[tuple[Any, str, int | None]]:
         ]
 
 
-def _count(session: PageSession, query: str) -> int | None:
+def _count(session: Session, query: str) -> int | None:
     """Count the rows of a view; None where its filters are no longer valid."""
     try:
         return linked_count(session, filters_of(dict(parse_qsl(query))).moments()).count

@@ -4,7 +4,19 @@ from typing import Any
 
 from marshmallow import ValidationError, validates
 
-from app.ai.scorecard.schema import DIMENSIONS, KNOWN_METRICS, KNOWN_RULES, WORDS
+from app.ai.scorecard.schema import (
+    BANDS,
+    CRITICALITIES,
+    DIMENSIONS,
+    DIRECTIONS,
+    ERROR_CLASSES,
+    EVENTS,
+    KNOWN_METRICS,
+    KNOWN_RULES,
+    METHODS,
+    SPEAKERS,
+    TYPES,
+)
 from app.scorecards import default_scorecards
 from app.scorecards.schemas.fields import (
     KEY_CHARS,
@@ -50,7 +62,7 @@ def _words(description: str) -> Items:
 class BandShape(StoredSchema):
     """A band: the name of all scores from `from` up to the next band."""
 
-    key = Choice(WORDS["band"], required=True)
+    key = Choice(BANDS, required=True)
     start = Whole(low=0, high=100, required=True, data_key="from")
 
 
@@ -117,7 +129,7 @@ class JudgeShape(StoredSchema):
     """The rule of a criterion; without one only a language model can judge it."""
 
     methods = Items(
-        Choice(WORDS["method"]), low=1, high=3, metadata={"description": "The preferred one first."}
+        Choice(METHODS), low=1, high=3, metadata={"description": "The preferred one first."}
     )
     rule = Choice(list(KNOWN_RULES))
     parameters = Nested(
@@ -129,7 +141,7 @@ class SaidShape(StoredSchema):
     """Phrases, any of which must be said."""
 
     any_of = phrases(required=True)
-    by = Choice(WORDS["by"])
+    by = Choice(SPEAKERS)
 
 
 class MeasuredShape(LimitsShape):
@@ -142,12 +154,12 @@ class ConditionsShape(StoredSchema):
     """The conditions of a criterion; all must be met."""
 
     languages = Items(LanguageTag(), high=_MOST_NAMED)
-    directions = Items(Choice(WORDS["direction"]), high=len(WORDS["direction"]))
+    directions = Items(Choice(DIRECTIONS), high=len(DIRECTIONS))
     campaign_ids = Items(Reference("camp"), high=_MOST_NAMED)
     labels = Labels()
     said = Nested(SaidShape)
     not_said = Nested(SaidShape)
-    events = Items(Choice(WORDS["event"]), high=len(WORDS["event"]))
+    events = Items(Choice(EVENTS), high=len(EVENTS))
     metric = Nested(MeasuredShape)
 
 
@@ -159,10 +171,10 @@ class CriterionShape(StoredSchema):
     title = Text(TITLE_CHARS, low=1)
     section = Key()
     question = Text(_TEXT_CHARS, low=1)
-    type = Choice(WORDS["type"])
+    type = Choice(TYPES)
     weight = Amount(low=0, high=100)
-    criticality = Choice(WORDS["criticality"])
-    error_class = Choice(WORDS["errorClass"])
+    criticality = Choice(CRITICALITIES)
+    error_class = Choice(ERROR_CLASSES)
     options = Items(Nested(OptionShape), high=_MOST_OPTIONS)
     applies_when = Nested(ConditionsShape)
     not_applicable_when = Text(

@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import ValidationError, validates_schema
 
 from app.ai.dialogue.friction import WEIGHTS
-from app.ai.scorecard.schema import GREETING_PARTS, KNOWN_METRICS, WORDS
+from app.ai.scorecard.schema import GREETING_PARTS, KNOWN_METRICS, SPEAKERS
 from app.scorecards.schemas.fields import TITLE_CHARS, Amount, Key, amount, phrases, whole
 from app.web.schemas.base import FORMAT, RANGE, REQUIRED, CodedMessage, StoredSchema, reject
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text
@@ -109,7 +109,7 @@ class ParametersShape(StoredSchema):
         metadata={"description": "Statements."},
     )
     any_of = phrases(metadata={"description": "Phrases, of which any counts."})
-    by = Choice(WORDS["by"], metadata={"description": "Said by."})
+    by = Choice(SPEAKERS, metadata={"description": "Said by."})
     within = Nested(WithinShape, metadata={"description": "Only within."})
     in_order = Flag(metadata={"description": "In this order."})
     metric = Choice(sorted(KNOWN_METRICS), metadata={"description": "Metric."})

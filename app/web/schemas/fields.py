@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -180,7 +180,7 @@ class Flag(fields.Boolean):
 class Choice(PlainText):
     """One word of a closed list."""
 
-    def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
         names = [str(choice) for choice in choices]
         error = CodedMessage(ENUM, f"This must be one of {', '.join(names)}.")
         super().__init__(validate=validate.OneOf(names, error=error), **kwargs)

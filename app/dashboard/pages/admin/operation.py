@@ -29,7 +29,7 @@ def show_system() -> str:
         open_work = backlog.open_work(session, utc_now())
     return render_template(
         "system/show.html",
-        parts=[(text_of("servicePart", part.name), part.works(runtime)) for part in parts.ALL],
+        parts=[(part.label, part.works(runtime)) for part in parts.ALL],
         open_work=[(text_of("workKind", work.kind), work) for work in open_work],
         checks=checks.examine_here(runtime.settings),
         settings=shown(as_configured(runtime.settings)),
@@ -57,7 +57,7 @@ def _usage(texts: Mapping[str, str]) -> str:
             summary=reports.summary(session, period, plan_of(runtime.settings)),
             keys=keys,
             key_options=[(key["key_id"], key["name"]) for key in keys],
-            metric_options=[(metric, text_of("usageMetric", metric)) for metric in UsageMetric],
+            metric_options=[(metric, metric.label) for metric in UsageMetric],
             records=reports.list_details(
                 session, period, query["page_request"], metric=metric, key_id=query.get("key_id")
             ),

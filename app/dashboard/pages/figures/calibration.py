@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import redirect, render_template, request, url_for
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.analytics import calibration_rounds
@@ -12,7 +13,7 @@ from app.analytics.schemas.agreement import CalibrationRoundCreate, CalibrationR
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.figures import agreement as agreement_views
-from app.dashboard.queries import PageSession, listed
+from app.dashboard.queries import listed
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scored import NOT_APPLICABLE, answer_text
 from app.evaluations.schemas.evaluations import MOST_IDS
@@ -135,7 +136,7 @@ def _form(ids: str, *, is_typed: bool = False) -> str:
     )
 
 
-def _names(session: PageSession, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _names(session: Session, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Map the references of people to their names; one of no account stays as it is."""
     references = {reviewer for row in all_rounds for reviewer in row["reviewers"]}
     return {
