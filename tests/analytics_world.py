@@ -101,7 +101,7 @@ class World:
             with self.runtime.db.writing() as session:
                 evaluation = session.get_one(Evaluation, row["id"])
                 evaluation.score, evaluation.passed = row["score"], row["passed"]
-                service.notify_changed(session, evaluation)
+                service.notify_changed(session, [evaluation])
 
     def re_evaluate(self) -> None:
         """Replace an evaluation by another revision."""
@@ -126,7 +126,7 @@ class World:
                 )
                 session.add(result)
                 session.flush()
-            service.notify_changed(session, current)
+            service.notify_changed(session, [current])
         self.rows.append(row)
 
     def write_parts(self) -> None:

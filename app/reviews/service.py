@@ -38,6 +38,16 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
 # Results show all reviews.
 _MOST_REVIEWS = 200
 _SORTABLE = {"created_at": Review.created_at}
+# Columns that are fields of the body as they are.
+_GIVEN = (
+    "reviewer",
+    "reviewer_ref",
+    "reason",
+    "confirms_others",
+    "score",
+    "resolution",
+    "satisfaction",
+)
 _PREVIEWED = ("score", "rawScore", "complianceScore", "coverage", "band", "passed", "autoFail")
 
 
@@ -69,36 +79,18 @@ def add(
     rounds.require_blind(session, evaluation_id, rater, action)
     scorecard = _scorecard(session, evaluation)
     ratings, scored = _rated(session, evaluation, result, body, scorecard)
-    # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
-    pairs = (
-        {}
-        if action is ReviewAction.DISPUTE
-        else rating_pairs(
-            result.document,
-            {rating.key: rating for rating in ratings},
-            scored,
-            scorecard=scorecard,
-            confirms_others=action is ReviewAction.CONFIRM or body["confirms_others"],
-        )
-    )
-    score_before = evaluation.score or 0
-    judged = results.judged_document(result)
+    pairs = _pairs(action, body, ratings, result, scored, scorecard)
+    score_before, judged = evaluation.score or 0, results.judged_document(result)
     if action in OVERRIDING_ACTIONS:
         _override(session, evaluation, result, body, scored)
     review = Review(
+        **{name: body.get(name) for name in _GIVEN},
         id=new_id("rev"),
         evaluation_id=evaluation.id,
         revision=evaluation.revision,
         action=action,
-        reviewer=body["reviewer"],
-        reviewer_ref=body.get("reviewer_ref"),
         rater=rater,
-        reason=body.get("reason"),
         criteria=[rating.as_json() for rating in ratings],
-        confirms_others=body["confirms_others"],
-        score=body.get("score"),
-        resolution=body.get("resolution"),
-        satisfaction=body.get("satisfaction"),
         status_before=before,
         status_after=after,
         score_before=score_before,
@@ -242,6 +234,29 @@ def _rated(
         return ratings, rescored(result.document, scorecard, answers)
     except Unscorable as problem:
         raise InvalidInput.field("criteria", f"No score can be computed: {problem}") from problem
+
+
+def _pairs(
+    action: ReviewAction,
+    body: Mapping[str, Any],
+    ratings: Sequence[Rating],
+    result: EvaluationResult,
+    scored: Rescored | None,
+    scorecard: Scorecard,
+) -> dict[str, Any]:
+    """Return the pairs of the judge's answers and this person's, which measure their agreement.
+
+    A person who disputes a judgement is not neutral.
+    """
+    if action is ReviewAction.DISPUTE:
+        return {}
+    return rating_pairs(
+        result.document,
+        {rating.key: rating for rating in ratings},
+        scored,
+        scorecard=scorecard,
+        confirms_others=action is ReviewAction.CONFIRM or body["confirms_others"],
+    )
 
 
 def _override(

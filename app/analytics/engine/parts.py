@@ -34,6 +34,9 @@ from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.secrets.private_files import sync
 
+if TYPE_CHECKING:
+    import duckdb
+
 logger = logging.getLogger(__name__)
 _OBJECT_PREFIX = "par"
 # A file that is no longer registered is kept for running readers.

@@ -85,7 +85,7 @@ def connection_of(reader: Reader) -> Connection:
 
 
 class Database:
-    """Opens transactions; the only place that commits."""
+    """Opens transactions and commits them (docs/decisions/0002-transactions-at-entry-points.md)."""
 
     def __init__(
         self,
