@@ -5,6 +5,9 @@ from enum import StrEnum
 from app.ai.scorecard import schema
 from app.core.enums import LabelledEnum
 
+# The most messages of a conversation, or turns of a call.
+MAX_MESSAGES = 10_000
+
 
 class SourceType(LabelledEnum):
     """Type of the source of an evaluation."""

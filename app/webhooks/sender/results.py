@@ -16,8 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, exists, insert, update
 from sqlalchemy.orm import Session
 
-from app.core.database.session import Database
-from app.core.database.write_connection import WriteConnection
+from app.core.database.session import Database, WriteConnection
 from app.core.errors import ServiceUnavailable
 from app.core.outgoing_http.reply import retry_after_s
 from app.core.process.log import OnceAMinute

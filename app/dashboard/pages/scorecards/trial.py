@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.core.errors import Detail, InvalidInput, NotFound
-from app.dashboard import drafts, forms
+from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import PairedScore, scatter_chart
 from app.dashboard.views import formatting
@@ -20,7 +20,7 @@ from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations import trials
 from app.people.gate import current_person
-from app.scorecards import authoring
+from app.scorecards import authoring, drafts
 from app.scorecards.authoring import complete_document
 from app.scorecards.schemas.document import ScorecardCreate
 from app.web.current import current_runtime
