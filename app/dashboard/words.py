@@ -8,7 +8,9 @@ from app.api_keys.enums import SignaturePolicy
 from app.audio_files.enums import AudioStatus
 from app.evaluations import enums as evaluations
 from app.evaluations.schemas.trials import TRIAL_STATUSES
+from app.imports.schemas import requests as imports
 from app.usage.plan import UsageMetric
+from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState
 
 UNKNOWN = "not known"
@@ -45,6 +47,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "groupBy": analytics.GroupBy.labels(),
     "usageMetric": UsageMetric.labels(),
     "trialStatus": TRIAL_STATUSES,
+    "importStatus": imports.STATUSES,
+    "outcome": OUTCOMES,
     "workKind": {
         "recordings": "Recordings",
         "evaluations": "Evaluations",
@@ -66,14 +70,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "reject_dispute": "Reject the dispute",
         "comment": "Comment",
     },
-    "importStatus": {
-        "awaiting_upload": "Waiting for its file",
-        "queued": "Waiting",
-        "running": "Running",
-        "completed": "Done",
-        "completed_with_errors": "Done, with errors",
-        "failed": "Failed",
-    },
     "dryRunStatus": {
         "awaiting_upload": "Waiting for its file",
         "queued": "Waiting",
@@ -91,15 +87,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "srt": "SubRip",
         "contact_lens": "Contact Lens",
         "vcon": "vCon",
-    },
-    "outcome": {
-        "goal_met": "Goal met",
-        "goal_not_met": "Goal not met",
-        "callback": "Call back agreed",
-        "opt_out": "Opted out",
-        "voicemail": "Voicemail",
-        "transferred": "Transferred",
-        "unknown": "Outcome not known",
     },
     # All other actions read as they are stored.
     "auditAction": {"raw_texts_read": "originals read", "re_evaluated": "judged again"},

@@ -9,16 +9,13 @@ from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.evaluations.enums import ReviewAction
 from app.imports.schemas.requests import STATUSES, UPLOAD_FORMATS
 from app.scorecards.schemas.document_fields import METRICS, PARAMETERS
-from app.voice_calls.enums import OUTCOMES
 
 
 @pytest.mark.parametrize(
     ("name", "values"),
     [
         ("reviewForm", ReviewAction),
-        ("outcome", OUTCOMES),
         ("importFormat", UPLOAD_FORMATS),
-        ("importStatus", STATUSES),
         ("dryRunStatus", STATUSES),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
