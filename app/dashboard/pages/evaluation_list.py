@@ -242,7 +242,7 @@ def _marked() -> list[str]:
     """Return the ids that are marked.
 
     Raises:
-        InvalidInput: there are none or too many, or one is no id.
+        InvalidInput: none are given, too many are given, or one is not an id.
     """
     ids = request.form.getlist("ids")
     if not 1 <= len(ids) <= MOST_IDS or not all(is_id(marked, "eval") for marked in ids):
