@@ -1,4 +1,4 @@
-"""What became of the customer's requests: sentences with evidence for the entries of the ledger."""
+"""Requests of the customer: what became of each, in sentences with evidence."""
 
 import math
 from collections.abc import Iterable
