@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import repeat
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from app.ai.acts.catalogue import Act
 from app.ai.acts.classifier import Classifier, classifier_from, probability_of
-from app.ai.acts.encoder import Encoder
 from app.ai.acts.features import Heard, contexts_of
 from app.ai.dialogue.cues import Cue, Cues
 from app.ai.dialogue.turns import Dialogue, Line, Side
@@ -128,17 +127,28 @@ class Acts:
         return self._by_position[position]
 
 
+class LineReader(Protocol):
+    """Reads the lines of a conversation."""
+
+    def probabilities(self, lines: Sequence[Heard]) -> list[dict[Act, float]]:
+        """Return how likely each line performs each act of its side."""
+        ...
+
+
 class Readers(NamedTuple):
     """What reads English: the classifiers of the two sides and, where it is installed, the encoder."""
 
     customer: Classifier
     service: Classifier
-    encoder: Encoder | None = None
+    encoder: LineReader | None = None
 
 
 @cache
 def shipped_readers(*, fast: bool) -> Readers:
     """Return the readers of the package; the `fast` ones go without the encoder."""
+    # Only what judges needs numpy.
+    from app.ai.acts.encoder import Encoder  # noqa: PLC0415
+
     return Readers(
         customer=classifier_from(model_document("acts-customer")),
         service=classifier_from(model_document("acts-service")),
