@@ -363,7 +363,7 @@ def test_what_the_driver_could_not_do_is_not_a_failure_of_the_agent() -> None:
     """)
     told = criterion(document, "resolution.completeness")
     assert told["explanation"] == "The agent promised to do it; it was not done yet."
-    assert told["normalizedScore"] > 0.6
+    assert told["normalizedScore"] > 0.4
     assert "a next step with a time" in criterion(document, "closing.recap")["explanation"]
 
 

@@ -357,7 +357,7 @@ def test_a_bare_great_after_bad_news_is_not_praise() -> None:
     document = results("""
         C: my tablet turns itself off every hour, third time i contact you
         A: Hello, I'm Deepa from TabWorld. Did you reset it?
-        C: yes. it just turned off again
+        C: yes, twice, but it still turns off
         A: Then it is a bug. There is no date for a fix yet.
         C: so what do i do
         A: You can only wait for the update, I'm afraid.
@@ -366,6 +366,20 @@ def test_a_bare_great_after_bad_news_is_not_praise() -> None:
     assert document["sentiment"]["timeline"][-1]["score"] < -0.3
     assert document["resolution"]["status"] == "unresolved"
     assert criterion(document, "resolution.confirmed")["answer"] == "no"
+
+
+@pytest.mark.parametrize(
+    "line", ["yes. it just turned off again", "i did, it still turns off every hour"]
+)
+def test_a_problem_that_came_back_confirms_no_solution(line: str) -> None:
+    document = results(f"""
+        C: my tablet turns itself off every hour
+        A: Hello, I'm Deepa from TabWorld. Did you reset it?
+        C: {line}
+        A: Then it is a bug. There is no date for a fix yet.
+        C: ok bye
+    """)
+    assert criterion(document, "resolution.confirmed")["answer"] != "yes"
 
 
 def test_a_bare_great_of_an_upset_customer_confirms_nothing() -> None:
