@@ -37,7 +37,7 @@ _OF_ACTS: Mapping[Side, Mapping[str, tuple[Act, ...]]] = {
 }
 # Phrases that show a label for sure.
 _OF_CUES: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
-    Side.CUSTOMER: {},
+    Side.CUSTOMER: {"complaint": {"neg": 0.6}},
     Side.SERVICE: {
         "empathy": {"empathy": 1.0},
         "apology": {"apology": 1.0},

@@ -238,6 +238,9 @@ class _Context:
         self._heard = False
 
     def agent(self, line: Line, marks: Marks, kinds: Collection[str]) -> AgentLine:
+        if likelihood(marks, "dismissive") >= _RUDE:
+            # Who belittles or blames feels nothing with the customer, whatever it sounds like.
+            marks = {label: mark for label, mark in marks.items() if label != "empathy"}
         likely = partial(likelihood, marks)
         fallback = "fallback" in kinds
         softening = max(

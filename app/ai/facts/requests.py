@@ -40,6 +40,8 @@ _FULFILLED = {
 _FAILED, _MISSING, _REFUSED = 0.8, 0.4, 0.12
 _REFUSES = (Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON, Act.UNDONE, Act.RETRACT)
 _FINISHED = ("solved", "closing", "nothing_more")
+# Where the service side does or refuses something, there was a request.
+_SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
 _APPRECIATES = (Act.THANK, Act.PRAISE)
 _DISTURBS = (
     *(Act.REQUEST, Act.REPEAT, Act.ASK, Act.COMPLAIN, Act.ANGRY, Act.OPT_OUT, Act.ASK_PERSON),
@@ -50,6 +52,8 @@ _DISTURBS = (
 def asks_nothing(facts: Facts) -> bool:
     """Tell whether the customer only thanks or praises: there is no request and no problem."""
     customer = facts.acts.customer
+    if facts.heard("complaint") or any(line.shows(*_SERVES) for line in facts.acts.service):
+        return False
     thanks = any(line.shows(*_APPRECIATES) for line in customer)
     return (
         thanks and not facts.ledger.entries and not any(line.shows(*_DISTURBS) for line in customer)

@@ -126,11 +126,13 @@ class Entry:
 class Ledger:
     """The requests of a conversation in their order.
 
-    `open_question` is the line of the customer's last question, if nothing answered it.
+    `open_question` is the line of the customer's last question, if nothing answered it, and
+    `ends_content` says that the customer's last line takes note, thanks or says goodbye.
     """
 
     entries: tuple[Entry, ...]
     open_question: int | None = None
+    ends_content: bool = False
 
     @property
     def matters(self) -> Sequence[Entry]:
@@ -144,7 +146,7 @@ def ledger_of(lines: Iterable[Spoken]) -> Ledger:
     book = _Book()
     for line in lines:
         (book.hear if line.by_customer else book.serve)(line)
-    return Ledger(tuple(book.entries), book.open_question)
+    return Ledger(tuple(book.entries), book.open_question, book.ends_content)
 
 
 # The acts that lead to a state. A service line takes these steps in this order, so that of several
@@ -193,6 +195,7 @@ _NEGATIVE = (
 _INTRODUCED = 2
 _REFUSALS = frozenset({State.REFUSED, State.FAILED, State.SENT_ELSEWHERE})
 _SAME_SUBJECT = 0.5
+_CONTENT = (Act.CLOSE, Act.THANK, Act.PRAISE, Act.OK)
 # With these, the customer does not just take what was said.
 _OPENS = (*_NEGATIVE, Act.ASK, Act.REQUEST)
 
@@ -205,12 +208,16 @@ class _Book:
         self.open_question: int | None = None
         self._named = False
         self._served_lines = 0
+        self._asked_fact = False
+        self.ends_content = False
 
     def hear(self, line: Spoken) -> None:
         """Enter what the customer asks for, confirms, denies or gives up."""
+        self._asked_fact = line.asks_fact
+        self.ends_content = line.shows(*_CONTENT) and not line.shows(*_OPENS)
         self._ask(line)
         self._reply(line)
-        if line.shows(*STATE_ACTS[State.GIVEN_UP]):
+        if line.shows(*STATE_ACTS[State.GIVEN_UP]) and not _accepts(line):
             left_angry = line.shows(Act.ANGRY, Act.COMPLAIN)
             for entry in self.entries:
                 if not entry.closed or (left_angry and entry.state is not State.CONFIRMED):
@@ -238,7 +245,6 @@ class _Book:
 
     def serve(self, line: Spoken) -> None:
         """Enter what the service side does for the requests."""
-        answers = self.open_question is not None and line.shows(Act.INFORM)
         if line.shows(*_ANSWERS):
             self.open_question = None
         is_another = line.shows(Act.NAME) and (self._named or self._served_lines >= _INTRODUCED)
@@ -248,18 +254,25 @@ class _Book:
         if entry is None:
             return
         for state in _BY_SERVICE:
-            # A "no" to a question answers it.
-            refuses_nothing = (
-                state is State.REFUSED and answers and not line.shows(Act.REFUSE_REASON)
-            )
-            is_shown = line.shows(*STATE_ACTS[state]) and not refuses_nothing
-            if is_shown and _applies(entry, state, line):
-                entry.move(state, line.position)
+            if line.shows(*STATE_ACTS[state]):
+                self._enter(entry, state, line)
         if line.shows(Act.TRANSFER) or is_another:
-            # Somebody else who introduces themself has taken over, whether or not that was announced.
-            for other in self.entries:
-                if _applies(other, State.TRANSFERRED, line) and not other.closed:
-                    other.move(State.TRANSFERRED, line.position)
+            self._hand_over(line)
+
+    def _enter(self, entry: Entry, state: State, line: Spoken) -> None:
+        # A "no" to a question for a fact answers it.
+        refuses = state is State.REFUSED
+        if refuses and self._asked_fact and not line.shows(Act.REFUSE_REASON):
+            if entry.kind is RequestKind.QUESTION:
+                entry.move(State.ANSWERED, line.position)
+        elif _applies(entry, state, line):
+            entry.move(state, line.position)
+
+    def _hand_over(self, line: Spoken) -> None:
+        # Somebody else who introduces themself has taken over, whether or not that was announced.
+        for entry in self.entries:
+            if _applies(entry, State.TRANSFERRED, line) and not entry.closed:
+                entry.move(State.TRANSFERRED, line.position)
 
     def _ask(self, line: Spoken) -> None:
         kind = _kind_of(line)
@@ -370,3 +383,12 @@ def _is_likelier(line: Spoken, state: State) -> bool:
         for each in (State.FAILED, State.REFUSED)
     )
     return (refused > failed) is (state is State.REFUSED)
+
+
+def _accepts(line: Spoken) -> bool:
+    """Tell whether a line that sounds like giving up rather takes what was proposed."""
+    taken, given_up = (
+        max(line.acts.get(act, 0.0) for act in acts)
+        for acts in ((Act.YES, Act.OK), STATE_ACTS[State.GIVEN_UP])
+    )
+    return taken > given_up

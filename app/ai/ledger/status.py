@@ -30,7 +30,7 @@ def stated_status(ledger: Ledger) -> str | None:
         return None
     if _is_escalated(ledger, states):
         return ESCALATED
-    if states <= _ENDED_WELL:
+    if states <= _ENDED_WELL or (states <= CLOSED and ledger.ends_content):
         return RESOLVED
     if states <= _ENDED_BADLY:
         return UNRESOLVED

@@ -17,7 +17,7 @@ from app.ai.facts.requests import (
 )
 from app.ai.ledger.entries import State
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
+from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
 from app.ai.wording import listed, no, sentence
 
 # The parts of a close, as explanations name them.
@@ -86,7 +86,7 @@ def _confirmed_by_anybody(facts: Facts, ending: tuple[Line, ...]) -> Answer:
     for kind, key in (("solved", "solved"), ("solved_check", "asked")):
         if cues := facts.cues.of(kind, lines=ending):
             return _confirmed(facts, key, quoted(cues))
-    return _unconfirmed(facts, "missing", examined(ending[-_QUOTED_LINES:]))
+    return unjudged(sentence("not_judged.one_channel"))
 
 
 def _confirmed(facts: Facts, key: str, evidence: Iterable[Evidence]) -> Answer:

@@ -3,6 +3,7 @@
 import re
 from operator import attrgetter
 
+from app.ai.acts.catalogue import Act
 from app.ai.conduct.readings import SHOWN
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
@@ -25,10 +26,11 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     cues_of_part = {
-        "greeting": _greetings(facts, opening),
-        "brand": _brand(facts, opening),
+        "greeting": _greetings(facts, opening) or _read(facts, opening, Act.GREET, Act.COMPANY),
+        "brand": _brand(facts, opening) or _read(facts, opening, Act.COMPANY),
         "name": facts.said("introduction", lines=opening)
-        or _in_greeting(facts, "name_in_greeting", opening),
+        or _in_greeting(facts, "name_in_greeting", opening)
+        or _read(facts, opening, Act.NAME),
     }
     required = criterion.parameters["requires"]
     missing = [part for part in required if not cues_of_part[part]]
@@ -82,7 +84,7 @@ def bot_identity(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     cues_of_part = {
-        "brand": _brand(facts, opening),
+        "brand": _brand(facts, opening) or _read(facts, opening, Act.COMPANY),
         "automated": facts.said("automated", lines=opening),
     }
     automation_required = criterion.parameters["automationDisclosureRequired"]
@@ -135,6 +137,15 @@ def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
         Cue("greeting", reading.line, *reading.strongest(labels)[1:])
         for reading in facts.readings.agent
         if reading.line.position in positions and max(map(reading.shows, labels)) >= SHOWN
+    ]
+
+
+def _read(facts: Facts, lines: tuple[Line, ...], *acts: Act) -> list[Cue]:
+    """List where the opening performs one of the acts in other words than those of the lexicon."""
+    return [
+        Cue("greeting", line.line, mark.start, mark.end)
+        for line in facts.acts.service
+        if line.line in lines and line.shows(*acts) and (mark := line.best(*acts)) is not None
     ]
 
 
