@@ -17,6 +17,8 @@ from app.ai.wording import first, listed, no, sentence
 # The parts of a greeting, as explanations name them.
 _PARTS = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
+# How surely a part of a greeting is read that no phrase shows.
+_CLEARLY = 0.9
 
 
 def greeting(facts: Facts, criterion: Criterion) -> Answer:
@@ -145,7 +147,9 @@ def _read(facts: Facts, lines: tuple[Line, ...], *acts: Act) -> list[Cue]:
     return [
         Cue("greeting", line.line, mark.start, mark.end)
         for line in facts.acts.service
-        if line.line in lines and line.shows(*acts) and (mark := line.best(*acts)) is not None
+        if line.line in lines
+        and (mark := line.best(*acts)) is not None
+        and mark.probability >= _CLEARLY
     ]
 
 
