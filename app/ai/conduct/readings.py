@@ -26,7 +26,9 @@ _CLOSING = frozenset({"thanks", "nothing_more", "closing", "acceptance"})
 _COMPLAINING = frozenset({"complaint", "still_broken", "gives_up", "rejection"})
 _STRONG = 0.75
 _SOFTENED = 0.4
-_RUDE, _MIXED = 0.4, 0.3
+# A line that may belittle or blame feels nothing with the customer, long before it is called rude.
+_BELITTLES = 0.4
+_RUDE, _MIXED = 0.55, 0.3
 # Rudeness is lowered by this factor where the customer stays calm.
 _CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2
@@ -238,7 +240,7 @@ class _Context:
         self._heard = False
 
     def agent(self, line: Line, marks: Marks, kinds: Collection[str]) -> AgentLine:
-        if likelihood(marks, "dismissive") >= _RUDE:
+        if likelihood(marks, "dismissive") >= _BELITTLES:
             # Who belittles or blames feels nothing with the customer, whatever it sounds like.
             marks = {label: mark for label, mark in marks.items() if label != "empathy"}
         likely = partial(likelihood, marks)

@@ -86,7 +86,7 @@ def bot_identity(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     cues_of_part = {
-        "brand": _brand(facts, opening) or _read(facts, opening, Act.COMPANY),
+        "brand": _brand(facts, opening),
         "automated": facts.said("automated", lines=opening),
     }
     automation_required = criterion.parameters["automationDisclosureRequired"]
