@@ -14,6 +14,8 @@ from tests.caller import Caller, error_code
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
+pytestmark = pytest.mark.long
+
 # Each made the masking of addresses, names or numbers quadratic once, or is costly for its length.
 UNITS = ("at com @ 1-1-1-", "@ aaaa", "a dot a at a ", "my name is Abc ", "1 ", "card 4 ")
 TEXT_CHARS, TEXTS = 20_000, 8
