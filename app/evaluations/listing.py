@@ -186,7 +186,7 @@ def conditions(*, current: bool = True, **filters: _FilterValue) -> list[ColumnE
 
 
 def _are_selective(filters: Mapping[str, Any]) -> bool:
-    """Whether one of these filters has an index of its own that leaves few rows."""
+    """Return whether one of these filters has an index of its own that leaves few rows."""
     statuses = filters.get("review_status", (ReviewStatus.NONE,))
     return (
         ReviewStatus.NONE not in statuses

@@ -176,7 +176,7 @@ def cancel(session: Session, evaluation_id: str) -> Evaluation:
 
 
 def find(session: Session, evaluation_id: str, *, for_update: bool = False) -> Evaluation:
-    """Return the row of an evaluation, locked if `for_update`; `NotFound` where there is none."""
+    """Return the row of an evaluation, locked if `for_update`; raise `NotFound` if missing."""
     return find_row(session, Evaluation, evaluation_id, "evaluation", for_update=for_update)
 
 
@@ -198,7 +198,7 @@ def ended_among(session: Session, evaluation_ids: Sequence[str]) -> dict[str, st
 
 
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:
-    """Show an evaluation with its summary; `NotFound` where there is none."""
+    """Show an evaluation with its summary; raise `NotFound` if it does not exist."""
     row = find_mapping(
         session, _DETAIL.where(Evaluation.__table__.c.id == evaluation_id), "evaluation"
     )

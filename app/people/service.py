@@ -81,12 +81,12 @@ def sign_in(session: Session, user: User, *, address: str, browser: str) -> str:
 
 
 def get(session: Session, user_id: str) -> User:
-    """Return a user; raise `NotFound` if there is none."""
+    """Return a user; raise `NotFound` if it does not exist."""
     return find_row(session, User, user_id, "user")
 
 
 def any_user(session: Session) -> bool:
-    """Whether a user was ever created; false only at the first start."""
+    """Return whether a user was ever created; false only at the first start."""
     return session.scalar(select(User.id).limit(1)) is not None
 
 

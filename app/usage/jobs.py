@@ -51,7 +51,7 @@ def check_quotas(runtime: Runtime) -> None:
 
 
 def has_reached(used: int, included: int) -> bool:
-    """Whether usage is at the threshold; never if the plan includes nothing."""
+    """Return whether usage is at the threshold; never if the plan includes nothing."""
     return included > 0 and used * 100 >= included * _THRESHOLD_PERCENT
 
 

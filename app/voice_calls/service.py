@@ -33,7 +33,7 @@ from app.redaction.redactor import Redactor, SealedOriginals
 from app.scorecards.service import current_default
 from app.voice_calls import queries
 from app.voice_calls.enums import ENDED
-from app.voice_calls.evaluation import reading_order, transcript_of_turns
+from app.voice_calls.evaluation import reading_order, request_evaluation, transcript_of_turns
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
 _LATENCY_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
@@ -122,6 +122,17 @@ def upsert(
     return Upserted(queries.get(session, row.id), created, changed=True)
 
 
+def put(
+    session: Session, external_id: str, values: Mapping[str, Any], *, evaluate: bool | None = None
+) -> Upserted[dict[str, Any]]:
+    """Create or update a voice call; unless `evaluate` is False, an ended call is evaluated."""
+    stored = upsert(session, external_id, values)
+    if evaluate is False:
+        return stored
+    request_evaluation(session, stored.record["id"])
+    return stored._replace(record=queries.get(session, stored.record["id"]))
+
+
 def recording_link(
     session: Session, voice_call_id: str, *, links: RecordingLinks
 ) -> dict[str, Any]:
@@ -155,7 +166,7 @@ def find(session: Session, voice_call_id: str) -> VoiceCall:
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
-    """Whether a call is of this customer and not erased, by label or the customer's number.
+    """Return whether a call is of this customer and not erased, by label or the customer's number.
 
     The customer's number is the called one in an outbound call and the calling one in any other, so
     that a company's own number does not select all its calls.

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.agreement import alpha, two_raters
-from app.agreement.alpha import Units
-from app.agreement.two_raters import Pair
 from app.ai.transcript import Role
-from app.analytics.cli import agreement
 from app.core.runtime import Runtime
+from app.reviews.agreement import alpha, two_raters
+from app.reviews.agreement.alpha import Units
+from app.reviews.agreement.two_raters import Pair
+from app.reviews.cli import agreement
 from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed
@@ -102,7 +102,7 @@ def test_figures_come_from_twenty_pairs_on(
     assert "Nobody reviewed an evaluation" in visitor.get("/review/agreement").text
     greeted, ungreeted = made(runtime)
     results = {each: get(client, f"/evaluations/{each}/results") for each in (*greeted, *ungreeted)}
-    # Nora: 2 of the greeted are none for her, 2 of the others are; the rest she confirms.
+    # Nora disagrees on 2 of the greeted and on 2 of the others; the rest she confirms.
     for evaluation_id in (*greeted[2:], *ungreeted[2:11]):
         score = results[evaluation_id]["score"]
         review(client, evaluation_id, "confirm", score=score - 3)

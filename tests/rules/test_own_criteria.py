@@ -193,7 +193,7 @@ def test_a_metric_is_held_against_its_ranges(ranges: dict[str, Any], score: floa
     )
 
 
-def test_a_metric_that_is_missing_is_no_failure() -> None:
+def test_a_metric_that_is_missing_is_not_a_failure() -> None:
     talk = chat(("c", None, "Hello, is anybody there?"), ("a", None, "Yes, how can I help?"))
     criterion = criteria_of(judged(talk, measures("firstResponseSeconds", full={"atMost": 60})))[0]
     assert (criterion["applicable"], criterion["normalizedScore"]) == (False, None)

@@ -76,7 +76,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """How much must be there before a score is given; below it there is none.
+    """How much must be judged before a score is given.
 
     `words` are those of all speakers; `judged_weight_percent` is the share that was judged of the
     weight of all criteria that apply. With less than `verdict_weight_percent` of it there is a score, but no
@@ -130,7 +130,7 @@ class Scorecard:
     languages: tuple[str, ...] = ()
 
     def criterion(self, key: str) -> Criterion:
-        """Return the criterion of that key; KeyError where there is none."""
+        """Return the criterion of that key; KeyError if it does not exist."""
         for criterion in self.criteria:
             if criterion.key == key:
                 return criterion

@@ -102,7 +102,7 @@ def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any])
 
     Args:
         evaluation: a row with the columns of `Evaluation`.
-        document: its results; empty where there are none.
+        document: its results; may be empty.
     """
     metrics = document.get("metrics") or {}
     return {

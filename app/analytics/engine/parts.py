@@ -72,7 +72,7 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the file exists and has its registered size."""
+        """Return whether the file exists and has its registered size."""
         try:
             return self.path.stat().st_size == self.size_bytes
         except FileNotFoundError:

@@ -110,7 +110,7 @@ def require_fits_sheet(session: Session, request: ExportRequest) -> None:
 
 
 def find(session: Session, job_id: str, *, for_update: bool = False) -> ExportJob:
-    """Return an export, locked if `for_update`; `NotFound` where there is none."""
+    """Return an export, locked if `for_update`; raise `NotFound` if it does not exist."""
     return find_row(session, ExportJob, job_id, "export", for_update=for_update)
 
 
@@ -155,7 +155,7 @@ def status_of(job: ExportJob, now: datetime) -> ExportStatus:
 
 
 def is_downloadable(session: Session, object_id: str) -> bool:
-    """Whether the object is the file of an export that is ready."""
+    """Return whether the object is the file of an export that is ready."""
     job = session.get(ExportJob, _job_id_of(object_id))
     if job is None or job.object_id != object_id:
         return False

@@ -75,7 +75,7 @@ class Keyring:
         return self._keys.keys()
 
     def has(self, key_id: str) -> bool:
-        """Whether the keyring has this key."""
+        """Return whether the keyring has this key."""
         return key_id in self._keys
 
 

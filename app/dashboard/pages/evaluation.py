@@ -78,7 +78,7 @@ class EvaluationDetails:
 
     @property
     def is_open(self) -> bool:
-        """Whether the evaluation still waits or runs."""
+        """Return whether the evaluation still waits or runs."""
         return self.evaluation["status"] not in ENDED
 
     @property
@@ -278,7 +278,7 @@ def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
 
 
 def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:
-    """Read an evaluation in one snapshot; raises `NotFound` where there is none.
+    """Read an evaluation in one snapshot; raise `NotFound` if it does not exist.
 
     Args:
         raw: read the unmasked words; the caller has checked that this is allowed.
@@ -351,7 +351,7 @@ def _revisions(session: PageSession, evaluation: Mapping[str, Any]) -> list[Mapp
 def _changes(
     session: PageSession, evaluation: Mapping[str, Any], document: Mapping[str, Any]
 ) -> list[AnswerChange] | None:
-    """Return what differs from the revision before, None where there is none to compare with."""
+    """Return what differs from the revision before, or None for the first one."""
     if evaluation["supersedes_id"] is None or evaluation["status"] != Status.COMPLETED:
         return None
     before = service.find(session, evaluation["supersedes_id"])

@@ -136,7 +136,7 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
 
 
 def _body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
-    """Return the body; what is no number or no flag stays a text, which the schema refuses."""
+    """Return the body; what cannot be read stays a text, which the schema refuses."""
     body: dict[str, Any] = {name: texts[name] for name in _PLAIN if texts.get(name)}
     columns = [name.strip() for name in texts.get("columns", "").split(",") if name.strip()]
     if columns:

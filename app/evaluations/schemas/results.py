@@ -153,7 +153,7 @@ class QualitySchema(StoredSchema):
 
 
 class AutoFailSchema(StoredSchema):
-    """Whether a criterion failed the whole evaluation or sections of it."""
+    """Automatic failure of the whole evaluation, or of sections of it."""
 
     triggered = fields.Boolean(required=True)
     scope = Choice(("section", "evaluation"), required=True, allow_none=True)
@@ -273,7 +273,7 @@ class SentimentSchema(StoredSchema):
 
 
 class ResolutionSchema(StoredSchema):
-    """Whether the customer's issue was resolved."""
+    """Outcome of the customer's issue."""
 
     status = Choice(RESOLUTIONS, required=True)
     probability = fields.Float(required=True, allow_none=True)

@@ -114,7 +114,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a backup.
 
     Raises:
-        CannotRun: the folder is no complete backup, or of a newer version.
+        CannotRun: the folder is not a complete backup, or of a newer version.
     """
     try:
         document = _document_in(folder, _MANIFEST)
@@ -122,7 +122,7 @@ def read_manifest(folder: Path) -> Manifest:
             raise CannotRun(f"{folder} was made by a newer version: update first")
         manifest: Manifest = _ManifestSchema().load(document)
     except FileNotFoundError as error:
-        raise CannotRun(f"{folder} is no complete backup: it has no {_MANIFEST}") from error
+        raise CannotRun(f"{folder} is not a complete backup: it has no {_MANIFEST}") from error
     except (AttributeError, KeyError, TypeError, ValueError, ValidationError) as error:
         raise CannotRun(f"{folder / _MANIFEST} is damaged: use another backup") from error
     return manifest

@@ -318,5 +318,5 @@ class Labels(Members):
 @cache
 def zone_names() -> frozenset[str]:
     """Return the IANA names of time zones."""
-    # Files of the zone database that are no zones: the first is the zone of the host.
+    # Files of the zone database that are not zones: the first is the zone of the host.
     return frozenset(available_timezones() - {"localtime", "Factory"})

@@ -50,7 +50,7 @@ _FEWEST_COMPARED, _STANDARD_ERRORS = 20, 2
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A sentence, and the page on which to act; empty where there is none."""
+    """A sentence, and the page on which to act; either may be empty."""
 
     text: str
     href: str = ""

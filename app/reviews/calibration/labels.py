@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session, aliased
 
-from app.calibration.score_model import Sample
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
+from app.reviews.calibration.score_model import Sample
 from app.reviews.models import Review
 
 _KEYS = ("evaluationId", "externalId")
@@ -74,7 +74,7 @@ def from_file(text: str) -> list[Label]:
     """Read labels from JSON lines or CSV with `evaluationId` or `externalId`, and `score`.
 
     Raises:
-        ValueError: a line is no label; the message names it.
+        ValueError: a line is not a label; the message names it.
     """
     rows = _json_rows(text) if text.lstrip().startswith("{") else _csv_rows(text)
     return [_label(row, line) for line, row in rows]

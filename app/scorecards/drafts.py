@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound, PreconditionFailed
 from app.core.ids import new_id
-from app.dashboard.models import ScorecardDraft
+from app.scorecards.models import ScorecardDraft
 
 _MOST_DRAFTS = 100
 
@@ -98,5 +98,5 @@ def note_trial(session: Session, draft_id: str, trial_id: str) -> None:
 
 
 def delete(session: Session, draft_id: str) -> None:
-    """Delete a draft; raises `NotFound` where there is none."""
+    """Delete a draft; raise `NotFound` if it does not exist."""
     session.delete(get(session, draft_id))
