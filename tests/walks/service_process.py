@@ -58,6 +58,7 @@ class ServiceProcess:
         self.environment = environment(data_dir, **variables)
         self.process: ForkedProcess | subprocess.Popen[bytes]
         if command is None:
+            assert "PYTHONPATH" not in variables, "a fork has imported this checkout: set command"
             self.process = ForkedProcess(
                 run_command,
                 arguments or ("up",),
