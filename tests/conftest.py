@@ -53,10 +53,12 @@ PAGES = "tests/pages/"
 
 
 class LoadFileOrPagesScheduling(LoadFileScheduling):
-    """Gives a whole file to one process, and all browser tests, which share one service."""
+    """Gives a whole file to one process; browser tests, which share a service, in two groups."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return PAGES if _is_page(nodeid) else str(super()._split_scope(nodeid))
+        if _is_page(nodeid):
+            return PAGES + ("first" if nodeid < f"{PAGES}test_frame" else "second")
+        return str(super()._split_scope(nodeid))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:

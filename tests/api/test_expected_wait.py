@@ -16,8 +16,6 @@ from tests.running import running_runtime
 from tests.transcription_server import TranscriptionServer, heard, word
 from tests.visitor import signed_in
 
-pytestmark = pytest.mark.sql
-
 pytest.importorskip("faster_whisper", reason="the asr extra is not installed")
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
