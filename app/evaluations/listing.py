@@ -89,7 +89,7 @@ def _reviewed_by(reviewer: str) -> ColumnElement[bool]:
 def _q(words: str) -> ColumnElement[bool]:
     """Match the evaluations whose search text contains every word."""
     matching = select(_TEXTS.evaluation_id).where(
-        *(_TEXTS.text.contains(word, autoescape=True) for word in folded(words).split())
+        *(_TEXTS.text.contains(word, autoescape=True) for word in normalised(words).split())
     )
     return _EVALUATION.id.in_(matching)
 
@@ -138,7 +138,7 @@ _SELECTIVE = frozenset(
 )
 
 
-def folded(text: str) -> str:
+def normalised(text: str) -> str:
     """Normalise a text for search: case folded, single spaces."""
     return " ".join(text.casefold().split())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dotenv import dotenv_values
 
-from app.core.private_files import is_private
+from app.core.secrets.private_files import is_private
 from app.core.settings import Settings, SettingsError, unknown_variables
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from app.ai.scorecard.problems import problems_of
 from app.core.json_documents import camel_case
 
 Parameters: TypeAlias = Mapping[str, Any]
@@ -138,15 +137,7 @@ class Scorecard:
 
 
 def scorecard_from(document: Mapping[str, Any]) -> Scorecard:
-    """Read a scorecard version from its JSON document (camelCase).
-
-    Raises ValueError that lists every problem, one a line, when weights don't sum to exactly 100,
-    keys repeat, a judge or a word of a closed list is unknown, or something is missing, unknown or
-    of the wrong type.
-    """
-    problems = problems_of(document)
-    if problems:
-        raise ValueError("\n".join(map(str, problems)))
+    """Read a scorecard version from its JSON document (camelCase), which was validated when it was stored."""
     bands = (Band(band["key"], band["from"]) for band in document["bands"])
     return Scorecard(
         id=document.get("id"),

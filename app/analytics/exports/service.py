@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.orm import Session
@@ -195,7 +195,7 @@ def finish(
     data = ExportReady(
         job_id=job.id,
         dataset=job.dataset,
-        format=Format(job.format).value,
+        format=cast("Any", job.format),
         row_count=row_count,
         file_size_bytes=stored.size_bytes,
         expires_at=iso_utc(job.expires_at),

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from app.core.commands import COMMAND
-from app.core.private_files import is_private, write_private_file
+from app.core.secrets.private_files import is_private, write_private_file
 from app.core.settings import Settings, SettingsError
 
 KEY_FILE = "master.keys"

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from marshmallow import Schema, ValidationError, fields, post_load, validate
 
-from app.core.private_files import sync
+from app.core.secrets.private_files import sync
 from app.core.settings import Settings
 from app.core.storage.files import copy_checked
 from app.core.storage.objects import StoredObject, UploadIncomplete, is_object_id

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.ai.languages.detection import primary_language
-from app.ai.scorecard.findings import Finding
 from app.ai.scorecard.schema import METRICS_OF, SPOKEN_EVENTS
+from app.scorecards.problems import Finding
 
 # Words of tone: everybody means something else by them, so that two judges rarely agree.
 _TONE_WORDS = (
