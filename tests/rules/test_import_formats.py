@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from app.imports.formats.catalogue import FORMATS, READERS, detect_format
 from app.imports.formats.lines import MAX_LINE_BYTES
 from app.imports.formats.records import BadLine, Fault, NativeRecord, ReaderOptions
+from tests.sampling import examples
 
 PEOPLE = {"Alice": "agent", "Bob": "customer"}
 
@@ -723,7 +724,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=ANYTHING)
 def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     for name in FORMATS:
@@ -732,7 +733,7 @@ def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     detect_format(data)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     document=st.dictionaries(st.sampled_from(KEYS), JSON, min_size=2),
     base=st.sampled_from([{}, CALL, VCON]),
