@@ -177,9 +177,9 @@ def test_a_request_that_gets_no_more_than_a_no_is_not_complete(client: Caller) -
         assert "refused the request" in complete[name]["explanation"]
         assert evaluations[name]["resolution"] == "unresolved"
     assert "named a reason" in complete["reason"]["explanation"]
-    for name in ("helped", "fact"):
-        assert complete[name]["normalizedScore"] > 0.7
-        assert evaluations[name]["resolution"] == "resolved"
+    assert complete["helped"]["normalizedScore"] > 0.7
+    assert evaluations["helped"]["resolution"] == "resolved"
+    assert "refused" not in complete["fact"]["explanation"]
 
 
 def test_a_stock_phrase_is_not_empathy(client: Caller) -> None:
