@@ -84,6 +84,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "declining": "Declining",
         "not_calculated": "Too short to tell",
     },
+    "byDay": {
+        "conversation": "of the conversation",
+        "judgement": "of the evaluation",
+    },
     "resolution": {
         "resolved": "Resolved",
         "partially_resolved": "Partly resolved",

@@ -19,6 +19,13 @@ class Channel(StrEnum):
     VOICE_BOT = "voice_bot"
 
 
+class ByDay(StrEnum):
+    """What a period bounds: the day of the conversation, or that of its evaluation."""
+
+    CONVERSATION = "conversation"
+    JUDGEMENT = "judgement"
+
+
 class Status(StrEnum):
     """Status of an evaluation: open ones first, then three final ones."""
 

@@ -121,11 +121,11 @@ def erase_old(runtime: Runtime, settings: Settings) -> None:
 def oldest_kept(
     session: Session, table: _SourceTable, before: datetime, *, limit: int
 ) -> Sequence[str]:
-    """Return the ids of the oldest rows created before a time that are not erased."""
+    """Return the ids of the oldest conversations before a time that are not erased."""
     return session.scalars(
         select(table.id)
-        .where(table.created_at < before, table.erased_at.is_(None))
-        .order_by(table.created_at, table.id)
+        .where(table.conversation_at < before, table.erased_at.is_(None))
+        .order_by(table.conversation_at, table.id)
         .limit(limit)
     ).all()
 

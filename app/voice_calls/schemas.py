@@ -12,7 +12,7 @@ from app.web.schemas.query_fields import Choices, PeriodQuery, QueryFlag, sort_f
 
 
 class VoiceCallQuery(PeriodQuery):
-    """Query of the list of voice calls; `from` and `to` bound startedAt."""
+    """Query of the list of voice calls; `from` and `to` bound conversationAt."""
 
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
@@ -29,7 +29,14 @@ class VoiceCallQuery(PeriodQuery):
         low=1,
         metadata={"description": "Part of the externalId, botId, botName or endReason."},
     )
-    sort = sort_field("startedAt", "createdAt", "durationSeconds", "score")
+    sort = sort_field(
+        "conversationAt",
+        "startedAt",
+        "createdAt",
+        "durationSeconds",
+        "score",
+        default="-conversationAt",
+    )
 
 
 class LatencySchema(CamelSchema):
@@ -87,6 +94,7 @@ class VoiceCallSchema(CamelSchema):
     score = fields.Integer(required=True, allow_none=True)
     epa_status = Choice(list(EpaStatus), required=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    conversation_at = Timestamp(required=True)
     created_at = Timestamp(required=True)
     updated_at = Timestamp(required=True)
 

@@ -38,7 +38,8 @@ _SORTABLE = {"created_at": EvaluationJob.queued_at}
 _COLUMNS_OF_SOURCE = (
     *("source_type", "source_id", "channel", "direction", "language", "labels", "external_id"),
     *("engagement_id", "campaign_id", "campaign", "call_center_id", "call_center"),
-    *("executive_id", "executive", "started_at", "duration_seconds", "context", "created_at"),
+    *("executive_id", "executive", "started_at", "conversation_at", "created_at"),
+    *("duration_seconds", "context"),
 )
 
 

@@ -10,6 +10,7 @@ from app.evaluations.enums import (
     DIRECTIONS,
     RESOLUTIONS,
     TRENDS,
+    ByDay,
     Channel,
     FailureCode,
     ReviewStatus,
@@ -46,6 +47,17 @@ _MAX_CONFIDENCE = "Only evaluations with at most this confidence."
 _HAS_VERDICT = "false: scored, but too little was judged for a band, pass or fail."
 
 
+def by_day_field() -> Choice:
+    """Build the parameter `byDay`, which says what the period bounds."""
+    return Choice(
+        list(ByDay),
+        metadata={
+            "description": "`from` and `to` bound the start of the conversation (`conversation`, the "
+            "default: `conversationAt`), or the time of its evaluation (`judgement`: `createdAt`)."
+        },
+    )
+
+
 class Words(fields.Field[list[str]]):
     """Values of an enum, as a comma-separated string or an array; loads as a list."""
 
@@ -76,6 +88,8 @@ class Words(fields.Field[list[str]]):
 
 class EvaluationFilters(CamelSchema):
     """The filters of evaluations; subclasses add the period and `current`."""
+
+    by_day = by_day_field()
 
     ids = Ids("eval", most=MOST_IDS)
     engagement_id = Reference("eng")
@@ -126,11 +140,11 @@ class EvaluationFilters(CamelSchema):
 
 
 class CurrentFilters(PeriodFilter, EvaluationFilters):
-    """Filters of current evaluations; `from` and `to` bound createdAt."""
+    """Filters of current evaluations; `from` and `to` bound conversationAt."""
 
 
 class EvaluationQuery(EvaluationFilters, PeriodQuery):
-    """The filters of the list of evaluations; `from` and `to` bound createdAt."""
+    """The filters of the list of evaluations; `from` and `to` bound conversationAt."""
 
     source_type = Choices(list(SourceType))
     channel = Choices(list(Channel))
@@ -150,7 +164,9 @@ class EvaluationQuery(EvaluationFilters, PeriodQuery):
         metadata={"description": "false: every revision, superseded ones too."},
     )
     sort = sort_field(
-        "createdAt", "completedAt", "startedAt", "score", "confidence", "durationSeconds"
+        *("conversationAt", "createdAt", "completedAt", "startedAt"),
+        *("score", "confidence", "durationSeconds"),
+        default="-conversationAt",
     )
 
 
@@ -218,6 +234,7 @@ class EvaluationSchema(CamelSchema):
     duration_seconds = fields.Integer(required=True, allow_none=True)
     turn_count = fields.Integer(required=True, allow_none=True)
     started_at = Timestamp(required=True, allow_none=True)
+    conversation_at = Timestamp(required=True)
     created_at = Timestamp(required=True)
     completed_at = Timestamp(required=True, allow_none=True)
     updated_at = Timestamp(required=True)

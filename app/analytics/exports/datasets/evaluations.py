@@ -33,7 +33,7 @@ _COLUMNS = columns(
     "talk_ratio:number silence_percent:number interruptions_by_agent:integer agent_wpm:number "
     "first_response_seconds:number scorecard_id:key scorecard_version:integer engine "
     "confidence:number started_at:time completed_at:time "
-    "band:key predicted_satisfaction:number summary"
+    "band:key predicted_satisfaction:number summary conversation_at:time created_at:time"
 )
 _BATCH_SIZE = 1000
 _MEASURES = {
@@ -48,7 +48,7 @@ _FACTS = EvaluationFact.__table__
 _FACT = _FACTS.c
 _JSON = ("failed_criteria", "topics", "engine", "summary")
 _BOOLEANS = ("has_verdict", "passed", "auto_failed")
-_TIMES = ("started_at", "completed_at")
+_TIMES = ("started_at", "completed_at", "conversation_at", "created_at")
 
 
 def _columns() -> Iterator[Any]:
