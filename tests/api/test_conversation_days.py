@@ -14,6 +14,7 @@ from app.privacy import jobs as privacy
 from tests.caller import Caller
 from tests.contacts import HELPFUL, get, judge, put_call, put_chat
 from tests.recordings import reserve
+from tests.visitor import signed_in
 
 TODAY = utc_now().replace(hour=9, minute=0, second=0, microsecond=0) - timedelta(days=1)
 UNTIMED = [{"role": role, "text": text} for role, text in HELPFUL]
@@ -163,3 +164,14 @@ def test_a_talk_of_the_first_century_has_a_part(client: Caller, runtime: Runtime
     analytics.tidy_parts(runtime)
     files = [file.name[:7] for file in (runtime.settings.data_dir / "analytics").glob("*.par*")]
     assert files == ["0001-01"]
+
+
+def test_pages_count_by_these_days(
+    base: str, client: Caller, runtime: Runtime, brought_in: list[Any]
+) -> None:
+    visitor = signed_in(base, runtime, "viewer")
+    path, heading = "/evaluations?days=90", '<h1>Evaluations <span class="muted">{}</span></h1>'
+    assert heading.format(4) in visitor.get(path).text
+    by_judgement = visitor.get(f"{path}&byDay=judgement").text
+    assert heading.format(5) in by_judgement
+    assert "Days: of the evaluation" in by_judgement
