@@ -28,6 +28,8 @@ from app.evaluations.models import (
     EvaluationTotal,
     SearchText,
 )
+from app.evaluations.search.index import source_says
+from app.evaluations.search.turns import matching_turns
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
 _EVALUATION = Evaluation.__table__.c
@@ -120,6 +122,7 @@ _FILTERS: Filters = {
     "topic": _topic,
     "language": language(_EVALUATION.language),
     "q": _q,
+    "said": lambda asked: source_says(_EVALUATION.source_id, asked),
 }
 _BY_DAY = "by_day"
 # The columns that a period may bound.
@@ -139,6 +142,7 @@ _SELECTIVE = frozenset(
         "reviewed_by",
         "topic",
         "q",
+        "said",
     ]
 )
 
@@ -169,7 +173,15 @@ def list_page(
     if offset < total_count:
         statement = _page(where, request, offset, total_count)
         rows = session.execute(statement).mappings().all()
+        if "said" in filters:
+            rows = _with_turns(session, rows, str(filters["said"]))
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def _with_turns(session: Reader, rows: Sequence[Any], asked: str) -> list[dict[str, Any]]:
+    """Add the turn in which it was said to each row."""
+    turns = matching_turns(session, [row["source_id"] for row in rows], asked)
+    return [{**row, "said": turns.get(row["source_id"])} for row in rows]
 
 
 def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, dict[int, int]]:

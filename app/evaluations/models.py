@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy import DDL, JSON, ForeignKey, Index, Text, event
+from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.counters import Total
@@ -234,6 +235,36 @@ class StoredTranscript(Table):
     digest: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+
+class SpokenWords(Table):
+    """The words of the newest transcript of a source, as the search of what was said indexes them.
+
+    `words` is null where they are not indexed yet.
+    """
+
+    __tablename__ = "spoken_words"
+    __table_args__ = (partial_index("ix_spoken_words_waiting", "id", where="words IS NULL"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    source_id: Mapped[str] = mapped_column(unique=True)
+    transcript_id: Mapped[str] = mapped_column(ForeignKey("transcripts.id"))
+    words: Mapped[str | None] = mapped_column(Text().with_variant(TSVECTOR(), "postgresql"))
+
+
+# The words are folded before they are indexed: here each begins and ends at a space.
+SEARCH_INDEX = "spoken_words_index"
+CREATE_SEARCH_INDEX = {
+    "sqlite": (
+        f"CREATE VIRTUAL TABLE {SEARCH_INDEX} USING fts5(words, content='spoken_words', "
+        "content_rowid='id', "
+        "tokenize=\"unicode61 remove_diacritics 0 categories 'L* M* N*' tokenchars '_'\")"
+    ),
+    "postgresql": f"CREATE INDEX {SEARCH_INDEX} ON spoken_words USING gin (words)",
+}
+for _dialect, _statement in CREATE_SEARCH_INDEX.items():
+    _ddl = DDL(_statement)  # type: ignore[no-untyped-call]
+    event.listen(SpokenWords.__table__, "after_create", _ddl.execute_if(dialect=_dialect))
 
 
 class EvaluationJob(LeasedJob):

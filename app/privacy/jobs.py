@@ -23,6 +23,7 @@ from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway
+from app.evaluations import jobs as evaluations
 from app.privacy import service
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords
@@ -144,6 +145,7 @@ def _erase(job: RunningJob[Erasure]) -> None:
             purge_bytes(job.runtime)
             job.require_going_on()
     purge_bytes(job.runtime)
+    evaluations.purge_words(job.runtime)
     with job.transaction() as session:
         service.finish(session, job.lease)
 

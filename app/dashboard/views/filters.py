@@ -102,6 +102,7 @@ def _choices(name: str, label: str) -> FilterField:
 
 FIELDS: tuple[FilterField, ...] = (
     FilterField("q", "Words", Control.TEXT),
+    FilterField("said", "What was said", Control.TEXT),
     FilterField("executiveId", "Executive", Control.PICKER),
     FilterField("campaignId", "Campaign", Control.PICKER),
     FilterField("callCenterId", "Call centre", Control.PICKER),

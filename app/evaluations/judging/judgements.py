@@ -23,6 +23,7 @@ from app.evaluations import service, sources, transcripts
 from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob, StoredTranscript
 from app.evaluations.outcome import EvaluationCompletion
+from app.evaluations.search import index
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
@@ -120,6 +121,7 @@ def request_first(
     for evaluation, transcript in requested:
         session.add(transcript)
         evaluation.transcript_id = transcript.id
+    index.record(session, [transcript for _, transcript in requested])
     service.open_first(
         session,
         [

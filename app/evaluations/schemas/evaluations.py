@@ -9,6 +9,7 @@ from app.evaluations.enums import (
     BANDS,
     DIRECTIONS,
     RESOLUTIONS,
+    ROLES,
     TRENDS,
     ByDay,
     Channel,
@@ -133,6 +134,15 @@ class EvaluationFilters(CamelSchema):
         },
     )
 
+    said = Text(
+        200,
+        low=1,
+        metadata={
+            "description": "Words, or phrases in quotes, that were all said in the conversation, in any "
+            'order; `refund` also finds `refunded`, `"refund"` does not. Case and accents are ignored.'
+        },
+    )
+
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
         if data.get("min_score", 0) > data.get("max_score", 100):
@@ -184,6 +194,26 @@ class FailureSchema(CamelSchema):
 
     code = Choice(list(FailureCode), required=True)
     message = fields.String(required=True)
+
+
+class SaidMatchSchema(CamelSchema):
+    """Where in the snippet what was searched for is."""
+
+    start = fields.Integer(required=True, metadata={"description": "Characters before it."})
+    end = fields.Integer(required=True, metadata={"description": "Characters up to its end."})
+
+
+class SaidSchema(CamelSchema):
+    """The turn in which it was said: the first one with the most of what was searched for."""
+
+    segment_id = fields.String(required=True, metadata={"example": "seg_0007"})
+    role = Choice(ROLES, required=True)
+    start_ms = fields.Integer(required=True, allow_none=True)
+    sent_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
+    snippet = fields.String(
+        required=True, metadata={"description": "Its words around what was said."}
+    )
+    matches = fields.List(Nested(SaidMatchSchema), required=True)
 
 
 class EvaluationSchema(CamelSchema):
@@ -245,6 +275,11 @@ class EvaluationSchema(CamelSchema):
     error = Nested(FailureSchema, required=True, allow_none=True)
     external_id = fields.String(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    said = Nested(
+        SaidSchema,
+        allow_none=True,
+        metadata={"description": "Only in a list that is filtered by `said`."},
+    )
 
 
 class EvaluationDetailSchema(EvaluationSchema):

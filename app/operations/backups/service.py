@@ -26,6 +26,7 @@ from app.core.storage import deployment
 from app.core.storage.files import require_space
 from app.core.storage.opening import open_storage, storage_folder
 from app.core.storage.untrusted import UntrustedFolder
+from app.evaluations.search import index as search_index
 from app.operations import data_dir, migrating, start_checks, stored_secrets
 from app.operations.backups import contents, databases
 from app.operations.backups.contents import Manifest
@@ -261,6 +262,8 @@ def _check_and_upgrade(
             )
         migrating.upgrade(copied)
         with Session(migrating.migration_engine(copied)) as session:
+            with session.begin():
+                search_index.rebuild(session)
             start_checks.require_tables(session)
             stored_secrets.require_readable(session, keyring)
     except (SQLAlchemyError, sqlite3.Error) as error:

@@ -1,4 +1,4 @@
-"""Migration to the days of conversations: rows get their times, and facts are filed anew."""
+"""Migrations of full tables: the days of conversations, and the words that were said."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,6 +15,7 @@ from app.operations import migrating
 from tests.conftest import POSTGRES_URL, new_database
 
 ROOT = Path(__file__).resolve().parents[2]
+_PLAIN = (int, float, bool, str)
 START, INTAKE, LATER = (f"2026-{day} 09:00:00.000000" for day in ("01-05", "11-20", "11-22"))
 
 
@@ -48,7 +49,7 @@ def insert(connection: Connection, table: str, **values: Any) -> None:
         if column["name"] in values or column["nullable"] or column["default"] is not None:
             continue
         python_type = column["type"].python_type
-        values[column["name"]] = "{}" if python_type is dict else python_type(0)
+        values[column["name"]] = python_type(0) if python_type in _PLAIN else "{}"
     names = ", ".join(f'"{name}"' for name in values)
     given = ", ".join(f":{name}" for name in values)
     connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({given})"), values)
@@ -120,3 +121,17 @@ def test_rows_get_the_times_of_their_conversations(settings: Settings) -> None:
         assert [str(row.conversation_at)[:10] for row in facts] == [start, intake]
         assert all(row.part is None and row.is_pending for row in facts)
         assert connection.scalar(text("SELECT count(*) FROM evaluation_fact_parts")) == 0
+
+
+def test_the_newest_transcripts_wait_to_be_indexed(settings: Settings) -> None:
+    to("0028", settings)
+    engine = migrating.migration_engine(settings)
+    with engine.begin() as connection:
+        for row_id, erased_at in (("tsc_1", None), ("tsc_2", None), ("tsc_3", LATER)):
+            source_id = "conv_2" if erased_at else "conv_1"
+            row = {"id": row_id, "source_id": source_id, "erased_at": erased_at}
+            insert(connection, "transcripts", created_at=LATER, **row)
+    to("0029", settings)
+    with engine.connect() as connection:
+        words = connection.execute(text("SELECT source_id, transcript_id, words FROM spoken_words"))
+        assert [tuple(row) for row in words] == [("conv_1", "tsc_2", None)]
