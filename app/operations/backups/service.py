@@ -26,7 +26,6 @@ from app.core.storage import deployment
 from app.core.storage.files import require_space
 from app.core.storage.opening import open_storage, storage_folder
 from app.core.storage.untrusted import UntrustedFolder
-from app.evaluations.search import index as search_index
 from app.operations import data_dir, migrating, start_checks, stored_secrets
 from app.operations.backups import contents, databases
 from app.operations.backups.contents import Manifest
@@ -261,9 +260,8 @@ def _check_and_upgrade(
                 f"the backup is damaged: its database is not at revision {described.revision}"
             )
         migrating.upgrade(copied)
+        migrating.rebuild_search_index(copied)
         with Session(migrating.migration_engine(copied)) as session:
-            with session.begin():
-                search_index.rebuild(session)
             start_checks.require_tables(session)
             stored_secrets.require_readable(session, keyring)
     except (SQLAlchemyError, sqlite3.Error) as error:
