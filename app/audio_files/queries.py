@@ -69,6 +69,7 @@ _FILTERS: Filters = {
     "max_duration": at_most(AudioFile.duration_seconds),
     "has_transcript": AudioFile.has_transcript.is_,
     "q": contains(AudioFile.search_text),
+    "added_since": at_least(AudioFile.created_at),
     "start": at_least(AudioFile.conversation_at),
     "end": before(AudioFile.conversation_at),
 }
