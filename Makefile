@@ -12,9 +12,9 @@ install: ## make .venv and install what a user needs into it
 
 # setuptools builds the project itself, once its packages are there.
 lock_packages := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --custom-compile-command 'make lock' setup.cfg -
+	--no-annotate --custom-compile-command 'make lock' pyproject.toml -
 
-lock: ## write constraints.txt (all packages) and requirements.txt (a user's) from setup.cfg
+lock: ## write constraints.txt (all packages) and requirements.txt (a user's) from pyproject.toml
 	echo 'setuptools>=77' | $(lock_packages) --all-extras -o constraints.txt
 	echo 'setuptools>=77' | $(lock_packages) -c constraints.txt \
 		--extra asr --extra cloud --extra parquet --extra postgres -o requirements.txt

@@ -104,7 +104,7 @@ class World:
             with self.runtime.db.writing() as session:
                 evaluation = session.get_one(Evaluation, row["id"])
                 evaluation.score, evaluation.passed = row["score"], row["passed"]
-                service.notify_changed(session, evaluation)
+                service.notify_changed(session, [evaluation])
 
     def re_evaluate(self) -> None:
         """Replace an evaluation by another revision."""
@@ -129,7 +129,7 @@ class World:
                 )
                 session.add(result)
                 session.flush()
-            service.notify_changed(session, current)
+            service.notify_changed(session, [current])
         self.rows.append(row)
 
     def write_parts(self) -> None:
@@ -195,8 +195,8 @@ class World:
             "auto_failed": done and dice.random() < 0.1,
             "compliance_score": some(round(dice.uniform(0, 100), 2)),
             "customer_sentiment": some(round(dice.uniform(-1, 1), 4)),
-            "sentiment_trend": some(dice.choice(TRENDS)),
-            "resolution": some(dice.choice(RESOLUTIONS)),
+            "sentiment_trend": some(dice.choice([*TRENDS])),
+            "resolution": some(dice.choice([*RESOLUTIONS])),
             "duration_seconds": some(dice.randrange(4000)),
             "topics": dice.sample(["billing", "refund", "delivery"], dice.randrange(3))
             if done

@@ -98,6 +98,16 @@ def test_write_transactions_open_in_routes_jobs_and_commands_alone() -> None:
     assert sorted(opening - doors) == sorted(listed)
 
 
+def test_of_sqlalchemy_pages_name_sessions_alone() -> None:
+    imported = {
+        line
+        for file in ROOT.glob("app/dashboard/pages/**/*.py")
+        for line in file.read_text().splitlines()
+        if "sqlalchemy" in line
+    }
+    assert imported == {"from sqlalchemy.orm import Session"}
+
+
 def test_no_module_keeps_a_registry_that_changes() -> None:
     kept = [
         f"{name_of(file)}:{node.lineno}"

@@ -216,7 +216,7 @@ def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
-    """Whether a conversation is of this customer and not erased."""
+    """Return whether a conversation is of this customer and not erased."""
     return Conversation.customer_ref == customer_ref
 
 

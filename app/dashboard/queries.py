@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from flask import request
@@ -26,9 +26,6 @@ from app.web.current import current_runtime
 LIST_PATH = "/evaluations"
 LIST_SCHEMA = EvaluationQuery()
 _LONGEST_DAYS = str(max(filters.DAYS))
-
-# Pages hand sessions to services and do nothing else with them, so they know no more than the type.
-PageSession: TypeAlias = Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def purge_words(runtime: Runtime) -> None:
 
 
 def judge_batch(runtime: Runtime, judge: Judge) -> bool:
-    """Judge evaluations that were never started; False when there are none.
+    """Judge evaluations that were never started; False if there was nothing to do.
 
     One that fails returns to the queue with its attempt counted, and is judged alone from then on:
     so an evaluation that kills its worker takes others of its batch with it only once.
@@ -250,7 +250,7 @@ def _fail(session: Session, lease: Lease[EvaluationJob], error: Exception) -> No
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether another attempt would only fail in the same way."""
+    """Return whether another attempt would only fail in the same way."""
     return isinstance(error, NotFound | CpuLimitExceeded)
 
 

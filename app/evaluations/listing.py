@@ -92,7 +92,7 @@ def _reviewed_by(reviewer: str) -> ColumnElement[bool]:
 def _q(words: str) -> ColumnElement[bool]:
     """Match the evaluations whose search text contains every word."""
     matching = select(_TEXTS.evaluation_id).where(
-        *(_TEXTS.text.contains(word, autoescape=True) for word in folded(words).split())
+        *(_TEXTS.text.contains(word, autoescape=True) for word in normalised(words).split())
     )
     return _EVALUATION.id.in_(matching)
 
@@ -147,7 +147,7 @@ _SELECTIVE = frozenset(
 )
 
 
-def folded(text: str) -> str:
+def normalised(text: str) -> str:
     """Normalise a text for search: case folded, single spaces."""
     return " ".join(text.casefold().split())
 
@@ -205,7 +205,7 @@ def conditions(*, current: bool = True, **filters: _FilterValue) -> list[ColumnE
 
 
 def _are_selective(filters: Mapping[str, Any]) -> bool:
-    """Whether one of these filters has an index of its own that leaves few rows."""
+    """Return whether one of these filters has an index of its own that leaves few rows."""
     statuses = filters.get("review_status", (ReviewStatus.NONE,))
     return (
         ReviewStatus.NONE not in statuses

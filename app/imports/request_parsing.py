@@ -34,7 +34,7 @@ def documents_from_file(name: str, data: bytes) -> tuple[str, list[dict[str, str
     """Return the format of a file that was sent, and the file as a document."""
     detected = detect_format(data, name)
     if detected is None:
-        message = f"The format of {name} is unknown: it is no file of conversations."
+        message = f"The format of {name} is unknown: it is not a file of conversations."
         raise InvalidInput.field("file", message, code="FORMAT")
     try:
         content = data.decode("utf-8-sig")

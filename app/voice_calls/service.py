@@ -167,7 +167,7 @@ def find(session: Session, voice_call_id: str) -> VoiceCall:
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
-    """Whether a call is of this customer and not erased, by label or the customer's number.
+    """Return whether a call is of this customer and not erased, by label or the customer's number.
 
     The customer's number is the called one in an outbound call and the calling one in any other, so
     that a company's own number does not select all its calls.

@@ -57,7 +57,7 @@ def override(runtime: Runtime, evaluation_id: str, score: int) -> None:
         evaluation = session.get_one(Evaluation, evaluation_id)
         evaluation.score = score
         session.flush()
-        service.notify_changed(session, evaluation)
+        service.notify_changed(session, [evaluation])
 
 
 def summary(client: Caller, **params: Any) -> Any:
@@ -124,7 +124,7 @@ def test_a_fact_that_moves_to_another_month_leaves_its_part(
         evaluation = session.get_one(Evaluation, ids[0])
         evaluation.conversation_at = START + timedelta(days=40)
         session.flush()
-        service.notify_changed(session, evaluation)
+        service.notify_changed(session, [evaluation])
     assert summary(client)["totals"]["evaluations"] == 59
     assert write_parts(runtime) == 1
     assert summary(client)["totals"]["evaluations"] == 59

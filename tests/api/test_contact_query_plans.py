@@ -156,7 +156,7 @@ def test_the_last_page_of_messages_costs_as_much_as_the_first(
 
 
 def is_scan(step: str, table: str) -> bool:
-    """Whether the rows themselves are read from the first to the last."""
+    """Return whether the rows themselves are read from the first to the last."""
     return step.startswith(f"SCAN {table}") and "INDEX" not in step
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.ai.redaction.conversation_text import SpeakerTurn
-from app.ai.redaction.digit_runs import digit_runs, folded
+from app.ai.redaction.digit_runs import digit_runs, lower_case
 from app.ai.redaction.entities import Entity, EntitySpan
 from app.ai.redaction.masking import MaskedTurn, mask, mask_transcript, mask_turns
 from app.ai.redaction.personal_numbers import LuhnSums
@@ -109,15 +109,15 @@ def _looked_up(masked: MaskedTurn, start: int, end: int) -> tuple[int, int]:
 
 @given(st.text())
 def test_a_folded_text_has_the_same_length(text: str) -> None:
-    assert len(folded(text)) == len(text)
+    assert len(lower_case(text)) == len(text)
 
 
 @settings(max_examples=120)
 @given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join))
 def test_capitals_change_no_number(text: str) -> None:
     shouted = text.upper()
-    assert [run.digits for run in digit_runs(folded(shouted))] == [
-        run.digits for run in digit_runs(folded(text))
+    assert [run.digits for run in digit_runs(lower_case(shouted))] == [
+        run.digits for run in digit_runs(lower_case(text))
     ]
 
 

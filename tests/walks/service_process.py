@@ -116,7 +116,7 @@ class ServiceProcess:
 
 
 def is_refused(port: int) -> bool:
-    """Whether the port refuses connections."""
+    """Return whether the port refuses connections."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except ConnectionRefusedError:

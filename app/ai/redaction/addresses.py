@@ -105,7 +105,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     if _is_answer(conversation, turn):
         yield from _answered(text)
     elif not conversation.words(turn).isdisjoint(_ADDRESS_WORDS):
-        yield from _announced(text, conversation.folded(turn))
+        yield from _announced(text, conversation.lower_case(turn))
     before = conversation.before(turn)
     if before is not None and _CODE_ASKED.search(conversation.turns[before].text):
         for match in _CODE_ALONE.finditer(text):
@@ -119,9 +119,9 @@ def _answered(text: str) -> Iterator[EntitySpan]:
             yield EntitySpan(match.start(), rest.end() if rest else _end_of(match), Entity.ADDRESS)
 
 
-def _announced(text: str, folded_text: str) -> Iterator[EntitySpan]:
+def _announced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
     for pattern in _PATTERNS:
-        for match in matches_near(pattern, text, _ANNOUNCING, folded_text):
+        for match in matches_near(pattern, text, _ANNOUNCING, lower_case_text):
             if _is_announced(text, match.start()):
                 yield EntitySpan(match.start(), _end_of(match), Entity.ADDRESS)
 

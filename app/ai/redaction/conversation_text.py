@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, folded
+from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, lower_case
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 # The most characters between a cue and a number of the same turn.
@@ -43,7 +43,7 @@ class ConversationText:
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
     _all_words: frozenset[str] | None = None
     _cues: dict[int, list[CueMatch]] = field(default_factory=dict)
-    _folded: dict[int, str] = field(default_factory=dict)
+    _lower_case: dict[int, str] = field(default_factory=dict)
 
     def with_texts(self, texts: Mapping[int, str]) -> "ConversationText":
         """Return the conversation with the texts of some turns replaced."""
@@ -53,14 +53,16 @@ class ConversationText:
         ]
         words = {turn: words for turn, words in self._words.items() if turn not in texts}
         cues = {turn: cues for turn, cues in self._cues.items() if turn not in texts}
-        folded_texts = {turn: text for turn, text in self._folded.items() if turn not in texts}
-        return ConversationText(turns, _words=words, _cues=cues, _folded=folded_texts)
+        lower_case_texts = {
+            turn: text for turn, text in self._lower_case.items() if turn not in texts
+        }
+        return ConversationText(turns, _words=words, _cues=cues, _lower_case=lower_case_texts)
 
-    def folded(self, turn: int) -> str:
+    def lower_case(self, turn: int) -> str:
         """Return the text of a turn in lower case, of the same length."""
-        if turn not in self._folded:
-            self._folded[turn] = folded(self.turns[turn].text)
-        return self._folded[turn]
+        if turn not in self._lower_case:
+            self._lower_case[turn] = lower_case(self.turns[turn].text)
+        return self._lower_case[turn]
 
     def words(self, turn: int) -> frozenset[str]:
         """Return the words of a turn in lower case, with straight apostrophes."""
@@ -80,7 +82,7 @@ class ConversationText:
     def cues(self, turn: int) -> list[CueMatch]:
         """Return the cues of a turn."""
         if turn not in self._cues:
-            self._cues[turn] = cues_of(self.folded(turn))
+            self._cues[turn] = cues_of(self.lower_case(turn))
         return self._cues[turn]
 
     def cue_at(self, turn: int, position: int) -> NumberCue | None:
@@ -125,7 +127,7 @@ class ConversationText:
                 parts.append(joint)
                 length += len(joint)
             starts.append(length)
-            parts.append(self.folded(turn))
+            parts.append(self.lower_case(turn))
             length += len(parts[-1])
         return SpeakerText("".join(parts), tuple(turns), tuple(starts))
 
@@ -144,7 +146,7 @@ class ConversationText:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerText:
-    """The folded turns of one speaker as one text; `starts` are the positions where they begin."""
+    """The turns of one speaker as one text in lower case; `starts` are the positions where they begin."""
 
     text: str
     turns: tuple[int, ...]
@@ -172,7 +174,7 @@ def matches_near(
     pattern: re.Pattern[str],
     text: str,
     cues: Sequence[str],
-    folded_text: str,
+    lower_case_text: str,
     *,
     also_at_start: bool = False,
 ) -> Iterator[re.Match[str]]:
@@ -185,7 +187,7 @@ def matches_near(
     """
     end = 0
     places = [0] if also_at_start else []
-    places += (place for cue in cues for place in _places(folded_text, cue))
+    places += (place for cue in cues for place in _places(lower_case_text, cue))
     for low, high in _windows(sorted(places)):
         for match in pattern.finditer(text, max(low, end), high + _REACH):
             if match.start() > high:

@@ -1,7 +1,7 @@
 """Runs of digits, written or spoken, and the words that tell their type.
 
 A run is `4111-1111`, "four one one" or "double five"; a cue is a word such as "card" or "order".
-The patterns are in lower case and read texts that `folded` has put into lower case: comparing without
+The patterns are in lower case and read texts that `lower_case` has put into lower case: comparing without
 regard to case takes two to three times as long.
 """
 
@@ -110,13 +110,13 @@ class DigitRun:
         yield from pieces
 
 
-def folded(text: str) -> str:
+def lower_case(text: str) -> str:
     """Return a text in lower case, of the same length."""
     return (text if text.isascii() else text.translate(_LIKE_ASCII)).lower()
 
 
 def digit_runs(text: str) -> list[DigitRun]:
-    """Return the runs of a folded text; a lone word such as "one" is no run."""
+    """Return the runs of a text in lower case; a lone word such as "one" is no run."""
     runs: list[DigitRun] = []
     tokens: list[DigitToken] = []
     last_end = 0
@@ -241,7 +241,7 @@ _LINK = re.compile(
 
 
 def cues_of(text: str) -> list[CueMatch]:
-    """Return the cues of a folded text in their order."""
+    """Return the cues of a text in lower case in their order."""
     return [
         CueMatch(match.start(), match.end(), NumberCue(str(match.lastgroup)))
         for match in _ANY_CUE.finditer(text)
@@ -249,7 +249,7 @@ def cues_of(text: str) -> list[CueMatch]:
 
 
 def cue_after(text: str, end: int) -> NumberCue | None:
-    """Return the cue right after a number of a folded text, as in "4821 is my PIN"."""
+    """Return the cue right after a number of a text in lower case, as in "4821 is my PIN"."""
     link = _LINK.match(text, end)
     match = _ANY_CUE.match(text, link.end()) if link else None
     return NumberCue(str(match.lastgroup)) if match else None

@@ -30,7 +30,7 @@ _SPOKEN = re.compile(
 )
 # A text without these words has no spoken address.
 _SPOKEN_WORDS = split_words("dot com org net co uk in io edu gov info de fr es eu")
-# Words before "at example dot com" that are no mailbox, as in "visit us at example dot com".
+# Words before "at example dot com" that are not a mailbox, as in "visit us at example dot com".
 _NO_MAILBOXES = split_words(
     """
     us me you him her them it look looking online site website webpage page go live available
@@ -60,7 +60,7 @@ def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
 
 
 def find_ip_addresses(text: str) -> Iterator[EntitySpan]:
-    """Yield IP addresses; four numbers after a word such as "version" are none."""
+    """Yield IP addresses; skip four numbers after a word such as "version"."""
     for match in _IPV4.finditer(text) if text.count(".") > 2 else ():
         if not _VERSION.search(text, max(0, match.start() - 12), match.start()):
             yield EntitySpan(match.start(), match.end(), Entity.IP_ADDRESS)

@@ -70,7 +70,7 @@ _ANSWER = re.compile(
     rf"^\s*(?i:(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|um|uh|it's|it is|that's"
     rf"|i'm|i am|thanks|my)\b[\s,.!]*)*){_UP_TO_THREE}"
 )
-# Words after "my name is" and the like that are no names.
+# Words after "my name is" and the like that are not names.
 _NO_NAME = split_words(
     """
     a an the and or but not is was are on in at of to from with for by so as if this that it its
@@ -88,7 +88,7 @@ _NO_NAME = split_words(
     currently am pm
     """
 )
-# Capitalised words after "I'm" or "this is" that are no names either.
+# Capitalised words after "I'm" or "this is" that are not names either.
 _NO_PERSON = _NO_NAME | split_words(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may
@@ -297,7 +297,7 @@ def _answered(text: str, question: str) -> Iterator[EntitySpan]:
 
 
 def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterator[EntitySpan]:
-    """Yield the words up to the first that is no name; a capitalised name ends with its capitals."""
+    """Yield the words of a name; a capitalised name ends with its capitals."""
     stop = start
     has_capital = text[start : start + 1].isupper()
     for match in re.finditer(_WORD, text[start:end]):

@@ -32,7 +32,10 @@ from app.core.clock import as_utc
 from app.core.database.locks import one_at_a_time
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.private_files import sync
+from app.core.secrets.private_files import sync
+
+if TYPE_CHECKING:
+    import duckdb
 
 logger = logging.getLogger(__name__)
 _OBJECT_PREFIX = "par"
@@ -73,7 +76,7 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the file exists and has its registered size."""
+        """Return whether the file exists and has its registered size."""
         try:
             return self.path.stat().st_size == self.size_bytes
         except FileNotFoundError:

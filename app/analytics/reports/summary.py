@@ -116,7 +116,7 @@ def _totals(facts: FactReader, selection: Selection, overall: Aggregate) -> dict
 
 
 def _unevaluated(session: Session, selection: Selection) -> dict[str, int]:
-    """Count the selected contacts without an evaluation; with a scorecard filter there are none."""
+    """Count the selected contacts without an evaluation; a scorecard filter excludes them all."""
     return {
         name: 0 if _is_excluded(selection, channel) else _count(session, selection, table, where)
         for name, (channel, table, where) in _CONTACTS.items()

@@ -125,7 +125,7 @@ class Database:
         self._commit_flush = CommitFlush(self.engine.url.database, flush) if waits else None
 
     def commits_quickly(self) -> bool:
-        """Whether a commit hardly waits: SQLite on a quick disk."""
+        """Return whether a commit hardly waits: SQLite on a quick disk."""
         is_sqlite = self.engine.dialect.name == "sqlite"
         return is_sqlite and (self._commit_flush is None or self._commit_flush.is_quick)
 

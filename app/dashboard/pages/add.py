@@ -124,7 +124,7 @@ def _columns(text: str) -> dict[str, str]:
     for pair in filter(None, map(str.strip, text.split(";"))):
         column, _, field = pair.rpartition("=")
         if not column.strip() or not field.strip():
-            message = f"{pair[:80]!r} is no pair of a column and a field, such as Queue=campaign."
+            message = f"{pair[:80]!r} is not a column and a field, such as Queue=campaign."
             raise InvalidInput.field("columns", message)
         columns[column.strip()] = field.strip()
     return columns

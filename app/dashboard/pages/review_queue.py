@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import redirect, render_template, request
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.core.clock import iso_utc
@@ -19,7 +20,6 @@ from app.dashboard.pages.audited import audited
 from app.dashboard.queries import (
     LIST_PATH,
     PageFilters,
-    PageSession,
     filters_of_request,
     linked_count,
     listed,
@@ -155,7 +155,7 @@ def url_in_queue(evaluation_id: str, queue: str) -> str:
 
 
 def read_around(
-    session: PageSession, page_filters: PageFilters, evaluation: Mapping[str, Any]
+    session: Session, page_filters: PageFilters, evaluation: Mapping[str, Any]
 ) -> tuple[list[Mapping[str, Any]], int, int]:
     """Return the rows of a tab, the number of all, and the place of an evaluation among them.
 

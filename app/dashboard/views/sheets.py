@@ -34,7 +34,7 @@ class SheetAdvice:
     """One strength or improvement on a sheet.
 
     Attributes:
-        quote: words that the text does not quote already; empty if there are none.
+        quote: words that the text does not quote already; may be empty.
         clock: when they were said, in a recording.
         count: in how many conversations the same criterion was praised, or fell short.
     """

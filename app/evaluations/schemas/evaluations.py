@@ -82,7 +82,7 @@ class Words(fields.Field[list[str]]):
         for word in words:
             if word not in self._choices:
                 raise ValidationError(
-                    CodedMessage(ENUM, f"{word!r} is none of {', '.join(self._choices)}.")
+                    CodedMessage(ENUM, f"{word!r} is not one of {', '.join(self._choices)}.")
                 )
         return list(dict.fromkeys(words))
 
@@ -109,7 +109,7 @@ class EvaluationFilters(CamelSchema):
         200,
         low=1,
         metadata={
-            "description": "The `reviewerRef`, or the name if there is none, of a person who has "
+            "description": "The `reviewerRef`, or else the name, of a person who has "
             "started or given a review; case is ignored."
         },
     )

@@ -28,14 +28,15 @@ from app.web.schemas.query_fields import Choices, PageQuery, QueryFlag, sort_fie
 
 _IMPORT_ID = "imp_01k9zr0b3de6g8j1m4q7s9vxzc"
 UPLOAD_FORMATS = (AUTO, *FORMATS)
-STATUSES = (
-    "awaiting_upload",
-    "queued",
-    "running",
-    "completed",
-    "completed_with_errors",
-    "failed",
-)
+# Values with their labels.
+STATUSES = {
+    "awaiting_upload": "Waiting for its file",
+    "queued": "Waiting",
+    "running": "Running",
+    "completed": "Done",
+    "completed_with_errors": "Done, with errors",
+    "failed": "Failed",
+}
 # Formats of one JSON object a line.
 _LINE_FORMATS = ("native", "openai", "contact_lens", "vcon")
 _MAX_ITEMS = 10_000
@@ -175,7 +176,7 @@ class ImportUploadSchema(CamelSchema):
 class ImportQuery(PageQuery):
     """Query of the list of imports."""
 
-    status = Choices(list(STATUSES))
+    status = Choices(STATUSES)
     sort = sort_field("createdAt")
 
 

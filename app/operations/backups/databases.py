@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from sqlalchemy import inspect, make_url
 
-from app.core.private_files import sync
+from app.core.secrets.private_files import sync
 from app.core.settings import Settings
 from app.core.storage.files import require_space
 from app.evaluations.models import SEARCH_INDEX

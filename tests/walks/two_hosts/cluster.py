@@ -245,7 +245,7 @@ class Balancer:
 
 
 def is_ready(base: str) -> bool:
-    """Whether a host answers within half a second that it is ready."""
+    """Return whether a host answers within half a second that it is ready."""
     try:
         return requests.get(f"{base}/health/ready", timeout=0.5).status_code == 200
     except requests.RequestException:
