@@ -149,6 +149,7 @@ class Stage:
             "engine": {"kind": "rules", "model": None},
             "confidence": 0.9,
             "started_at": moment,
+            "conversation_at": moment,
             "created_at": moment,
             "completed_at": moment + timedelta(seconds=1),
             "updated_at": moment,

@@ -48,6 +48,9 @@ _TABLES = (
 Evaluations = Sequence[dict[str, Any]]
 
 
+MOMENTS = {"conversation": "conversation_at", "judgement": "created_at"}
+
+
 class World:
     """A number of random evaluations, and what happens to them.
 
@@ -152,8 +155,12 @@ class World:
         return [
             row
             for row in self._current()
-            if start <= row["created_at"] < end
-            and all(row[names[name]] in value.split(",") for name, value in filters.items())
+            if start <= row[MOMENTS[filters.get("byDay", "conversation")]] < end
+            and all(
+                row[column] in filters[name].split(",")
+                for name, column in names.items()
+                if name in filters
+            )
         ]
 
     def _current(self) -> list[dict[str, Any]]:
@@ -164,12 +171,19 @@ class World:
         done = status == "completed"
         some = lambda value: value if done and dice.random() < 0.8 else None  # noqa: E731
         begin_h, length_h = dice.choice([(0, 70 * 24), (0, 70 * 24), (30 * 24, 24), (55 * 24, 1)])
-        seconds = dice.randrange(begin_h * 3600, (begin_h + length_h) * 3600)
-        moment = NOW - timedelta(seconds=seconds, microseconds=dice.randrange(9))
+        conversation_at, moment = (
+            NOW
+            - timedelta(
+                seconds=dice.randrange(begin_h * 3600, (begin_h + length_h) * 3600),
+                microseconds=dice.randrange(9),
+            )
+            for _ in range(2)
+        )
         ids = {noun: dice.choice([*self.ids[noun], None]) for noun in PREFIX}
         return {
             **{f"{noun}_id": key for noun, key in ids.items()},
             **{noun: key and f"{noun} {key[-4:]}" for noun, key in ids.items()},
+            "conversation_at": conversation_at,
             "created_at": moment,
             "completed_at": moment + timedelta(milliseconds=dice.randrange(5000)) if done else None,
             "source_type": dice.choice(["conversation", "audio_file", "voice_call"]),

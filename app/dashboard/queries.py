@@ -142,6 +142,6 @@ def listed(session: Session, query: Mapping[str, str]) -> Page[Any]:
 
 def linked_count(session: Session, query: Mapping[str, str]) -> LinkedCount:
     """Count the rows of a query of the list; see `listed`."""
-    page = listed(session, {**query, "page": "1", "pageSize": "1", "sort": "createdAt"})
-    oldest_at = page.items[0]["created_at"] if page.items else None
+    page = listed(session, {**query, "page": "1", "pageSize": "1", "sort": "conversationAt"})
+    oldest_at = page.items[0]["conversation_at"] if page.items else None
     return LinkedCount(page.total_count, filters.url(LIST_PATH, query), oldest_at)

@@ -18,6 +18,7 @@ UNKNOWN = "not known"
 WORDS: Mapping[str, Mapping[str, str]] = {
     "channel": evaluations.Channel.labels(),
     "sourceType": evaluations.SourceType.labels(),
+    "byDay": evaluations.ByDay.labels(),
     "status": evaluations.Status.labels(),
     "reviewStatus": evaluations.ReviewStatus.labels(),
     "reviewAction": evaluations.ReviewAction.labels(),

@@ -25,6 +25,13 @@ class Channel(LabelledEnum):
     VOICE_BOT = "voice_bot", "Voice bot"
 
 
+class ByDay(LabelledEnum):
+    """What a period bounds: the day of the conversation, or that of its evaluation."""
+
+    CONVERSATION = "conversation", "of the conversation"
+    JUDGEMENT = "judgement", "of the evaluation"
+
+
 class Status(LabelledEnum):
     """Status of an evaluation: open ones first, then three final ones."""
 

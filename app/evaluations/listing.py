@@ -20,7 +20,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import AnyColumn, Page, PageRequest, order_of
 from app.core.database.session import Reader
-from app.evaluations.enums import ReviewStatus
+from app.evaluations.enums import ByDay, ReviewStatus
 from app.evaluations.models import (
     Evaluation,
     EvaluationReviewer,
@@ -28,6 +28,8 @@ from app.evaluations.models import (
     EvaluationTotal,
     SearchText,
 )
+from app.evaluations.search.index import source_says
+from app.evaluations.search.turns import matching_turns
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
 _EVALUATION = Evaluation.__table__.c
@@ -48,6 +50,7 @@ _FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
 _SORTABLE: dict[str, AnyColumn] = {
     name: _EVALUATION[name]
     for name in (
+        "conversation_at",
         "created_at",
         "completed_at",
         "started_at",
@@ -119,8 +122,13 @@ _FILTERS: Filters = {
     "topic": _topic,
     "language": language(_EVALUATION.language),
     "q": _q,
-    "start": at_least(_EVALUATION.created_at),
-    "end": before(_EVALUATION.created_at),
+    "said": lambda asked: source_says(_EVALUATION.source_id, asked),
+}
+_BY_DAY = "by_day"
+# The columns that a period may bound.
+MOMENTS: Mapping[str, ColumnElement[Any]] = {
+    ByDay.CONVERSATION: _EVALUATION.conversation_at,
+    ByDay.JUDGEMENT: _EVALUATION.created_at,
 }
 # Selective filters with an index of their own.
 _SELECTIVE = frozenset(
@@ -134,6 +142,7 @@ _SELECTIVE = frozenset(
         "reviewed_by",
         "topic",
         "q",
+        "said",
     ]
 )
 
@@ -155,16 +164,24 @@ def list_page(
     Args:
         current: only the current revision of each source; else every revision.
         filters: the names of the API in snake_case, lists where a comma list is taken;
-            `start` and `end` bound `created_at`.
+            `start` and `end` bound the column of `by_day` (see `MOMENTS`).
     """
     where = conditions(current=current, **filters)
-    total_count = _count(session, where, current=current, filtered=bool(filters))
+    total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
     offset = request.offset
     rows: Sequence[Any] = []
     if offset < total_count:
         statement = _page(where, request, offset, total_count)
         rows = session.execute(statement).mappings().all()
+        if "said" in filters:
+            rows = _with_turns(session, rows, str(filters["said"]))
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def _with_turns(session: Reader, rows: Sequence[Any], asked: str) -> list[dict[str, Any]]:
+    """Add the turn in which it was said to each row."""
+    turns = matching_turns(session, [row["source_id"] for row in rows], asked)
+    return [{**row, "said": turns.get(row["source_id"])} for row in rows]
 
 
 def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, dict[int, int]]:
@@ -179,7 +196,9 @@ def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, d
 
 def conditions(*, current: bool = True, **filters: _FilterValue) -> list[ColumnElement[bool]]:
     """Return the conditions of a list; the arguments are those of `list_page`."""
-    where = [_FILTERS[name](value) for name, value in filters.items()]
+    moment = MOMENTS[str(filters.get(_BY_DAY, ByDay.CONVERSATION))]
+    known = {**_FILTERS, "start": at_least(moment), "end": before(moment)}
+    where = [known[name](value) for name, value in filters.items() if name != _BY_DAY]
     if current:
         where.append(_current(selective=_are_selective(filters)))
     return where

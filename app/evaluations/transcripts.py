@@ -17,6 +17,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
+from app.evaluations.search import index
 from app.redaction.redactor import documents_of, redactions_from
 
 
@@ -145,7 +146,7 @@ def store(session: Session, row: StoredTranscript) -> str:
     if newest is not None and newest.digest == row.digest:
         return newest.id
     session.add(row)
-    session.flush()
+    index.record(session, [row])
     return row.id
 
 

@@ -13,7 +13,7 @@ from app.imports.formats.catalogue import ONE_RECORD_FORMATS, detect_format
 from app.imports.loading.input import ImportOptions
 
 _TEXT_FORMATS = frozenset({"vtt", "srt"})
-_COMMON_OPTIONS = ("evaluate", "on_conflict", "create_missing", "dry_run", "columns")
+_COMMON_OPTIONS = ("evaluate", "on_conflict", "create_missing", "dry_run", "columns", "preset")
 _ID_FIELDS = {reference.column: reference.field for reference in REFERENCES}
 _ID_PREFIXES = {"engagement": "eng", "campaign": "camp", "call_center": "cc", "executive": "exec"}
 

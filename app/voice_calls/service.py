@@ -105,6 +105,7 @@ def upsert(
     former_campaign_id = None if created else row.campaign_id
     if created or _stored_digest(session, row.id) != turns_digest:
         columns["raw_text_id"] = raw_texts.store(session, row.id, raw)
+    columns["conversation_at"] = columns["started_at"] or row.created_at
     upserts.update_row(session, row, columns)
     text = queries.search_text(columns, external_id)
     for part in (

@@ -124,7 +124,7 @@ def test_a_fact_that_moves_to_another_month_leaves_its_part(
     write_parts(runtime)
     with runtime.db.writing() as session:
         evaluation = session.get_one(Evaluation, ids[0])
-        evaluation.created_at = START + timedelta(days=40)
+        evaluation.conversation_at = START + timedelta(days=40)
         session.flush()
         service.notify_changed(session, [evaluation])
     assert summary(client)["totals"]["evaluations"] == 59

@@ -15,7 +15,8 @@ SHOWN = {
     *("campaignId", "callCenterId", "executiveId", "executives", "customerRef", "language"),
     *("startedAt", "endedAt", "durationSeconds", "messageCount", "customerMessageCount"),
     *("agentMessageCount", "botMessageCount", "firstResponseSeconds", "averageResponseSeconds"),
-    *("csat", "disposition", "tags", "evaluationId", "score", "labels", "createdAt", "updatedAt"),
+    *("csat", "disposition", "tags", "evaluationId", "score", "labels"),
+    *("conversationAt", "createdAt", "updatedAt"),
 }
 SHOWN_OF_MESSAGE = {
     *("id", "conversationId", "index", "role", "participantId", "authorName", "executiveId"),

@@ -21,7 +21,8 @@ SHOWN = {
     *("endedBy", "startedAt", "answeredAt", "endedAt", "durationSeconds", "ringSeconds"),
     *("language", "hasRecording", "hasTranscript", "outcome", "transferredToHuman", "latencyMs"),
     *("interruptionsByCustomer", "interruptionsByBot", "fallbackCount", "collectedFields"),
-    *("evaluationId", "score", "epaStatus", "labels", "createdAt", "updatedAt"),
+    *("evaluationId", "score", "epaStatus", "labels"),
+    *("conversationAt", "createdAt", "updatedAt"),
 }
 NOBODY = "01m7y8acjwfq8bmhevp404058a"
 DIMENSIONS = [
@@ -70,7 +71,7 @@ def test_unknown_fields_are_null(client: Caller) -> None:
     told = {name for name, value in bare.items() if value not in (None, {}, False)}
     assert told == {
         *("id", "externalId", "direction", "status", "outcome", "epaStatus"),
-        *("createdAt", "updatedAt"),
+        *("conversationAt", "createdAt", "updatedAt"),
     }
     assert (bare["direction"], bare["outcome"]) == ("unknown", "unknown")
     untimed = [{"role": turn["role"], "text": turn["text"]} for turn in turns()]

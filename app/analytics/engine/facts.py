@@ -22,6 +22,7 @@ COPIED = (
     "call_center_id",
     "executive_id",
     "scorecard_id",
+    "conversation_at",
     "created_at",
     "completed_at",
     "score",

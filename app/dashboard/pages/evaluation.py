@@ -263,7 +263,7 @@ def _allowed(details: EvaluationDetails, *, as_judged: bool) -> dict[str, Any]:
 
 def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
     """Draw the scores of the executive up to this evaluation; None if it names no executive."""
-    executive_id, opened = evaluation["executive_id"], evaluation["created_at"]
+    executive_id, opened = evaluation["executive_id"], evaluation["conversation_at"]
     if executive_id is None:
         return None
     page_filters = filters_of(

@@ -28,6 +28,7 @@ from app.dashboard.queries import (
     linked_count,
 )
 from app.dashboard.views import filters
+from app.dashboard.views.conversation import snippet_parts
 from app.dashboard.views.formatting import whole_number
 from app.evaluations import listing
 from app.evaluations.enums import ReviewAction
@@ -151,6 +152,7 @@ def _page(page_filters: PageFilters, page: Page[Any]) -> str:
         period_url=lambda days: filters.url(
             LIST_PATH, texts, days=days, **{"from": None, "to": None, "page": None}
         ),
+        snippet_parts=snippet_parts,
         may=current_principal().scopes,
         view_query=urlencode(filters.without(texts, ("page",))),
     )

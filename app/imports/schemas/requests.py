@@ -6,6 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.imports.files import AUTO
 from app.imports.formats.catalogue import FORMATS
+from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import ROLES
 from app.imports.loading.input import ON_CONFLICT
 from app.web.schemas.base import REQUIRED, CamelSchema, reject
@@ -86,6 +87,12 @@ class ImportSettings(CamelSchema):
         values=Text(100, low=1),
         load_default=dict,
         metadata={"description": "Maps columns of CSV to fields, or to `ignore`."},
+    )
+    preset = Choice(
+        list(PRESETS),
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "The system whose columns of CSV are read; `columns` go before."},
     )
     timezone = Zone(
         load_default=None,

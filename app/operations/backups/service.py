@@ -260,6 +260,7 @@ def _check_and_upgrade(
                 f"the backup is damaged: its database is not at revision {described.revision}"
             )
         migrating.upgrade(copied)
+        migrating.rebuild_search_index(copied)
         with Session(migrating.migration_engine(copied)) as session:
             start_checks.require_tables(session)
             stored_secrets.require_readable(session, keyring)

@@ -68,6 +68,8 @@ _COLUMNS = columns(
         "band": "key",
         "predicted_satisfaction": "number",
         "summary": "text",
+        "conversation_at": "time",
+        "created_at": "time",
     }
 )
 _BATCH_SIZE = 1000
@@ -83,7 +85,7 @@ _FACTS = EvaluationFact.__table__
 _FACT = _FACTS.c
 _JSON = ("failed_criteria", "topics", "engine", "summary")
 _BOOLEANS = ("has_verdict", "passed", "auto_failed")
-_TIMES = ("started_at", "completed_at")
+_TIMES = ("started_at", "completed_at", "conversation_at", "created_at")
 
 
 def _columns() -> Iterator[Any]:

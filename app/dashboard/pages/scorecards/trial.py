@@ -208,7 +208,7 @@ def _names(session: Session, result: Mapping[str, Any]) -> dict[str, str]:
         except NotFound:
             continue
         executive = evaluation.executive or text_of("channel", evaluation.channel)
-        at = formatting.local_time(evaluation.started_at or evaluation.created_at, zone)
+        at = formatting.local_time(evaluation.conversation_at, zone)
         names[evaluation.id] = f"{executive}, {at}"
     return names
 
