@@ -40,7 +40,6 @@ def test_completeness_falls_with_each_obstacle_and_quotes_it() -> None:
 def test_what_is_too_short_is_not_judged() -> None:
     result = judge("chat", "resolution.completeness", OPENING[0])
     assert result.applicable is False
-    assert result.unjudged is True
     begun = judge("chat", "resolution.completeness", *OPENING)
     assert begun.explanation == "It ended while the agent was still asking about the request."
 

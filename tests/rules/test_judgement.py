@@ -203,11 +203,10 @@ def test_an_abandoned_chat_says_nothing_about_an_agent() -> None:
     assert not any(item["applicable"] for item in judgement.results["criteria"])
 
 
-def test_the_times_of_a_chat_in_another_language_are_judged_but_make_no_score() -> None:
+def test_a_chat_in_another_language_is_scored_by_its_times() -> None:
     lines = (("c", 0, "Hola, mi pedido no ha llegado " * 3), ("a", 30, "Lo siento mucho " * 5))
     judgement = judge(chat(*lines, language="es"), "chat")
-    assert judgement.score is None
-    assert judgement.problem.code is ErrorCode.UNSUPPORTED_LANGUAGE
+    assert (judgement.score, judgement.passed, judgement.judged_weight_percent) == (100, None, 10)
     judged = [item["judgedBy"] for item in judgement.results["criteria"] if item["applicable"]]
     assert judged == ["metric", "metric"]
 

@@ -132,7 +132,7 @@ def test_weights_must_sum_to_exactly_100() -> None:
 
 def test_weights_in_tenths_sum_exactly() -> None:
     changed = draft_of("chat")
-    for item, weight in zip(changed["criteria"][:3], (5.1, 8.8, 0.1), strict=True):
+    for item, weight in zip(changed["criteria"][:3], (2.1, 9.8, 0.1), strict=True):
         item["weight"] = weight
     assert problems_of(changed) == []
 

@@ -122,7 +122,7 @@ def test_messages_without_times_count_by_their_place() -> None:
         (AWFUL, "negative"),
         (NEUTRAL, "neutral"),
         (LOVELY, "positive"),
-        ("You were lovely, but the delivery was a disaster.", "mixed"),
+        ("You were lovely, but the delivery was a disaster.", "negative"),
     ],
 )
 def test_a_message_is_labelled_by_its_words(text, label) -> None:

@@ -28,7 +28,7 @@ _STRONG = 0.75
 _SOFTENED = 0.4
 # A line that may belittle or blame feels nothing with the customer, long before it is called rude.
 _BELITTLES = 0.4
-_RUDE, _MIXED = 0.55, 0.3
+_RUDE, _MIXED = 0.5, 0.3
 # Rudeness is lowered by this factor where the customer stays calm.
 _CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2

@@ -9,8 +9,8 @@ from app.ai.dialogue.turns import Side, content_of
 from app.ai.ledger.entries import Spoken
 
 _ASKS_FACT = re.compile(
-    r"(?:^|[.!?:]\s{1,3})\W*(?:(?:and|but|so|or|hi|hello|hey)\W+){0,3}(?:is|are|was|were|do|does|did|has|have|will"
-    r"|would|should|what|what's|when|where|where's|which|who|how|why)\b",
+    r"(?:^|[.!?:]\s{1,3})\W*(?:(?:and|but|so|or|hi|hello|hey)\W+){0,3}(?:is|are|was|were|do|does|did|has|have"
+    r"|(?:will|would)(?! you (?:please|kindly|mind|be able))|should|(?:can|could) you (?:please )?tell me|what|what's|when|where|where's|which|who|how|why)\b",
     re.IGNORECASE,
 )
 _ADDS_MATTER = re.compile(

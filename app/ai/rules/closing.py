@@ -1,6 +1,7 @@
 """Rules of how a conversation ends: solution confirmed, recap, clean close, hand-off, opt-out."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from app.ai.acts.catalogue import Act
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
@@ -29,6 +30,7 @@ _PARTS = {
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
 _QUOTED_LINES = 2
+_FAREWELLS = ("thanks", "praise", "nothing_more")
 _TELLS = (Act.SOLVED, Act.UNSOLVED, Act.PARTLY)
 _PLEASED = (Act.THANK, Act.PRAISE, Act.CLOSE)
 
@@ -86,6 +88,12 @@ def _confirmed_by_anybody(facts: Facts, ending: tuple[Line, ...]) -> Answer:
     for kind, key in (("solved", "solved"), ("solved_check", "asked")):
         if cues := facts.cues.of(kind, lines=ending):
             return _confirmed(facts, key, quoted(cues))
+    done = max(facts.cues.of("done", "success"), key=attrgetter("place"), default=None)
+    content = [
+        cue for cue in facts.cues.of(*_FAREWELLS, lines=ending) if done and cue.place > done.place
+    ]
+    if done and content:
+        return _confirmed(facts, "content", quoted([done, content[-1]]))
     return unjudged(sentence("not_judged.one_channel"))
 
 

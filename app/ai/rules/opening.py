@@ -4,7 +4,6 @@ import re
 from operator import attrgetter
 
 from app.ai.acts.catalogue import Act
-from app.ai.conduct.readings import SHOWN
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
@@ -17,8 +16,8 @@ from app.ai.wording import first, listed, no, sentence
 # The parts of a greeting, as explanations name them.
 _PARTS = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
-# How surely a part of a greeting is read that no phrase shows.
-_CLEARLY = 0.9
+# How surely a greeting is read that no phrase shows.
+_CLEARLY = 0.7
 
 
 def greeting(facts: Facts, criterion: Criterion) -> Answer:
@@ -28,11 +27,10 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     cues_of_part = {
-        "greeting": _greetings(facts, opening) or _read(facts, opening, Act.GREET, Act.COMPANY),
-        "brand": _brand(facts, opening) or _read(facts, opening, Act.COMPANY),
+        "greeting": _greetings(facts, opening),
+        "brand": _brand(facts, opening),
         "name": facts.said("introduction", lines=opening)
-        or _in_greeting(facts, "name_in_greeting", opening)
-        or _read(facts, opening, Act.NAME),
+        or _in_greeting(facts, "name_in_greeting", opening),
     }
     required = criterion.parameters["requires"]
     missing = [part for part in required if not cues_of_part[part]]
@@ -132,23 +130,13 @@ def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
     greetings = facts.said("greeting", lines=lines)
     if greetings:
         return greetings
-    positions = {line.position for line in lines}
-    # A warm reply to praise opens as well as a greeting does.
-    labels = ("greet", "warm") if asks_nothing(facts) else ("greet",)
-    return [
-        Cue("greeting", reading.line, *reading.strongest(labels)[1:])
-        for reading in facts.readings.agent
-        if reading.line.position in positions and max(map(reading.shows, labels)) >= SHOWN
-    ]
-
-
-def _read(facts: Facts, lines: tuple[Line, ...], *acts: Act) -> list[Cue]:
-    """List where the opening performs one of the acts in other words than those of the lexicon."""
+    # Who says where one has called opens, too, and so does a warm reply to praise.
+    opens = [Act.GREET, Act.COMPANY, *([Act.COURTESY] if asks_nothing(facts) else [])]
     return [
         Cue("greeting", line.line, mark.start, mark.end)
         for line in facts.acts.service
         if line.line in lines
-        and (mark := line.best(*acts)) is not None
+        and (mark := line.best(*opens)) is not None
         and mark.probability >= _CLEARLY
     ]
 
