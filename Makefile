@@ -1,6 +1,6 @@
 # Short names for developers; every line is a command that can be given by hand.
 .DEFAULT_GOAL := help
-.PHONY: help install lock run worker test lint format types layout openapi migrate migration check
+.PHONY: help install lock run worker test nightly lint format types layout openapi migrate migration check
 
 bin := .venv/bin
 
@@ -27,6 +27,9 @@ worker: ## run the worker alone
 
 test: ## run the tests
 	./run test
+
+nightly: ## every test in full length, on SQLite and PostgreSQL, as each night needs it
+	CQE_TEST_NIGHTLY=1 .ci/run
 
 lint: ## ruff: rules and format
 	$(bin)/ruff check .

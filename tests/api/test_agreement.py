@@ -19,6 +19,8 @@ from tests.conversations import HELPFUL, chat, completed
 from tests.running import CommandRunner
 from tests.visitor import Visitor, signed_in
 
+pytestmark = pytest.mark.sql
+
 GREETING = "opening.greeting"
 # The same without the agent's greeting.
 UNGREETED = (HELPFUL[0], (Role.AGENT, HELPFUL[1][1].removeprefix("Good morning! ")), *HELPFUL[2:])

@@ -30,6 +30,8 @@ from tests.conversations import completed, opened
 from tests.evaluation_rows import rows_of
 from tests.running import CommandRunner, running_runtime
 
+pytestmark = pytest.mark.sql
+
 START = datetime(2026, 5, 31, 23, tzinfo=UTC)
 CAMPAIGNS = [new_id("camp"), new_id("camp")]
 

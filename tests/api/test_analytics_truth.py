@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -26,6 +27,9 @@ from app.evaluations.enums import RESOLUTIONS
 from tests.analytics_world import MOMENTS, NOW, Evaluations, World
 from tests.caller import Caller
 from tests.running import CommandRunner, running_runtime
+from tests.sampling import examples
+
+pytestmark = pytest.mark.sql
 
 
 def known(rows: Evaluations, name: str) -> list[Any]:
@@ -396,5 +400,5 @@ def test_every_report_is_right_whatever_happens(
     client = make_caller(serve(rate=RateLimit(1_000_000, 60)))
     run_state_machine_as_test(
         lambda: Reports(client, running_runtime()),  # type: ignore[arg-type]
-        settings=settings(max_examples=8, stateful_step_count=15, derandomize=True),
+        settings=settings(max_examples=examples(8), stateful_step_count=15, derandomize=True),
     )

@@ -8,6 +8,8 @@ import pytest
 from tests.caller import Caller, error_code, findings
 from tests.contacts import HELPFUL, get, judge, messages, put_chat
 
+pytestmark = pytest.mark.sql
+
 SHOWN = {
     *("id", "externalId", "channel", "platform", "status", "subject", "engagementId"),
     *("campaignId", "callCenterId", "executiveId", "executives", "customerRef", "language"),

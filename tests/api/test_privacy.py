@@ -30,6 +30,8 @@ from tests.caller import Caller
 from tests.contacts import judge
 from tests.running import running_runtime
 
+pytestmark = pytest.mark.sql
+
 REF = "customer-4711"
 WORDS = ("kettle", "Zebedee", "billing", "tambourine")
 CHAT = [

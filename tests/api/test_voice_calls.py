@@ -13,6 +13,8 @@ from tests.conversations import completed
 from tests.happenings import data_of, happened
 from tests.recordings import CALL, reserve, upload
 
+pytestmark = pytest.mark.sql
+
 SHOWN = {
     *("id", "externalId", "engagementId", "campaignId", "callCenterId", "executiveId", "botId"),
     *("botName", "botVersion", "direction", "fromNumber", "toNumber", "status", "endReason"),

@@ -15,6 +15,7 @@ from app.imports.formats.catalogue import FORMATS, READERS, detect_format
 from app.imports.formats.html_text import text_of_html
 from app.imports.formats.lines import MAX_LINE_BYTES
 from app.imports.formats.records import BadLine, Fault, NativeRecord, ReaderOptions
+from tests.sampling import examples
 
 PEOPLE = {"Alice": "agent", "Bob": "customer"}
 
@@ -855,7 +856,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=ANYTHING)
 def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     for name in FORMATS:
@@ -864,7 +865,7 @@ def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     detect_format(data)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     document=st.dictionaries(st.sampled_from(KEYS), JSON, min_size=2),
     base=st.sampled_from([{}, CALL, VCON]),

@@ -20,6 +20,8 @@ from tests.recordings import progress, reserve, show
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import ROOT, ServiceProcess, environment
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def loaded(runtime: Runtime) -> service.LoadReport:
@@ -197,9 +199,8 @@ def up(tmp_path: Path) -> Iterator[Callable[..., ServiceProcess]]:
     started: list[ServiceProcess] = []
 
     def start(*options: str) -> ServiceProcess:
-        command = [sys.executable, "-P", "-m", "app.cli", "up", *options]
         folder = tmp_path / "instance"
-        started.append(ServiceProcess(folder, command=command, CQE_REDIS_URL="none"))
+        started.append(ServiceProcess(folder, "up", *options, CQE_REDIS_URL="none"))
         return started[-1].wait_ready()
 
     yield start

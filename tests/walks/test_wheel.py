@@ -12,7 +12,7 @@ import requests
 
 from tests.conversations import HELPFUL
 from tests.waiting import wait_until
-from tests.walks.service_process import ROOT, ServiceProcess
+from tests.walks.service_process import ROOT, UP, ServiceProcess
 
 SOURCES = ("pyproject.toml", "setup.cfg", "README.md", "LICENSE", "NOTICE", "wsgi.py", "worker.py")
 
@@ -43,7 +43,7 @@ def installed(tmp_path: Path) -> Path:
 
 
 def test_the_service_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance", PYTHONPATH=str(installed))
+    service = ServiceProcess(tmp_path / "instance", command=UP, PYTHONPATH=str(installed))
     try:
         where = [sys.executable, "-P", "-c", "import app, migrations; print(app, migrations)"]
         imported = subprocess.check_output(where, env=service.environment, text=True)

@@ -136,7 +136,7 @@ class TestHost:
 
     def start(self, *, clock_ahead_s: float = 0.0, port: int = 0, **variables: str) -> None:
         """Start the service, with these settings, without waiting for it."""
-        command = [sys.executable, "-P", "-m", "app.cli", "up"]
+        command = None
         if clock_ahead_s:
             command = [sys.executable, "-P", "-c", _UP_WITH_OTHER_CLOCK, str(clock_ahead_s)]
         self.process = ServiceProcess(
