@@ -216,6 +216,7 @@ def test_waiting_ends_in_time(api: Client, tmp_path: Path) -> None:
     [
         (types.Evaluation, "Evaluation"),
         (types.EvaluationDetail, "EvaluationDetail"),
+        (types.Said, "Said"),
         (types.Results, "Results"),
         (types.Criterion, "Criterion"),
         (types.Evidence, "Evidence"),

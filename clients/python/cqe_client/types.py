@@ -183,6 +183,24 @@ class Results(TypedDict):
     reviews: list[dict[str, Any]]
 
 
+class SaidMatch(TypedDict):
+    """Where in a snippet it is, in characters."""
+
+    start: int
+    end: int
+
+
+class Said(TypedDict):
+    """The turn in which it was said."""
+
+    segmentId: str
+    role: str
+    startMs: int | None
+    sentAt: str | None
+    snippet: str
+    matches: list[SaidMatch]
+
+
 class Evaluation(TypedDict):
     """One evaluation of `GET /evaluations`."""
 
@@ -224,6 +242,7 @@ class Evaluation(TypedDict):
     durationSeconds: int | None
     turnCount: int | None
     startedAt: str | None
+    conversationAt: str
     createdAt: str
     completedAt: str | None
     updatedAt: str
@@ -234,6 +253,7 @@ class Evaluation(TypedDict):
     error: Failure | None
     externalId: str | None
     labels: dict[str, str]
+    said: NotRequired[Said | None]
 
 
 class EvaluationDetail(Evaluation):
