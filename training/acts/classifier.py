@@ -22,8 +22,8 @@ _ROUNDS = 3
 _PENALTY = 6.0
 _LEAST_ROWS = 2
 _LEAST_YES = 8
-# Features that weigh less for every act than this share of the largest weight are left out.
-_LEAST_SHARE = 0.04
+# Features that weigh less for every act, or less than this share of the largest weight, are left out.
+_LEAST_WEIGHT, _LEAST_SHARE = 0.8, 0.04
 # What is rare weighs more, up to this share of what is not.
 _SHARE_OF_YES, _MOST_WEIGHT = 0.15, 6.0
 _OTHER_SENTENCE = 0.5
@@ -44,7 +44,7 @@ def act_classifier(talks: Sequence[Talk], *, customer: bool) -> dict[str, Any]:
         if given.sum() >= _LEAST_YES:
             fitted[act] = _fit(matrix, given, bounds)
     weights = np.stack([row for row, _ in fitted.values()], axis=1)
-    least = _LEAST_SHARE * np.abs(weights).max()
+    least = min(_LEAST_WEIGHT, _LEAST_SHARE * np.abs(weights).max())
     return {
         "labels": list(fitted),
         "biases": [round(bias, 3) for _, bias in fitted.values()],

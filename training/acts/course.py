@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.ai.acts.classifier import classifier_from
+from app.ai.acts.reading import BOLDER
 from app.ai.facts.sentiment import feelings_of
 from app.ai.ledger.course import LIMIT, course_values
 from app.ai.ledger.entries import Spoken, ledger_of
@@ -34,8 +35,11 @@ def values_of(talks: Sequence[Talk]) -> list[dict[str, float]]:
         }
         for index, talk in enumerate(talks):
             if index % _FOLDS == fold:
-                lines = spoken_with(talk, list(acts_read(talk, classifiers)))
-                found[index] = values_with(talk, lines)
+                read = [
+                    {act: likely**BOLDER for act, likely in acts.items()}
+                    for acts in acts_read(talk, classifiers)
+                ]
+                found[index] = values_with(talk, spoken_with(talk, read))
     return found
 
 

@@ -20,7 +20,7 @@ from app.ai.weights import model_document
 # A line is taken to perform an act where that is at least as likely as not.
 SHOWN = 0.5
 # Averages of two models are timid: this power moves 0.4, where as much is missed as invented, to 0.5.
-_BOLDER = 0.756
+BOLDER = 0.756
 # Acts less likely than 1 in 20 are left out.
 _LEAST = 0.05
 # Acts that a phrase of a lexicon shows in languages without a model.
@@ -214,7 +214,7 @@ def _averaged(
             averaged[act] = Mark(probability, 0, length)
         else:
             mean = (mark.probability + probability) / 2
-            averaged[act] = mark._replace(probability=mean**_BOLDER)
+            averaged[act] = mark._replace(probability=mean**BOLDER)
     return averaged
 
 
