@@ -18,7 +18,7 @@ from app.ai.facts.requests import (
 )
 from app.ai.ledger.entries import State
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
+from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
 from app.ai.wording import listed, no, sentence
 
 # The parts of a close, as explanations name them.
@@ -99,7 +99,7 @@ def _confirmed_by_anybody(facts: Facts, ending: tuple[Line, ...]) -> Answer:
     ]
     if done and content:
         return _confirmed(facts, "content", quoted([done, content[-1]]))
-    return unjudged(sentence("not_judged.one_channel"))
+    return _unconfirmed(facts, "missing", examined(ending[-_QUOTED_LINES:]))
 
 
 def _confirmed(facts: Facts, key: str, evidence: Iterable[Evidence]) -> Answer:
