@@ -1,34 +1,30 @@
-"""Measures labels, classifiers and the ledger of acts: python -m bench.acts [--quick].
+"""Measures labels, models and the ledger of acts: python -m bench.acts.
 
 First how far two readers agree on the acts of the same lines; then how often what the ledger states is
-what the reader of the conversation found, by acts as labelled; then, without --quick, the classifiers
-of acts, fitted without three trades and one source, on exactly those, and the ledger by the acts that
-they read.
+what the reader of the conversation found, by acts as labelled; then how well the shipped models read
+the acts of three trades and one source that nothing was fitted to, and the ledger by these acts.
 """
 
-import argparse
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from training.acts.catalogue import Act
-from training.acts.classifier import ActClassifier, classifier_of
-from training.acts.features import features_of
+from app.ai.acts.catalogue import Act
+from app.ai.acts.reading import SHOWN, Mark, read_lines, shipped_readers
+from app.ai.ledger.entries import Spoken, ledger_of
+from app.ai.ledger.status import stated_status
 from training.acts.labelled import STATUSES, Talk, acts_of_side, agreement, talks_in
-from training.acts.ledger import SHOWN, Spoken, ledger_of
-from training.acts.spoken import spoken_as_labelled, spoken_as_read
-from training.acts.status import stated_status
-from training.fitting import area_under_curve
+from training.acts.spoken import spoken_as_labelled, spoken_with
+from training.measures import area_under_curve
 
 _SIDES = {False: "service side", True: "customer"}
 _LEAST_LINES = 5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fit no classifiers")
-    options = parser.parse_args()
     talks = talks_in()
     held_out = [talk for talk in talks if talk.held_out]
     print(f"{len(talks)} conversations, {sum(len(talk.lines) for talk in talks)} lines")
@@ -38,17 +34,28 @@ def main() -> None:
             print(f"  {act:14} {'-' if kappa is None else f'{kappa:.2f}'} ({given})")
     print_statuses("acts as labelled, all", talks, spoken_as_labelled)
     print_statuses("acts as labelled, held out", held_out, spoken_as_labelled)
-    if options.quick:
-        return
-    others = [talk for talk in talks if not talk.held_out]
-    classifiers = {side: classifier_of(others, customer=side) for side in _SIDES}
-    for customer, side in _SIDES.items():
-        print_classifier(side, held_out, classifiers[customer], customer=customer)
+    for name, fast in (("fast", True), ("default", False)):
+        readers = shipped_readers(fast=fast)
+        began = time.process_time()
+        read = {talk.id: [_likely(m) for m in read_lines(talk.lines, readers)] for talk in held_out}
+        spent = time.process_time() - began
+        count = sum(len(talk.lines) for talk in held_out)
+        print(f"\nReader {name}: {25_000 * spent / count:.1f} ms of CPU for 25 lines")
+        for customer, side in _SIDES.items():
+            print_acts(side, held_out, read, customer=customer)
+        print_statuses(
+            f"acts as read, held out, {name}",
+            held_out,
+            partial(_spoken, read),
+        )
 
-    def read(talk: Talk) -> list[Spoken]:
-        return spoken_as_read(talk, classifiers)
 
-    print_statuses("acts as read, held out", held_out, read)
+def _spoken(read: Mapping[str, Sequence[Mapping[Act, float]]], talk: Talk) -> list[Spoken]:
+    return spoken_with(talk, read[talk.id])
+
+
+def _likely(marks: Mapping[Act, Mark]) -> dict[Act, float]:
+    return {act: mark.probability for act, mark in marks.items()}
 
 
 def print_statuses(
@@ -71,14 +78,18 @@ def print_statuses(
         )
 
 
-def print_classifier(
-    side: str, talks: Iterable[Talk], classifier: ActClassifier, *, customer: bool
+def print_acts(
+    side: str,
+    talks: Iterable[Talk],
+    read: Mapping[str, Sequence[Mapping[Act, float]]],
+    *,
+    customer: bool,
 ) -> None:
     """Print the area under the curve of each act and its F1 at even chances, over lines."""
     lines = [
-        (talk.acts[index], classifier.probabilities(features_of(talk.lines, index)))
+        (acts, found)
         for talk in talks
-        for index, line in enumerate(talk.lines)
+        for line, acts, found in zip(talk.lines, talk.acts, read[talk.id], strict=True)
         if line.by_customer is customer and line.sentences
     ]
     print(f"\nActs of the {side} on held-out trades: AUC, F1 (lines with it)")

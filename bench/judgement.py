@@ -19,9 +19,8 @@ import numpy as np
 from app.ai.judge import Judgement
 from app.reviews.agreement import two_raters
 from bench.judgement_probes import Row, judge, masked, outputs, probe
-from training.examples import examples_of, records_in
-from training.fitting import area_under_curve, unseen_families
-from training.trainer import RECIPES
+from training.examples import records_in
+from training.measures import area_under_curve
 
 # The bands in which a team lead would see the outputs for realistic conversations.
 CONVERSATIONS = Path("tests/data/conduct/conversations.jsonl")
@@ -53,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--split", choices=("train", "dev"), help="all unless said")
-    parser.add_argument("--quick", action="store_true", help="no unseen families, no changes")
+    parser.add_argument("--quick", action="store_true", help="no changes of conversations")
     parser.add_argument("--misses", action="store_true", help="name conversations out of a band")
     options = parser.parse_args()
     print_bands(misses=options.misses)
@@ -72,8 +71,6 @@ def main() -> None:
     print("\n" + json.dumps({"quotes": quotes[0], "notVerbatim": quotes[1]}))
     if options.quick:
         return
-    if (options.data_dir / "star.jsonl").exists():
-        unseen(options.data_dir / "star.jsonl")
     print(f"\nChanges, over {len(every)} conversations")
     for name, share in probe(every).items():
         print(f"  {share:6.1%}: {name}")
@@ -211,18 +208,6 @@ def invalid_quotes(rows: list[Row], found: list[Judgement]) -> tuple[int, int]:
             total += 1
             wrong += text[piece["charStart"] : piece["charEnd"]] != piece["quote"]
     return total, wrong
-
-
-def unseen(file: Path) -> None:
-    """Print how the model of the resolution does on families of tasks that it has not seen."""
-    recipe = next(item for item in RECIPES if item.rule is not None)
-    figures = unseen_families(recipe, examples_of(records_in(file), recipe.label))
-    print(f"\n{recipe.label}, unseen families: {figures['conversations']} conversations")
-    print(f"  {'auc':>8}{'by rule':>9}")
-    for fold in figures["folds"]:
-        names = ", ".join(fold["families"])
-        print(f"  {fold['auc']:8.3f}{fold['ruleAuc']:9.3f}  {fold['conversations']:4} {names}")
-    print(f"  {figures['auc']:8.3f}{figures['ruleAuc']:9.3f}  weighed mean")
 
 
 SOURCES: dict[str, Measure] = {

@@ -13,7 +13,7 @@ from app.core.settings import EMBEDDED, Settings
 def build_judge(settings: Settings, store: AnswerStore) -> Judge:
     """Make the judge; nothing connects before it is asked. Threads may share it."""
     if settings.judge == EMBEDDED:
-        return RuleJudge(settings.evaluation_cpu_s)
+        return RuleJudge(settings.evaluation_cpu_s, fast=settings.judge_fast)
     endpoint = endpoint_of(settings)
     access = Access(
         endpoint=endpoint,
@@ -32,7 +32,10 @@ def build_judge(settings: Settings, store: AnswerStore) -> Judge:
         mask=settings.judge_mask,
     )
     return LanguageModelJudge(
-        access, hybrid=settings.judge == "hybrid", cpu_limit_s=settings.evaluation_cpu_s
+        access,
+        hybrid=settings.judge == "hybrid",
+        cpu_limit_s=settings.evaluation_cpu_s,
+        fast=settings.judge_fast,
     )
 
 

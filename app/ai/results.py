@@ -7,7 +7,8 @@ from typing import Any
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.facts.conversation_facts import Facts, distinct, quoted, shown
 from app.ai.facts.moments import moments_of
-from app.ai.insights.outcome import Outcome, outcome_of, pleasantness
+from app.ai.facts.requests import effectiveness
+from app.ai.insights.outcome import Outcome, outcome_of
 from app.ai.insights.summary import issue_of, summary_of
 from app.ai.insights.topics import topics_of
 from app.ai.judge import Engine, Judgement, Quality
@@ -26,16 +27,8 @@ from app.core.clock import iso_utc
 
 SCORE = "score"
 EFFORT = "dimension.effort"
-# Weak negative feeling says little, and most customers are not annoyed.
-_DEAD_ZONE = 0.15
-_USUALLY_ANNOYED = 0.1
-_LOGIT_BOUND = 0.001
 # The professionalism of correct but unfriendly agents.
 _CORRECT = 0.72
-# Resolution is 2/3 ease (few obstacles) and 1/3 predicted probability.
-_EASE_WEIGHT = 2 / 3
-# The dimension of resolution at most where the request stayed unresolved, however easy it was.
-_MOST_UNRESOLVED = 0.5
 _FACTOR_PER_PROFANITY = 0.35
 _WEIGHT_OF_UNANSWERED = 0.25
 _COUNTED = 3
@@ -54,7 +47,7 @@ def judgement_of(
     Args:
         summary: one that a language model wrote; without it sentences are quoted.
     """
-    outcome, issue = outcome_of(facts, score), issue_of(facts)
+    outcome, issue = outcome_of(facts), issue_of(facts)
     dimensions = _dimensions(facts, score, outcome)
     topics = topics_of(facts, scorecard.topics, issue)
     generated_at = facts.context.generated_at
@@ -111,13 +104,10 @@ def judgement_of(
 def _dimensions(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float | None]:
     """Work out the dimensions from the criteria that feed them, the reading and the outcome."""
     dimensions = {name: _of_criteria(score, name) for name in DIMENSIONS}
-    reading = facts.model_input
-    if reading is not None and outcome.probability is not None:
-        ease = reading.friction.ease
-        resolution = _EASE_WEIGHT * ease + (1 - _EASE_WEIGHT) * outcome.probability
-        most = _MOST_UNRESOLVED if outcome.status == "unresolved" else 1.0
-        dimensions["resolution"] = min(resolution, most)
-        dimensions["effort"] = ease
+    if facts.course is not None and outcome.probability is not None:
+        effective = effectiveness(facts)
+        dimensions["resolution"] = (effective + outcome.probability) / 2
+        dimensions["effort"] = effective
         dimensions["responsiveness"] = _responsiveness(facts, dimensions["responsiveness"])
     if facts.readings.agent:
         dimensions["professionalism"] = _professionalism(facts)
@@ -136,18 +126,12 @@ def _of_criteria(score: Score, name: str) -> float | None:
 
 
 def _feeling(facts: Facts, outcome: Outcome) -> float | None:
+    """Return how the customer felt, 0 to 1: by the words, and by how content they leave."""
     overall = facts.sentiment.customer.overall
-    if overall is None or facts.model_input is None:
-        return None if overall is None else (1 + overall) / 2
-    beyond = -max(0.0, -overall - _DEAD_ZONE) / (1 - _DEAD_ZONE) if overall < 0 else overall / 2
-    words = pleasantness(facts, facts.model_input)
-    annoyed = _logit(_USUALLY_ANNOYED if outcome.annoyed is None else outcome.annoyed)
-    return 0.5 + 0.5 * math.tanh(0.6 * beyond + 0.6 * words - 0.09 * (annoyed + 2.5) + 0.1)
-
-
-def _logit(probability: float) -> float:
-    bounded = min(1 - _LOGIT_BOUND, max(_LOGIT_BOUND, probability))
-    return math.log(bounded / (1 - bounded))
+    if overall is None:
+        return None
+    felt = (1 + overall) / 2
+    return felt if outcome.satisfaction is None else (felt + (outcome.satisfaction - 1) / 4) / 2
 
 
 def _professionalism(facts: Facts) -> float:
@@ -156,12 +140,8 @@ def _professionalism(facts: Facts) -> float:
     return friendly * facts.readings.manners * _FACTOR_PER_PROFANITY ** len(abusive)
 
 
-def _responsiveness(facts: Facts, of_criteria: float | None) -> float | None:
-    reading = facts.model_input
-    if reading is None:
-        return of_criteria
-    fallbacks = facts.said_at("fallback")
-    unanswered = len(reading.exchanges.open_questions) + len(fallbacks)
+def _responsiveness(facts: Facts, of_criteria: float | None) -> float:
+    unanswered = len(facts.exchanges.open_questions) + len(facts.said_at("fallback"))
     share_answered = 1 / (1 + _WEIGHT_OF_UNANSWERED * unanswered)
     return share_answered if of_criteria is None else (of_criteria + share_answered) / 2
 
@@ -210,18 +190,20 @@ def _entry(happened: str, advice: str, evidence: tuple[Evidence, ...]) -> dict[s
 def _signals(
     facts: Facts, score: Score, dimensions: Mapping[str, float | None], outcome: Outcome
 ) -> dict[str, float]:
-    """Gather the score before critical failures, the dimensions, the predictions and the features.
+    """Gather the score before critical failures, the dimensions, the predictions and the course.
 
     What was not judged is left out. Empty where the words are not read: then there is nothing that
     a calibration could go by.
     """
-    if facts.model_input is None:
+    if facts.course is None:
         return {}
     signals = {
         SCORE: score.raw_score,
         **{f"dimension.{name}": value for name, value in dimensions.items()},
         "resolutionProbability": outcome.probability,
         "predictedSatisfaction": outcome.satisfaction,
-        **facts.model_input.features,
+        "effectiveness": facts.course.effectiveness,
+        "manner": facts.course.manner,
+        **facts.course_values,
     }
     return {name: round(value, 4) for name, value in signals.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The judge that runs inside the service: rules, metrics and two linear models of our own, no network."""
+"""The judge that runs inside the service: rules, metrics and models of our own, no network."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from app.ai.wording import listed, sentence
 from app.core.process.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
-ENGINE = Engine(kind="rules", provider="embedded", model="rules-11")
+ENGINE = Engine(kind="rules", provider="embedded", model="rules-12")
 
 
 class RuleJudge:
@@ -31,8 +31,10 @@ class RuleJudge:
         CpuLimitExceeded: the rules need more processor time than is allowed.
     """
 
-    def __init__(self, cpu_limit_s: float = math.inf) -> None:
+    def __init__(self, cpu_limit_s: float = math.inf, *, fast: bool = False) -> None:
+        """Make a judge; a `fast` one reads English without the encoder."""
         self._cpu_limit_s = cpu_limit_s
+        self._fast = fast
 
     def judge(
         self,
@@ -44,7 +46,7 @@ class RuleJudge:
     ) -> Judgement:
         """Judge a conversation; the same input gives the same judgement."""
         limit = CpuLimit(self._cpu_limit_s)
-        facts = facts_of(transcript, scorecard, context)
+        facts = facts_of(transcript, scorecard, context, fast=self._fast)
         ruled = ruled_by(facts, scorecard, limit)
         score = score_by_rules(facts, scorecard, ruled.answers)
         return judgement_of(facts, scorecard, score, ENGINE, Quality(ruled.dropped))

@@ -156,6 +156,7 @@ class Settings:
 
     # The judge and its language model
     judge: str = setting("CQE_JUDGE", EMBEDDED, read.one_of(EMBEDDED, "openai", "hybrid"))
+    judge_fast: bool = setting("CQE_JUDGE_FAST", False, read.boolean)
     evaluation_cpu_s: float = setting("CQE_EVALUATION_CPU_SECONDS", 60.0, read.seconds)
     judge_url: str = setting(
         "CQE_JUDGE_URL", "", read.model_url("/chat/completions", "CQE_JUDGE_API_KEY")

@@ -295,7 +295,7 @@ def _judged(
     runtime: Runtime, evaluation_id: str, before: Scorecard, after: Scorecard
 ) -> TriedConversation | None:
     """Judge one conversation by both; None where it was erased or takes too long."""
-    judge = RuleJudge(runtime.settings.evaluation_cpu_s)
+    judge = RuleJudge(runtime.settings.evaluation_cpu_s, fast=runtime.settings.judge_fast)
     try:
         with runtime.db.reading() as session:
             evaluation = evaluations.find(session, evaluation_id)

@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -85,34 +86,33 @@ def judge() -> None:
 
 
 @judge.command("train")
-@click.argument("data_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
     default=MODELS,
     help="Folder for the models; by default that of the package.",
 )
-def train(data_dir: Path, into: Path) -> None:
-    """Fit the models to labelled data and write them with a manifest.
+@click.option(
+    "--encoder-base",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of all-MiniLM-L6-v2; without it the encoder stays as it is.",
+)
+def train(into: Path, encoder_base: Path | None) -> None:
+    """Fit the models to the labelled conversations in training/data, and write them with a manifest.
 
-    DATA_DIR holds `star.jsonl`, the conversations of STAR, and `turns.jsonl.gz`, single turns of
-    GoEmotions, MultiDoGO and STAR; docs/judge-model.md describes both. Turns written for this
-    project come from training/data/bank.jsonl.
-
-    The same files give the same models. It takes some minutes, the extra `train`, and a checkout of
-    the source code: an installed package has no training code.
+    It takes some minutes, the extra `train`, and a checkout of the source code: an installed package
+    has no training code. The encoder takes torch, transformers and onnx as well, and half an hour
+    (docs/judge-model.md).
     """
     if not (_CHECKOUT / "training").is_dir():
         raise click.ClickException("Training needs a checkout of the source code.")
     sys.path.append(str(_CHECKOUT))
     try:
-        # Not at the top: the service has neither numpy nor this package.
+        # Not at the top: an installed service does not have this package.
         trainer = importlib.import_module("training.trainer")
-        manifest = trainer.train(data_dir, into)
+        manifest = trainer.train(into, base=encoder_base, progress=partial(click.echo, err=True))
     except ModuleNotFoundError as missing:
         raise click.ClickException(
             f"{missing.name} is missing: pip install 'cqe-service[train]'"
         ) from missing
-    except FileNotFoundError as missing:
-        raise click.ClickException(str(missing)) from missing
     click.echo(json.dumps(manifest, indent=2))

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.ai.dialogue.friction import HALF_AT, WEIGHTS
+from app.ai.scorecard.schema import RETIRED_PARAMETERS
 from app.core.clock import utc_now
 from app.core.database.rows import find_row, require_match
 from app.core.errors import Conflict, Detail, InvalidInput
@@ -140,7 +140,7 @@ def _completed(
         if use is not None and use not in known:
             message = f"{use!r} is not one of {', '.join(known)}."
             findings.append(Finding(f"criteria[{index}].use", "ENUM", message))
-        criteria.append(_pinned(_from_shipped(criterion, known.get(use))))
+        criteria.append(_without_retired(_from_shipped(criterion, known.get(use))))
     document["criteria"] = criteria
     document.setdefault("sections", _sections(criteria, shipped["sections"]))
     return document, findings
@@ -212,13 +212,15 @@ def _from_shipped(criterion: dict[str, Any], shipped: Mapping[str, Any] | None) 
     return {**deepcopy(dict(shipped)), **criterion, "judge": judge}
 
 
-def _pinned(criterion: dict[str, Any]) -> dict[str, Any]:
-    """Write out the values that a version would otherwise take from the release that judges by it."""
+def _without_retired(criterion: dict[str, Any]) -> dict[str, Any]:
+    """Leave out parameters that have no effect any more."""
     judge = criterion["judge"]
-    if judge.get("rule") == "completeness":
-        parameters = judge.get("parameters", {})
-        weights = {**WEIGHTS, **parameters.get("weights", {})}
-        judge["parameters"] = {"halfAt": HALF_AT, **parameters, "weights": weights}
+    if judge.get("rule") == "completeness" and "parameters" in judge:
+        judge["parameters"] = {
+            name: value
+            for name, value in judge["parameters"].items()
+            if name not in RETIRED_PARAMETERS
+        }
     return criterion
 
 

@@ -18,6 +18,7 @@ IDS: Mapping[str, str] = {
 SHIPPED_AT: Mapping[int, datetime] = {
     1: datetime(2026, 11, 1, tzinfo=UTC),
     2: datetime(2026, 11, 22, tzinfo=UTC),
+    3: datetime(2026, 11, 23, tzinfo=UTC),
 }
 CURRENT = max(SHIPPED_AT)
 

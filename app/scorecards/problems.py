@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.ai.languages.words import words_in
-from app.ai.scorecard.schema import KNOWN_RULES, phrases_in
+from app.ai.scorecard.schema import KNOWN_RULES, RETIRED_PARAMETERS, phrases_in
 
 # Over all criteria and topics, so that judging stays fast.
 _MOST_PHRASES = 2_000
@@ -82,7 +82,7 @@ def _judge(where: str, criterion: Mapping[str, Any]) -> list[Finding]:
     where = f"{where}.parameters"
     findings += _missing(where, parameters, rule.required)
     for name in parameters:
-        if name not in (*rule.required, *rule.optional):
+        if name not in (*rule.required, *rule.optional, *RETIRED_PARAMETERS):
             message = f"{judge['rule']} has no such parameter."
             findings.append(Finding(f"{where}.{name}", "UNKNOWN", message))
     for name in ("statements", "requiredStatements"):

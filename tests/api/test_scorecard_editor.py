@@ -236,7 +236,7 @@ def test_a_draft_is_saved_and_checked_while_it_is_typed(visit: Callable[[str], V
     live = f"/live/lint/{path.rpartition('/')[2]}"
     fields = fields_of(lead, path)
     question = "Is the agent friendly?"
-    fields |= {"criteria[0].weight": "3", "criteria[1].question": question}
+    fields |= {"criteria[0].weight": "0", "criteria[1].question": question}
     json_only = {"Accept": "application/json"}
     answer = lead.post(live, fields, json_only).json()
     assert answer["weights"] == "weights 98 of 100: 2 to give"

@@ -91,7 +91,7 @@ def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
     shown = get(client, f"/scorecards/{shipped}")
     assert sum(criterion["weight"] for criterion in shown["definition"]["criteria"]) == 100
     assert shown["criteriaCount"] == len(shown["definition"]["criteria"])
-    assert [row["version"] for row in get(client, f"/scorecards/{shipped}/versions")] == [2, 1]
+    assert [row["version"] for row in get(client, f"/scorecards/{shipped}/versions")] == [3, 2, 1]
     refused = client.post(f"/scorecards/{shipped}/versions", draft(channel="voice"))
     assert error_code(refused) == "CONFLICT"
     for path in ("", "/versions"):
@@ -113,7 +113,7 @@ def test_an_earlier_version_of_a_default_is_shown(client: Caller) -> None:
     assert (first["version"], weights["discovery.probing"]) == (1, 7)
     current = get(client, path)["definition"]["criteria"]
     assert [row["weight"] for row in current if row["key"] == "discovery.probing"] == [0]
-    missing = client.get(path, params={"version": 3})
+    missing = client.get(path, params={"version": 4})
     assert error_code(missing) == "RESOURCE_NOT_FOUND"
 
 

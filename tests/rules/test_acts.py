@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from training.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
-from training.acts.features import Heard, features_of
+from app.ai.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
+from app.ai.acts.features import Heard, contexts_of
+from app.ai.ledger.entries import Spoken, State, ledger_of
+from app.ai.ledger.status import stated_status
 from training.acts.labelled import READ_TWICE, STATUSES, acts_of_side, talks_in
-from training.acts.ledger import Spoken, State, ledger_of
-from training.acts.status import stated_status
 
 HANDBOOK = Path("training/handbook.md").read_text()
 _RATINGS = ("satisfaction", "effectiveness", "manner")
@@ -127,7 +127,8 @@ def test_a_question_that_nobody_answered_stays_open():
 
 def test_short_answers_are_read_with_the_question_before_them():
     def answer(question):
-        return set(features_of([Heard(False, question), Heard(True, "No.")], 1)[0])
+        _, contexts = contexts_of([Heard(False, question), Heard(True, "No.")])
+        return set(contexts[0])
 
     working, more = answer("Is it working now?"), answer("Anything else?")
     assert "no|p:working" in working - more

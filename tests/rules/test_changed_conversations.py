@@ -23,7 +23,7 @@ def test_what_people_call_resolved_is_likelier_resolved() -> None:
         shown = outputs(judge(row["messages"]))
         chances[row["labels"]["resolved"]].append(shown["resolution.probability"])
     means = {label: sum(values) / len(values) for label, values in chances.items()}
-    assert means[True] > means[False] + 0.3
+    assert means[True] > means[False] + 0.2
 
 
 def test_masked_numbers_change_next_to_nothing() -> None:

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.ai.acts.catalogue import Act
+from app.ai.acts.reading import acts_of, shipped_readers
 from app.ai.conduct.readings import readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import find_cues
@@ -124,7 +126,11 @@ def test_each_line_of_a_mixed_conversation_is_read_in_its_own_language() -> None
     assert facts.said("apology")[0].line.segment.id == "seg_0002"
     assert facts.said("next_step")[0].quote == "कल शाम तक पहुँच जाएगा"
     assert [cue.quote for cue in facts.heard("thanks")] == ["dhanyavaad"]
-    assert facts.model_input is None
+    acts = facts.acts.lines
+    assert acts[1].shows(Act.APOLOGISE)
+    assert acts[3].shows(Act.NEXT)
+    assert acts[4].shows(Act.THANK)
+    assert facts.course is None
 
 
 def test_an_english_line_of_a_hindi_conversation_may_hold_hindi() -> None:
@@ -250,7 +256,9 @@ def test_a_negation_turns_a_feeling_around_on_either_side() -> None:
         dialogue = dialogue_of(
             chat(("c", 0, text), language="hi-Latn"), channel="chat", language=None
         )
-        readings = readings_of(dialogue, find_cues(dialogue))
+        cues = find_cues(dialogue)
+        acts = acts_of(dialogue, cues, shipped_readers(fast=False))
+        readings = readings_of(dialogue, cues, acts)
         return sentiment_of(dialogue, readings, CHAT.metrics).segments[0].score
 
     assert score("Service accha hai") > 0 > score("Service accha nahi hai")

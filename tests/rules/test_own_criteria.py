@@ -6,7 +6,6 @@ from unicodedata import normalize
 import pytest
 
 from app.ai.context import Context
-from app.ai.dialogue.friction import WEIGHTS
 from app.ai.judge import Judgement
 from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import scorecard_from
@@ -288,7 +287,7 @@ def test_a_critical_criterion_fails_its_section_or_everything() -> None:
         ({"question": "Is the agent friendly?"}, "criteria[0].question", "'friendly'"),
         ({"question": "Is it so? Was it so?"}, "criteria[0].question", "two questions"),
         ({"question": "Is it said, and is it meant?"}, "criteria[0].question", "two questions"),
-        ({"question": "It is so."}, "criteria[0].question", "no question"),
+        ({"question": "It is so."}, "criteria[0].question", "not a question"),
         ({"appliesWhen": {"events": ["dead_air"]}}, "criteria[0].appliesWhen.events", "In a chat"),
         ({"appliesWhen": {"directions": ["inbound"]}}, "appliesWhen.directions", "a chat is"),
         ({"appliesWhen": {"languages": ["fr"]}}, "appliesWhen.languages", "other languages"),
@@ -366,8 +365,6 @@ def test_a_draft_takes_over_what_it_does_not_say() -> None:
     ("parameters", "field"),
     [
         ({"weights": 5}, "weights"),
-        ({"weights": {"apology": "much"}}, "weights.apology"),
-        ({"weights": {"weather": 1}}, "weights.weather"),
         ({"halfAt": 0}, "halfAt"),
     ],
 )
@@ -397,14 +394,13 @@ def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:
     assert [(error.field, error.code) for error in checked.errors] == [("criteria[0].use", "ENUM")]
 
 
-def test_what_an_obstacle_weighs_is_a_setting_of_the_version() -> None:
+def test_what_obstacles_weighed_in_earlier_releases_is_accepted_and_changes_nothing() -> None:
     talk = chat(
         ("c", 0, "Please book a table for two at the harbour inn."),
         ("a", 9, "I could not book the table. I apologize."),
         ("c", 20, "Thanks, bye."),
         ("a", 25, "Goodbye."),
     )
-    light = dict.fromkeys(WEIGHTS, 0)
     scores = [
         criteria_of(judged(talk, {"use": "resolution.completeness", "type": "scale", **more}))[0][
             "normalizedScore"
@@ -412,8 +408,7 @@ def test_what_an_obstacle_weighs_is_a_setting_of_the_version() -> None:
         for more in (
             {},
             {"judge": {"parameters": {"halfAt": 30}}},
-            {"judge": {"parameters": {"weights": {"apology": 0}}}},
-            {"judge": {"parameters": {"weights": light}}},
+            {"judge": {"parameters": {"weights": {"apology": 0, "failure": 0}}}},
         )
     ]
-    assert scores[0] < scores[2] < scores[1] < scores[3] == 1
+    assert scores[0] == scores[1] == scores[2] < 0.5

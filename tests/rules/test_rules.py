@@ -121,16 +121,38 @@ def test_verification_does_not_apply_without_account_detail() -> None:
     assert result.unjudged is False
 
 
+LOST = ("c", "I can't log in to my account.")
+BOOK = ("c", "Please book a table for two on Friday.")
+SEND = ("c", "Can you send me the invoice again?")
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ((("a", "I have reset it."), ("c", "It is working now.")), "yes"),
-        ((("a", "Did that fix it?"), ("c", "Hm.")), "yes"),
-        ((("a", "I have booked the table."), ("c", "Thank you!")), "yes"),
-        ((("a", "I have booked the table."), ("c", "Hm.")), "no"),
-        ((("a", "Well?"), ("c", "It is solved."), ("c", "Oh no, it is still not there.")), "no"),
-        ((("a", "I have sent it."), ("a", "Unfortunately it is lost."), ("c", "Thanks.")), "no"),
-        ((("a", "I am unable to help."), ("c", "That is all then.")), "no"),
+        ((LOST, ("a", "I have reset it."), ("c", "It is working now.")), "yes"),
+        ((LOST, ("a", "Did that fix it?"), ("c", "Hm.")), "yes"),
+        ((BOOK, ("a", "I have booked the table."), ("c", "Thank you!")), "yes"),
+        ((BOOK, ("a", "I have booked the table."), ("c", "Hm.")), "no"),
+        (
+            (
+                LOST,
+                ("a", "Can you log in now?"),
+                ("c", "It works."),
+                ("c", "No, the same error again."),
+            ),
+            "no",
+        ),
+        (
+            (
+                SEND,
+                ("a", "I have sent it."),
+                ("a", "Sorry, it did not go out after all."),
+                ("c", "Thanks."),
+            ),
+            "no",
+        ),
+        ((SEND, ("a", "Please wait for it."), ("c", "That is all then.")), "no"),
+        ((SEND, ("a", "I am unable to help."), ("c", "That is all then.")), "no"),
     ],
 )
 def test_a_solution_is_confirmed_when_it_is_asked_or_said_at_the_end(lines, expected) -> None:
@@ -217,9 +239,10 @@ def test_a_recap_counts_its_elements(closing, level, score) -> None:
 
 
 def test_no_recap_is_asked_of_who_was_left() -> None:
-    lines = spoken(("a", "Let me explain."), ("c", "Forget it."))
+    asked = [("c", "Why is my bill so high?")]
+    lines = spoken(*asked, ("a", "Let me explain."), ("c", "Forget it."))
     assert judge("closing.recap", lines, ended_by="customer").applicable is False
-    lines = spoken(("a", "So it is."), ("c", "Thanks, bye."))
+    lines = spoken(*asked, ("a", "The meter was read twice."), ("c", "Thanks, bye."))
     assert judge("closing.recap", lines, ended_by="customer").applicable is True
 
 
@@ -248,13 +271,26 @@ def test_nothing_is_said_of_an_agent_who_is_not_known(key) -> None:
     assert "not known who speaks" in result.explanation
 
 
-@pytest.mark.parametrize(
-    "key", ["resolution.confirmed", "closing.recap", "compliance.data_handling"]
-)
+@pytest.mark.parametrize("key", ["closing.recap", "compliance.data_handling"])
 def test_what_holds_of_the_whole_conversation_is_judged_with_less_confidence(key) -> None:
     assert judge(key, MIXED).score == judge(key, GOOD_CALL).score
     assert judge(key, MIXED).confidence < judge(key, GOOD_CALL).confidence
     assert "gent" not in judge(key, MIXED).explanation
+
+
+def test_a_solution_that_somebody_confirms_is_confirmed_with_less_confidence() -> None:
+    lines = (LOST, ("a", "I have reset it."), ("c", "Thanks, it is working now."))
+    known = spoken(*lines)
+    mixed = call(
+        *(("u", s.start_ms, s.end_ms, s.text) for s in known.segments), speaker_attribution="none"
+    )
+    assert judge("resolution.confirmed", mixed).answer == "yes"
+    assert judge("resolution.confirmed", known).answer == "yes"
+    assert (
+        judge("resolution.confirmed", mixed).confidence
+        < judge("resolution.confirmed", known).confidence
+    )
+    assert judge("resolution.confirmed", MIXED).answer == "yes"
 
 
 def test_words_of_another_language_are_not_judged() -> None:

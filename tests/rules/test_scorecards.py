@@ -16,54 +16,54 @@ from tests.talks import GOOD_CALL, GOOD_CHAT, document, scorecard
 CHANNELS = ["voice", "chat", "voice_bot"]
 WEIGHTS = {
     "voice": {
-        "opening.greeting": 5,
+        "opening.greeting": 2,
         "opening.verification": 5,
-        "discovery.listening": 8,
+        "discovery.listening": 11,
         "discovery.probing": 0,
-        "resolution.accuracy": 12,
-        "resolution.completeness": 18,
-        "resolution.confirmed": 6,
-        "communication.empathy": 8,
-        "communication.courtesy": 8,
+        "resolution.accuracy": 10,
+        "resolution.completeness": 38,
+        "resolution.confirmed": 8,
+        "communication.empathy": 4,
+        "communication.courtesy": 7,
         "communication.clarity": 0,
-        "communication.pace": 5,
-        "compliance.disclosure": 8,
-        "compliance.data_handling": 5,
+        "communication.pace": 2,
+        "compliance.disclosure": 4,
+        "compliance.data_handling": 4,
         "compliance.third_party": 2,
-        "control.hold_silence": 5,
-        "closing.recap": 5,
+        "control.hold_silence": 3,
+        "closing.recap": 0,
     },
     "chat": {
-        "opening.greeting": 5,
-        "discovery.understanding": 9,
+        "opening.greeting": 2,
+        "discovery.understanding": 10,
         "discovery.probing": 0,
-        "resolution.accuracy": 15,
-        "resolution.completeness": 19,
-        "resolution.confirmed": 6,
-        "communication.empathy": 8,
-        "communication.courtesy": 8,
+        "resolution.accuracy": 10,
+        "resolution.completeness": 40,
+        "resolution.confirmed": 8,
+        "communication.empathy": 4,
+        "communication.courtesy": 7,
         "communication.clarity": 0,
-        "communication.language": 5,
-        "responsiveness.first_response": 5,
-        "responsiveness.gaps": 5,
-        "compliance.data_handling": 8,
+        "communication.language": 2,
+        "responsiveness.first_response": 6,
+        "responsiveness.gaps": 4,
+        "compliance.data_handling": 3,
         "compliance.third_party": 2,
-        "closing.recap": 5,
+        "closing.recap": 2,
     },
     "voice_bot": {
-        "opening.identity": 5,
-        "opening.purpose": 5,
+        "opening.identity": 3,
+        "opening.purpose": 3,
         "understanding.intent": 15,
         "understanding.no_repetition": 10,
-        "outcome.goal": 20,
-        "outcome.accuracy": 10,
-        "flow.latency": 5,
-        "flow.turn_taking": 5,
-        "flow.dead_air": 5,
+        "outcome.goal": 33,
+        "outcome.accuracy": 8,
+        "flow.latency": 4,
+        "flow.turn_taking": 3,
+        "flow.dead_air": 3,
         "safety.handoff": 6,
         "safety.opt_out": 4,
-        "tone.respect": 5,
-        "closing.clean": 5,
+        "tone.respect": 6,
+        "closing.clean": 2,
     },
 }
 
@@ -126,13 +126,13 @@ def test_a_default_is_a_draft_without_problems(channel: str) -> None:
 
 def test_weights_must_sum_to_exactly_100() -> None:
     changed = draft_of("voice")
-    changed["criteria"][0]["weight"] = 5.01
+    changed["criteria"][0]["weight"] = 2.01
     assert problems_of(changed) == [("criteria", "RANGE", "The weights sum to 100.01, not to 100.")]
 
 
 def test_weights_in_tenths_sum_exactly() -> None:
     changed = draft_of("chat")
-    for item, weight in zip(changed["criteria"][:3], (5.1, 8.8, 0.1), strict=True):
+    for item, weight in zip(changed["criteria"][:3], (2.1, 9.8, 0.1), strict=True):
         item["weight"] = weight
     assert problems_of(changed) == []
 

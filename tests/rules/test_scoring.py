@@ -206,7 +206,7 @@ def test_less_judged_weight_than_the_minimum_has_no_score() -> None:
     few = {item.key: UNJUDGED for item in scorecard.criteria}
     few["opening.greeting"] = judged("yes", 1, "So it is.", confidence=1)
     assert score_of(scorecard, few).problem.code is ErrorCode.INSUFFICIENT_CONTENT
-    few["closing.recap"] = judged(2, 1, "So it is.", confidence=1)
+    few["discovery.understanding"] = judged(2, 1, "So it is.", confidence=1)
     assert score_of(scorecard, few).score == 100
 
 

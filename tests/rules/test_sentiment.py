@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.ai.acts.reading import acts_of, shipped_readers
 from app.ai.conduct.readings import readings_of
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
@@ -10,12 +11,14 @@ from app.ai.transcript import Transcript
 from tests.talks import call, chat, scorecard
 
 SETTINGS = scorecard("chat").metrics
-AWFUL, NEUTRAL, LOVELY = "This is awful.", "It is blue.", "This is lovely, thank you!"
+AWFUL, NEUTRAL, LOVELY = "This is awful.", "My order number is 4411.", "This is lovely, thank you!"
 
 
 def sentiment(transcript: Transcript, channel: str = "chat") -> Sentiment:
     dialogue = dialogue_of(transcript, channel=channel, language=None)
-    return sentiment_of(dialogue, readings_of(dialogue, find_cues(dialogue)), SETTINGS)
+    cues = find_cues(dialogue)
+    acts = acts_of(dialogue, cues, shipped_readers(fast=False))
+    return sentiment_of(dialogue, readings_of(dialogue, cues, acts), SETTINGS)
 
 
 def customer(*texts: str) -> Sentiment:
@@ -36,24 +39,23 @@ def test_the_messages_of_a_chat_share_the_quarters_whenever_they_were_sent() -> 
     at_once = sentiment(chat(*(("c", 0, text) for text in texts))).customer
     assert at_once == customer(*texts).customer
     # Each message is a fifth: a quarter holds the whole of one, and a part of another.
-    first, last = (customer(text).customer.overall for text in (AWFUL, LOVELY))
+    first, *_, last = (segment.score for segment in customer(*texts).segments)
     assert at_once.by_quarter == pytest.approx((0.8 * first, 0, 0, 0.8 * last), abs=0.01)
 
 
 def test_the_worst_moment_and_the_end_weigh_more_than_the_rest() -> None:
-    scores = [customer(text).segments[0].score for text in (AWFUL, NEUTRAL, LOVELY)]
-    awful, neutral, lovely = scores
-    overall = customer(AWFUL, NEUTRAL, LOVELY).customer.overall
+    felt = customer(AWFUL, NEUTRAL, LOVELY)
+    scores = awful, neutral, lovely = [segment.score for segment in felt.segments]
     expected = 0.4 * sum(scores) / 3 + 0.35 * awful + 0.25 * (neutral + lovely) / 2
-    assert overall == pytest.approx(expected, abs=1e-3)
-    assert customer(AWFUL, NEUTRAL, LOVELY).customer.overall < 0
+    assert felt.customer.overall == pytest.approx(expected, abs=1e-3)
+    assert felt.customer.overall < 0 < lovely
 
 
 def test_without_a_bad_moment_the_best_one_counts() -> None:
-    neutral, lovely = (customer(text).segments[0].score for text in (NEUTRAL, LOVELY))
-    overall = customer(LOVELY, NEUTRAL, NEUTRAL).customer.overall
-    expected = 0.5 * (lovely + 2 * neutral) / 3 + 0.25 * lovely + 0.25 * neutral
-    assert overall == pytest.approx(expected, abs=1e-3)
+    felt = customer(LOVELY, NEUTRAL, NEUTRAL)
+    scores = lovely, *last = [segment.score for segment in felt.segments]
+    expected = 0.5 * sum(scores) / 3 + 0.25 * lovely + 0.25 * sum(last) / 2
+    assert felt.customer.overall == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_messages_without_times_count_by_their_place() -> None:
         (AWFUL, "negative"),
         (NEUTRAL, "neutral"),
         (LOVELY, "positive"),
-        ("I love the phone, but the service was awful.", "mixed"),
+        ("You were lovely, but the delivery was a disaster.", "negative"),
     ],
 )
 def test_a_message_is_labelled_by_its_words(text, label) -> None:

@@ -1,4 +1,7 @@
+"""Training of the shipped models, on a few conversations: what it writes, and that it repeats."""
+
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -6,131 +9,119 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from app.ai.conduct.marks import classifier_from, probability_of, sentences_of
+from app.ai.acts.catalogue import Act
+from app.ai.acts.classifier import classifier_from
+from app.ai.acts.features import Heard
+from app.ai.acts.reading import Readers, read_lines
+from app.ai.ledger.course import course_model_from, course_values
+from app.ai.ledger.entries import ledger_of
+from app.ai.weights import MODELS
 from app.operations.commands import judge
-from training import fitting
-from training.examples import examples_of, records_in
-from training.fitting import scores_of
+from training.acts.labelled import LABELLED
+from training.measures import area_under_curve
 from training.trainer import train
-from training.turn_labels import LABELS
 
-DONE = ["Your parcel is booked.", "I have arranged it for you.", "It has been confirmed."]
-FAILED = ["I was unable to do it.", "Sorry, that did not work.", "There are no vans left."]
-
-# A few turns for every label of each side, as other data sets and the bank would give them.
-FOREIGN = [
-    {"side": "agent", "src": "star", "text": f"No vans on day {i}.", "labels": [label], "w": 0.3}
-    for i in range(4)
-    for label in ("nores", "info")
-]
-OWN = [
-    {"side": side, "text": f"{label} words {i}", "labels": [label], "w": 4.0}
-    for side, labels in LABELS.items()
-    for label in labels
-    for i in range(3)
-]
+PARCELS = ("parcel", "letter", "refund", "card", "router", "ticket")
 
 
-def as_lines(rows: list[dict]) -> str:
-    return "\n".join(map(json.dumps, rows))
-
-
-def record(number: int, replies: list[str], label: bool, split: str) -> dict:
+def conversation(number: int, *, well: bool) -> dict:
+    what = PARCELS[number % len(PARCELS)]
+    lines = [
+        ["c", f"Where is my {what}?", ["request", "ask"]],
+        ["a", "One moment, I am looking it up.", ["doing"]],
+        *(
+            [["a", f"I have sent your {what} again.", ["done"]], ["c", "It works now!", ["solved"]]]
+            if well
+            else [["a", "I do not find it.", ["cannot"]], ["c", "That is a shame.", ["angry"]]]
+        ),
+        ["a", "Goodbye!", ["close"]],
+    ]
+    rating = 5 if well else 1
     return {
-        "id": f"own-{number}",
-        "split": split,
-        "messages": [
-            {"role": "customer", "text": "Please send my parcel."},
-            {"role": "agent", "text": "One moment."},
-            {"role": "agent", "text": replies[number % 3]},
-            {"role": "customer", "text": "Okay, bye."},
-        ],
-        "labels": {
-            "resolved": label,
-            "customer_annoyed": not label,
-            "resolved_question": "Was the hotel booked?" if number % 3 else "Was the trivia fun?",
+        "id": f"made-{number}",
+        "source": "own",
+        "trade": "post",
+        "channel": "chat",
+        "reader": "r0",
+        "outcome": {
+            "status": "resolved" if well else "unresolved",
+            **dict.fromkeys(("satisfaction", "effectiveness", "manner"), rating),
         },
+        "lines": lines,
     }
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    rows = [
-        record(i, DONE if i % 2 else FAILED, bool(i % 2), "dev" if i % 5 == 0 else "train")
-        for i in range(30)
-    ]
-    (tmp_path / "star.jsonl").write_text(as_lines(rows), "utf-8")
-    (tmp_path / "turns.jsonl.gz").write_bytes(gzip.compress(as_lines(FOREIGN).encode()))
-    (tmp_path / "bank.jsonl").write_text(as_lines(OWN), "utf-8")
-    return tmp_path
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = [conversation(number, well=number % 4 < 2) for number in range(40)]
+    file = tmp_path_factory.mktemp("labels") / "acts.jsonl.gz"
+    file.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    return file
 
 
-def test_training_tells_done_from_failed_and_repeats_to_the_byte(data, tmp_path) -> None:
-    manifest = train(data, tmp_path / "one", bank=data / "bank.jsonl")
-    train(data, tmp_path / "two", bank=data / "bank.jsonl")
-    assert manifest["models"]["resolved"]["dev"] == {"conversations": 6, "yes": 3, "auc": 1.0}
-    assert manifest["models"]["resolved"]["trainedOn"] == 24
-    unseen = manifest["models"]["resolved"]["unseenFamilies"]
-    assert [fold["families"] for fold in unseen["folds"]] == [
-        ["hotel", "service request"],
-        ["trivia"],
-    ]
-    assert (unseen["conversations"], unseen["auc"]) == (30, 1.0)
-    for name in (
-        "resolved.json",
-        "annoyed.json",
-        "agent-turns.json",
-        "customer-turns.json",
-        "manifest.json",
-    ):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+@pytest.fixture(scope="module")
+def models(labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    into = tmp_path_factory.mktemp("models")
+    train(into, labelled=labelled)
+    return into
 
 
-def test_training_names_the_file_that_is_missing(data, tmp_path) -> None:
-    (data / "turns.jsonl.gz").unlink()
-    result = CliRunner().invoke(judge, ["train", str(data), "--into", str(tmp_path / "out")])
-    assert result.exit_code == 1
-    assert f"{data / 'turns.jsonl.gz'} is missing" in result.output
-    assert not (tmp_path / "out").exists()
+def test_training_repeats_to_the_byte_and_names_what_it_was_made_from(
+    labelled: Path, models: Path, tmp_path: Path
+) -> None:
+    manifest = train(tmp_path, labelled=labelled)
+    names = ["acts-customer.json", "acts-service.json", "course.json"]
+    assert sorted(manifest["models"]) == names
+    assert manifest["trainedOn"]["acts.jsonl.gz"]["conversations"] == 40
+    for name in (*names, "manifest.json"):
+        assert (tmp_path / name).read_bytes() == (models / name).read_bytes()
 
 
-def test_the_written_classifiers_know_what_they_were_fitted_to(data, tmp_path) -> None:
-    train(data, tmp_path, bank=data / "bank.jsonl")
-    for side, labels in LABELS.items():
-        model = classifier_from(json.loads((tmp_path / f"{side}-turns.json").read_text("utf-8")))
-        for label in labels:
-            if label == "nores":
-                continue
-            (sentence,) = sentences_of(f"{label} words 9")
-            found = dict(
-                zip(model.labels, map(probability_of, model.logits(sentence)), strict=True)
-            )
-            assert (
-                found[label]
-                > 0.5
-                > found[next(other for other in labels if other not in (label, "neg"))]
-            )
+def test_the_written_models_know_what_they_were_fitted_to(models: Path) -> None:
+    customer, service = (
+        classifier_from(json.loads((models / f"acts-{side}.json").read_bytes()))
+        for side in ("customer", "service")
+    )
+    readers = Readers(customer, service)
+    found = {}
+    for well in (True, False):
+        talk = conversation(3, well=well)
+        heard = [Heard(side == "c", text) for side, text, _ in talk["lines"]]
+        acts = list(read_lines(heard, readers))
+        for marks, (_, _, given) in zip(acts, talk["lines"], strict=True):
+            assert all(marks[Act(act)].probability > 0.5 for act in given)
+        found[well] = acts
+    assert found[True][2][Act.DONE].probability > 0.5 > found[True][2][Act.CANNOT].probability
 
 
-def test_the_written_model_is_the_fitted_one(data, tmp_path) -> None:
-    train(data, tmp_path / "out", bank=data / "bank.jsonl")
-    document = json.loads((tmp_path / "out" / "resolved.json").read_text("utf-8"))
-    examples = examples_of(records_in(data / "star.jsonl"), "resolved")
-    chances = scores_of(document, examples)
-    yes = [chance for chance, item in zip(chances, examples, strict=True) if item.label]
-    no = [chance for chance, item in zip(chances, examples, strict=True) if not item.label]
-    assert min(yes) > max(no)
+def test_the_written_course_tells_a_good_one_from_a_bad_one(models: Path) -> None:
+    model = course_model_from(json.loads((models / "course.json").read_bytes()))
+    values = course_values([], ledger_of([]), [])
+    assert set(model.scales) == set(values)
+    done, failed = ({**values, name: 1.0} for name in ("end.confirmed", "end.failed"))
+    good, bad = model.course(done), model.course(failed)
+    assert good.resolved > bad.resolved
+    assert good.satisfaction > bad.satisfaction
 
 
-def test_the_fit_separates_what_can_be_separated() -> None:
-    rows, labels = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0.0, 0.0, 1.0, 1.0])
-    weights, bias = fitting.fit(rows, labels, 0.1)
-    assert weights[0] > 0
-    assert bias == pytest.approx(0, abs=1e-6)
+def test_the_manifest_of_the_package_names_its_models_and_labels() -> None:
+    manifest = json.loads((MODELS / "manifest.json").read_bytes())
+    for name, told in manifest["models"].items():
+        content = (MODELS / name).read_bytes()
+        assert told == {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    labels = hashlib.sha256(LABELLED.read_bytes()).hexdigest()
+    assert manifest["trainedOn"][LABELLED.name]["sha256"] == labels
+    assert sum(file.stat().st_size for file in MODELS.iterdir()) < 30_000_000
+
+
+def test_the_command_explains_itself() -> None:
+    help_text = CliRunner().invoke(judge, ["train", "--help"]).output
+    assert "training/data" in help_text
+    assert "--encoder-base" in help_text
 
 
 def test_the_area_under_the_curve_counts_ties_half() -> None:
     labels = np.array([0.0, 1.0, 0.0, 1.0])
-    assert fitting.area_under_curve(np.array([1.0, 2.0, 3.0, 4.0]), labels) == 0.75
-    assert fitting.area_under_curve(np.ones(4), labels) == 0.5
-    assert fitting.area_under_curve(np.ones(4), np.ones(4)) is None
+    assert area_under_curve(np.array([1.0, 2.0, 3.0, 4.0]), labels) == 0.75
+    assert area_under_curve(np.ones(4), labels) == 0.5
+    assert area_under_curve(np.ones(4), np.ones(4)) is None

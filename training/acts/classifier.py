@@ -1,25 +1,29 @@
-"""Classifier of acts: one logistic regression for each act of a side.
+"""Classifiers of acts: one logistic regression for each act of a side.
 
 Labels are given for lines, and the classifier reads sentences: of a line that performs an act, the
 sentence that shows it best teaches it, which is found in a few rounds.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from training.acts.catalogue import Act
-from training.acts.features import features_of
+from app.ai.acts.catalogue import Act
+from app.ai.acts.classifier import SCALE, Classifier, probability_of
+from app.ai.acts.features import contexts_of
+from app.ai.acts.sentences import features_of
 from training.acts.labelled import Talk, acts_of_side
 
 _ROUNDS = 3
 _PENALTY = 6.0
 _LEAST_ROWS = 2
 _LEAST_YES = 8
+# Features that weigh less for every act, or less than this share of the largest weight, are left out.
+_LEAST_WEIGHT, _LEAST_SHARE = 0.8, 0.04
 # What is rare weighs more, up to this share of what is not.
 _SHARE_OF_YES, _MOST_WEIGHT = 0.15, 6.0
 _OTHER_SENTENCE = 0.5
@@ -27,25 +31,8 @@ _OTHER_SENTENCE = 0.5
 Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class ActClassifier:
-    """The acts of a side with a bias each, and a row of weights for each feature."""
-
-    acts: tuple[Act, ...]
-    places: Mapping[str, int]
-    weights: Numbers
-    biases: Numbers
-
-    def probabilities(self, sentences: Sequence[Sequence[str]]) -> dict[Act, float]:
-        """Return how likely a line performs each act: that of its likeliest sentence."""
-        if not sentences:
-            return {}
-        logits = (_matrix(sentences, self.places) @ self.weights + self.biases).max(axis=0)
-        return dict(zip(self.acts, (1 / (1 + np.exp(-logits))).tolist(), strict=True))
-
-
-def classifier_of(talks: Sequence[Talk], *, customer: bool) -> ActClassifier:
-    """Fit the acts of a side."""
+def act_classifier(talks: Sequence[Talk], *, customer: bool) -> dict[str, Any]:
+    """Fit the acts of a side; the document is what `app.ai.acts.classifier` reads."""
     labels, rows, bounds = _sentences(talks, customer=customer)
     counts = Counter(feature for row in rows for feature in set(row))
     names = sorted(name for name, count in counts.items() if count >= _LEAST_ROWS)
@@ -57,9 +44,31 @@ def classifier_of(talks: Sequence[Talk], *, customer: bool) -> ActClassifier:
         if given.sum() >= _LEAST_YES:
             fitted[act] = _fit(matrix, given, bounds)
     weights = np.stack([row for row, _ in fitted.values()], axis=1)
-    return ActClassifier(
-        tuple(fitted), places, weights, np.array([bias for _, bias in fitted.values()])
-    )
+    least = min(_LEAST_WEIGHT, _LEAST_SHARE * np.abs(weights).max())
+    return {
+        "labels": list(fitted),
+        "biases": [round(bias, 3) for _, bias in fitted.values()],
+        "weights": {
+            name: np.rint(SCALE * row).astype(int).tolist()
+            for name, row in zip(names, weights, strict=True)
+            if np.abs(row).max() >= least
+        },
+    }
+
+
+def acts_read(talk: Talk, classifiers: Mapping[bool, Classifier]) -> Iterator[dict[Act, float]]:
+    """Yield how likely each line performs each act: that of its likeliest sentence."""
+    for line, contexts in zip(talk.lines, contexts_of(talk.lines), strict=True):
+        classifier = classifiers[line.by_customer]
+        logits = [
+            classifier.logits(sentence, context)
+            for sentence, context in zip(line.sentences, contexts, strict=True)
+        ]
+        best = map(max, zip(*logits, strict=True))
+        yield {
+            Act(label): probability_of(logit)
+            for label, logit in zip(classifier.labels, best, strict=False)
+        }
 
 
 def _sentences(
@@ -70,12 +79,17 @@ def _sentences(
     rows: list[list[str]] = []
     bounds = [0]
     for talk in talks:
-        for index, (line, acts) in enumerate(zip(talk.lines, talk.acts, strict=True)):
-            sentences = features_of(talk.lines, index) if line.by_customer is customer else []
-            if sentences:
-                labels.append(acts)
-                rows += sentences
-                bounds.append(len(rows))
+        for line, contexts, acts in zip(
+            talk.lines, contexts_of(talk.lines), talk.acts, strict=True
+        ):
+            if line.by_customer is not customer or not line.sentences:
+                continue
+            labels.append(acts)
+            rows += [
+                [*features_of(sentence), *context]
+                for sentence, context in zip(line.sentences, contexts, strict=True)
+            ]
+            bounds.append(len(rows))
     return labels, rows, bounds
 
 

@@ -8,8 +8,12 @@ from typing import Any
 
 import orjson
 
-from training.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
-from training.acts.features import Heard
+from app.ai.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
+from app.ai.acts.features import Heard
+from app.ai.acts.reading import heard_line
+from app.ai.dialogue.cues import find_cues
+from app.ai.dialogue.turns import dialogue_of
+from training.examples import transcript_of
 
 DATA = Path(__file__).parent.parent / "data"
 LABELLED, READ_TWICE = DATA / "acts.jsonl.gz", DATA / "acts-second.jsonl.gz"
@@ -43,11 +47,15 @@ def talks_in(file: Path = LABELLED) -> list[Talk]:
 
 
 def _talk(record: dict[str, Any]) -> Talk:
+    roles = {"c": "customer", "a": "agent"}
+    messages = [{"role": roles[side], "text": text} for side, text, _ in record["lines"]]
+    dialogue = dialogue_of(transcript_of(messages), channel="chat", language="en")
+    cues = find_cues(dialogue)
     return Talk(
         id=record["id"],
         source=record["source"],
         trade=record["trade"],
-        lines=tuple(Heard(side == "c", text or "") for side, text, _ in record["lines"]),
+        lines=tuple(heard_line(line, cues.in_line(line)) for line in dialogue.lines),
         acts=tuple(frozenset(map(Act, acts)) for _, _, acts in record["lines"]),
         outcome=record["outcome"],
     )

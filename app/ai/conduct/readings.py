@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
-from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of
+from app.ai.acts.reading import Acts, Mark
+from app.ai.conduct.marks import Marks, likelihood, marks_of
 from app.ai.dialogue.cues import Cues
 from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue, Line, Side
@@ -25,12 +26,14 @@ _CLOSING = frozenset({"thanks", "nothing_more", "closing", "acceptance"})
 _COMPLAINING = frozenset({"complaint", "still_broken", "gives_up", "rejection"})
 _STRONG = 0.75
 _SOFTENED = 0.4
-_RUDE, _MIXED = 0.4, 0.3
+# A line that may belittle or blame feels nothing with the customer, long before it is called rude.
+_BELITTLES = 0.4
+_RUDE, _MIXED = 0.5, 0.3
 # Rudeness is lowered by this factor where the customer stays calm.
 _CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2
 _TENSE = 0.45
-_CONFUSED = 0.75
+_CONFUSED = 0.6
 _NOT_UNDERSTOOD = re.compile(
     r"\b(?:understand|mean|meant|means|confus\w{2,4}|follow)\b|\A\W*(?:(?:what|huh|pardon)\W*)?\Z",
     re.IGNORECASE,
@@ -186,19 +189,18 @@ class Readings:
         return sum(line.courteous >= SHOWN for line in self.agent) / max(1, len(self.agent))
 
 
-def readings_of(dialogue: Dialogue, cues: Cues) -> Readings:
-    """Read an attributed dialogue in known languages; no lines of any other."""
-    if not dialogue.attributed or not dialogue.readable:
-        return Readings(())
+def readings_of(dialogue: Dialogue, cues: Cues, acts: Acts) -> Readings:
+    """Read the lines whose acts are known in their context."""
     context = _Context()
     lines: list[SpokenLine] = []
     # A customer who writes to the judge says nothing to the agent; an agent may hide nothing so.
     steering = {line.position for line in lines_with_instructions(dialogue.customer)}
-    for line in dialogue.lines:
-        if line.side not in (Side.CUSTOMER, Side.SERVICE) or line.position in steering:
+    for line_acts in acts.lines:
+        line = line_acts.line
+        if line.position in steering:
             continue
         line_cues = cues.in_line(line)
-        marks, kinds = marks_of(line, line_cues), {cue.kind for cue in line_cues}
+        marks, kinds = marks_of(line_acts, line_cues), {cue.kind for cue in line_cues}
         read_line = context.customer if line.side is Side.CUSTOMER else context.agent
         lines.append(read_line(line, marks, kinds))
     return Readings(_with_doubt(lines))
@@ -238,6 +240,9 @@ class _Context:
         self._heard = False
 
     def agent(self, line: Line, marks: Marks, kinds: Collection[str]) -> AgentLine:
+        if likelihood(marks, "dismissive") >= _BELITTLES:
+            # Who belittles or blames feels nothing with the customer, whatever it sounds like.
+            marks = {label: mark for label, mark in marks.items() if label != "empathy"}
         likely = partial(likelihood, marks)
         fallback = "fallback" in kinds
         softening = max(

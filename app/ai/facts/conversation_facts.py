@@ -1,20 +1,24 @@
 """Facts of a conversation: everything that is computed before any criterion is judged."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from app.ai.acts.catalogue import Act
+from app.ai.acts.reading import Acts, LineActs, acts_of, shipped_readers
 from app.ai.conduct.readings import Readings, SpokenLine, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
 from app.ai.dialogue.turns import Dialogue, Exchanges, Line, Side, dialogue_of, exchanges_of
 from app.ai.facts.metrics import Measures, measure
-from app.ai.facts.model_input import ModelInput, model_input_of
 from app.ai.facts.phrases import SpokenPhrases
-from app.ai.facts.sentiment import Sentiment, sentiment_of
+from app.ai.facts.sentiment import Sentiment, feelings_of, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
+from app.ai.ledger.course import Course, course_values, shipped_course_model
+from app.ai.ledger.entries import Ledger, ledger_of
+from app.ai.ledger.spoken import spoken_lines
 from app.ai.scorecard.values import MetricSettings, Scorecard
 from app.ai.transcript import Transcript
 from app.ai.wording import clauses, part, sentence
@@ -24,6 +28,8 @@ _UNATTRIBUTED_CONFIDENCE = 0.6
 _QUOTES = 3
 _LOOKED_AT = 20
 _LEAST_WORDS = 4
+# In fewer lines nothing takes its course.
+LEAST_LINES = 2
 _AMENDS = re.compile(r"\W*(?:no|nope|actually|oh|sorry|wait|almost)\b", re.IGNORECASE)
 
 
@@ -31,9 +37,10 @@ _AMENDS = re.compile(r"\W*(?:no|nope|actually|oh|sorry|wait|almost)\b", re.IGNOR
 class Facts:
     """A dialogue and everything that is computed from it without a judge.
 
-    `readings` are those of single lines, in every known language, `model_input` that of the whole
-    dialogue, in English. Where the words are not read or the sides are unknown, `readings` has no
-    lines and `model_input` is None.
+    `acts` and `readings` are those of single lines, `ledger` follows the customer's requests through
+    them, all in every known language; where the words are not read or the sides are unknown, they
+    are empty. `course` is known in English only, and where there is enough of both sides; the
+    `course_values` behind it are empty then.
     """
 
     dialogue: Dialogue
@@ -41,8 +48,11 @@ class Facts:
     timing: Timing
     measures: Measures
     sentiment: Sentiment
+    acts: Acts
+    ledger: Ledger
+    course: Course | None
+    course_values: Mapping[str, float]
     readings: Readings
-    model_input: ModelInput | None
     exchanges: Exchanges
     context: Context
     settings: MetricSettings
@@ -100,29 +110,52 @@ class Facts:
         return sentence(key, agent=self.agent, customer=self.customer, **values)
 
 
-def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> Facts:
-    """Work out the facts of a conversation under the settings of a scorecard version."""
+def facts_of(
+    transcript: Transcript,
+    scorecard: Scorecard,
+    context: Context,
+    *,
+    fast: bool = False,
+) -> Facts:
+    """Work out the facts of a conversation under the settings of a scorecard version.
+
+    Args:
+        fast: whether English lines are read without the encoder.
+    """
     dialogue = dialogue_of(transcript, channel=scorecard.channel, language=context.language)
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
-    readings = readings_of(dialogue, cues)
+    acts = acts_of(dialogue, cues, shipped_readers(fast=fast))
+    readings = readings_of(dialogue, cues, acts)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
-    is_read = dialogue.english and dialogue.attributed
-    reading = model_input_of(dialogue, cues) if is_read else None
+    lines = spoken_lines(acts)
+    ledger = ledger_of(lines)
+    values = {}
+    if _has_course(dialogue):
+        feelings = feelings_of(line.text for line in dialogue.customer)
+        values = course_values(lines, ledger, feelings)
     return Facts(
         dialogue=dialogue,
         cues=cues,
         timing=timing,
         measures=measures,
         sentiment=sentiment,
+        acts=acts,
+        ledger=ledger,
+        course=shipped_course_model().course(values) if values else None,
+        course_values=values,
         readings=readings,
-        model_input=reading,
-        exchanges=exchanges_of(dialogue) if reading is None else reading.exchanges,
+        exchanges=exchanges_of(dialogue),
         context=context,
         settings=scorecard.metrics,
         phrases=SpokenPhrases(dialogue, scorecard),
     )
+
+
+def _has_course(dialogue: Dialogue) -> bool:
+    enough = dialogue.service and dialogue.customer and len(dialogue.lines) >= LEAST_LINES
+    return bool(dialogue.english and dialogue.attributed and enough)
 
 
 def said_again(facts: Facts) -> set[int]:
@@ -151,6 +184,14 @@ def shown(read: SpokenLine, labels: Iterable[str], polarity: str = SUPPORTS) -> 
     """Quote the sentence of a line that shows one of the labels best."""
     mark = read.strongest(labels)
     return sentence_around(read.line.segment, mark.start, mark.end, polarity)
+
+
+def shown_act(line: LineActs, acts: Iterable[Act], polarity: str = SUPPORTS) -> Evidence:
+    """Quote the sentence of a line that performs one of the acts best; its beginning if none does."""
+    mark = line.best(*acts)
+    if mark is None:
+        return beginning(line.line.segment, polarity)
+    return sentence_around(line.line.segment, mark.start, mark.end, polarity)
 
 
 def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:

@@ -6,7 +6,7 @@ by the words of their lexicon; without one there is no sentiment.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from string import punctuation
@@ -137,9 +137,9 @@ def sentiment_of(dialogue: Dialogue, readings: Readings, settings: MetricSetting
     )
 
 
-def customer_scores(dialogue: Dialogue) -> list[float]:
-    """Score the customer's lines of an English dialogue by VADER's word list, each -1 to 1."""
-    return [_of_english(line.text[:_MAX_CHARS]).score for line in dialogue.customer]
+def feelings_of(texts: Iterable[str]) -> list[float]:
+    """Score English texts by VADER's word list, each -1 to 1."""
+    return [_of_english(text[:_MAX_CHARS]).score for text in texts]
 
 
 def _offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:

@@ -14,10 +14,10 @@ from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import opening_span, quotable_span, sentence_spans
 from app.ai.dialogue.turns import Line, Side, content_of
 from app.ai.facts.conversation_facts import Facts
+from app.ai.facts.requests import asks_nothing
 from app.ai.insights.outcome import Outcome
 from app.ai.languages.detection import ENGLISH
 from app.ai.languages.words import words_in
-from app.ai.rules.course import asks_nothing
 from app.ai.wording import quote_at_end
 
 _OPENING_LINES = 4

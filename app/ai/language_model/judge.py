@@ -73,10 +73,11 @@ class LanguageModelJudge:
     Where speakers are unknown, or there is too little to judge, nothing is asked.
     """
 
-    def __init__(self, access: Access, *, hybrid: bool, cpu_limit_s: float) -> None:
+    def __init__(self, access: Access, *, hybrid: bool, cpu_limit_s: float, fast: bool) -> None:
         self._access = access
         self._hybrid = hybrid
         self._cpu_limit_s = cpu_limit_s
+        self._fast = fast
 
     def judge(
         self,
@@ -88,7 +89,7 @@ class LanguageModelJudge:
     ) -> Judgement:
         """Judge a conversation; raise `Stopped` when the work has to end before the model answers."""
         limit = CpuLimit(self._cpu_limit_s)
-        facts = facts_of(transcript, scorecard, context)
+        facts = facts_of(transcript, scorecard, context, fast=self._fast)
         ruled = ruled_by(facts, scorecard, limit)
         criteria = self._asked(facts, scorecard, ruled)
         by_rules = score_by_rules(facts, scorecard, ruled.answers)

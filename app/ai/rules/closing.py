@@ -1,25 +1,24 @@
 """Rules of how a conversation ends: solution confirmed, recap, clean close, hand-off, opt-out."""
 
-import re
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable
 from operator import attrgetter
 
-from app.ai.conduct.readings import SHOWN
-from app.ai.dialogue.cues import Cue
-from app.ai.dialogue.evidence import CONTRADICTS
+from app.ai.acts.catalogue import Act
+from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.dialogue.turns import Line, Side
-from app.ai.facts.conversation_facts import Facts, examined, quoted
-from app.ai.rules.course import (
+from app.ai.facts.conversation_facts import Facts, examined, quoted, shown_act
+from app.ai.facts.requests import (
     asks_nothing,
-    last_request_for_person,
-    mood_at_end,
     opt_out_confirmation,
-    standing_refusal,
+    pleased_after,
+    state_evidence,
     unanswered_calls,
+    was_transferred,
+    worst_first,
 )
+from app.ai.ledger.entries import State
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
+from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
 from app.ai.wording import listed, no, sentence
 
 # The parts of a close, as explanations name them.
@@ -30,168 +29,102 @@ _PARTS = {
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
-# Without a completed action, only thanks in the customer's last lines count.
-_LAST_THANKS = 3
-# Praise in a line that sounds like this or worse is none.
-_GRUDGING = -0.2
-_NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
-_BARE_NO = re.compile(r"\W*(?:no|nope|nah)(?:\W+(?:thanks|thank you|thx))?\W*", re.IGNORECASE)
 _QUOTED_LINES = 2
-_REQUEST = re.compile(
-    r"\W*(?:just|only|please|i (?:just |only )?(?:want|need)|can|could)\b", re.IGNORECASE
-)
+_FAREWELLS = ("thanks", "praise", "nothing_more")
+_TELLS = (Act.SOLVED, Act.UNSOLVED, Act.PARTLY)
+_PLEASED = (Act.THANK, Act.PRAISE, Act.CLOSE)
 
 
 def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when near the end it is asked or said that the issue is solved, and not denied.
 
-    A customer who closes content says so as well, with thanks or nothing more to ask; but where
-    something failed and was not done later, thanks alone are courtesy. A customer whose request was refused for a stated
-    reason has nothing to confirm.
+    A customer who closes content once something was done or answered says so as well. A customer whose
+    request was refused has nothing to confirm.
     """
     no_occasion = _no_occasion(facts)
     if no_occasion is not None:
         return no_occasion
     ending = facts.ending(criterion.parameters["lastTurns"])
-    solved, checks = facts.heard("solved", lines=ending), facts.said("solved_check", lines=ending)
-    content = _content(facts)
-    denied = facts.heard("still_broken", "gives_up", lines=ending)
-    last = _last(solved + checks + content)
-    denies = denied and (
-        last is None or max(denied, key=attrgetter("place")).line.position >= last.line.position
+    if not facts.dialogue.attributed:
+        return _confirmed_by_anybody(facts, ending)
+    return _denied(facts) or _asked_or_said(facts, ending)
+
+
+def _denied(facts: Facts) -> Answer | None:
+    entries = worst_first(facts.ledger.matters)
+    worst = entries[0].state if entries else None
+    if worst in (State.DENIED, State.PARTLY):
+        return _unconfirmed(facts, "denied", [state_evidence(facts, entries[0])])
+    if any(entry.last(State.REFUSED) and not entry.closed for entry in entries):
+        return not_applicable(sentence("confirmed.refused"))
+    if worst is State.GIVEN_UP:
+        return _unconfirmed(facts, "given_up", [state_evidence(facts, entries[0])])
+    return None
+
+
+def _asked_or_said(facts: Facts, ending: tuple[Line, ...]) -> Answer:
+    entries = worst_first(facts.ledger.matters)
+    lines = [line for line in facts.acts.lines if line.line in ending]
+    told = [line for line in lines if line.line.side is Side.CUSTOMER and line.shows(*_TELLS)][-1:]
+    solved = [line for line in told if line.best(*_TELLS) == line.marks.get(Act.SOLVED)]
+    checks = [line for line in lines if line.line.side is Side.SERVICE and line.shows(Act.CHECK)]
+    for found, act, key in ((solved, Act.SOLVED, "solved"), (checks, Act.CHECK, "asked")):
+        if found:
+            return _confirmed(facts, key, [shown_act(found[-1], (act,))])
+    pleased = [(entry, pleased_after(facts, entry)) for entry in entries]
+    if entries and all(line for _, line in pleased):
+        entry, line = pleased[-1]
+        evidence = [state_evidence(facts, entry), shown_act(line, _PLEASED)] if line else []
+        return _confirmed(facts, "content", evidence)
+    thanked = any(line.shows(Act.THANK) and not line.shows(Act.DECLINE) for line in lines)
+    return _unconfirmed(
+        facts,
+        "only_thanks" if thanked else "missing",
+        examined(ending[-_QUOTED_LINES:]),
     )
-    if denies and _refusals(facts) and _denial(denied) == "given_up":
-        return not_applicable(sentence("confirmed.refused"))
-    if denies:
-        return yes_or_no(
-            False,
-            facts.sentence(f"confirmed.{_denial(denied)}"),
-            confidence=facts.confidence(0.75),
-            evidence=quoted(denied, CONTRADICTS),
-            advice=sentence("advice.confirmed"),
-        )
-    end = mood_at_end(facts)
-    is_bad = end is not None and end.is_bad
-    refused = standing_refusal(facts) is not None
-    for cues, key in (
-        (solved, "confirmed.solved"),
-        ([] if is_bad or refused else content, _content_key(content)),
-        ([] if is_bad else checks, "confirmed.asked"),
-    ):
-        if cues:
-            return yes_or_no(
-                True, facts.sentence(key), confidence=facts.confidence(0.85), evidence=quoted(cues)
-            )
-    if refused:
-        return not_applicable(sentence("confirmed.refused"))
-    if end is not None and end.is_bad:
-        return yes_or_no(
-            False,
-            facts.sentence(f"resolution.ends_{end.mood}"),
-            confidence=0.7,
-            evidence=[end.evidence],
-            advice=sentence("advice.confirmed"),
-        )
-    thanked = any(not _declines(cue) for cue in facts.heard("thanks", lines=ending))
+
+
+def _confirmed_by_anybody(facts: Facts, ending: tuple[Line, ...]) -> Answer:
+    for kind, key in (("solved", "solved"), ("solved_check", "asked")):
+        if cues := facts.cues.of(kind, lines=ending):
+            return _confirmed(facts, key, quoted(cues))
+    done = max(facts.cues.of("done", "success"), key=attrgetter("place"), default=None)
+    content = [
+        cue for cue in facts.cues.of(*_FAREWELLS, lines=ending) if done and cue.place > done.place
+    ]
+    if done and content:
+        return _confirmed(facts, "content", quoted([done, content[-1]]))
+    return unjudged(sentence("not_judged.one_channel"))
+
+
+def _confirmed(facts: Facts, key: str, evidence: Iterable[Evidence]) -> Answer:
+    return yes_or_no(
+        True,
+        facts.sentence(f"confirmed.{key}"),
+        confidence=facts.confidence(0.85),
+        evidence=evidence,
+    )
+
+
+def _unconfirmed(facts: Facts, key: str, evidence: Iterable[Evidence]) -> Answer:
     return yes_or_no(
         False,
-        facts.sentence("confirmed.only_thanks" if thanked else "confirmed.missing"),
-        confidence=facts.confidence(0.6),
-        evidence=examined(ending[-_QUOTED_LINES:]),
+        facts.sentence(f"confirmed.{key}"),
+        confidence=facts.confidence(0.7),
+        evidence=evidence,
+        advice=sentence("advice.confirmed"),
     )
 
 
 def _no_occasion(facts: Facts) -> Answer | None:
     """Return why a close cannot be judged: a transfer, no request, or a customer who has left."""
-    if is_transferred(facts):
+    if was_transferred(facts):
         return not_applicable(facts.sentence("no_occasion.transferred"))
     if asks_nothing(facts):
         return not_applicable(facts.sentence("no_occasion.praise"))
     if unanswered_calls(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     return None
-
-
-def _denial(denied: list[Cue]) -> str:
-    remains = any(cue.kind == "still_broken" for cue in denied)
-    return "denied" if remains else "given_up"
-
-
-def _content_key(content: list[Cue]) -> str:
-    kinds = {"nothing_more" if _declines(cue) else cue.kind for cue in content}
-    said = next((kind for kind in ("thanks", "praise") if kind in kinds), "nothing_more")
-    return f"confirmed.{said}{'_after_done' * (len(content) > 1)}"
-
-
-def _content(facts: Facts) -> list[Cue]:
-    # The last completed action and the customer's reply to it.
-    done = _last(facts.said("done", "success"))
-    remaining = _last(facts.heard("still_broken"))
-    if remaining is not None and (done is None or done.place < remaining.place):
-        return []
-    reasoned = {cue.line.position for cue in _refusals(facts)}
-    failed = facts.said("failure", "no_result", *(["bad_news"] if done else []))
-    failed = [cue for cue in failed if cue.line.position not in reasoned]
-    if last_request_for_person(facts) or not _made_up_for(facts, failed, done):
-        return []
-    lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
-    replies = facts.heard("thanks", "praise", "nothing_more", lines=None if done else lines)
-    replies += _declined_offers(facts) if done else ()
-    after = [
-        cue
-        for cue in replies
-        if (not _asks_on(facts, cue) if done is None else cue.place > done.place)
-        and not _is_grudging(facts, cue)
-    ]
-    if not after:
-        return []
-    thanks = [cue for cue in after if cue.kind != "nothing_more" and not _declines(cue)]
-    if any(cue.kind != "bad_news" for cue in failed) and not thanks:
-        return []
-    return [*([] if done is None else [done]), max(thanks or after, key=attrgetter("place"))]
-
-
-def _made_up_for(facts: Facts, failed: list[Cue], done: Cue | None) -> bool:
-    # What failed at first counts no more once it is done, unless the customer got something else.
-    if facts.model_input is not None and facts.model_input.friction.concessions and failed:
-        return False
-    return all(
-        done is not None and cue.kind != "no_result" and cue.place < done.place for cue in failed
-    )
-
-
-def _declined_offers(facts: Facts) -> Iterator[Cue]:
-    # Once something was done, a bare "no" to an offer of more help also means that nothing is left.
-    for before, reply in pairwise(facts.dialogue.turns):
-        if reply.side is not Side.CUSTOMER or not facts.said("offer_help", lines=before.lines[-1:]):
-            continue
-        if bare := _BARE_NO.fullmatch(reply.lines[0].text):
-            yield Cue("nothing_more", reply.lines[0], *bare.span())
-
-
-def _declines(cue: Cue) -> bool:
-    # "No, thanks" has nothing more to ask.
-    return _NO_BEFORE.search(cue.line.text[: cue.start]) is not None
-
-
-def _asks_on(facts: Facts, cue: Cue) -> bool:
-    # "No thanks, just cancel it."
-    return _declines(cue) and (
-        cue.line not in facts.dialogue.customer[-1:]
-        or _REQUEST.match(cue.line.text[cue.end :]) is not None
-    )
-
-
-def _is_grudging(facts: Facts, cue: Cue) -> bool:
-    # "That's two hours away. Great.", or a bare "Great." of a customer who was upset just before.
-    return cue.kind == "praise" and any(
-        line.line is cue.line and (line.score <= _GRUDGING or line.tension >= SHOWN > line.positive)
-        for line in facts.readings.customer
-    )
-
-
-def _refusals(facts: Facts) -> tuple[Cue, ...]:
-    return () if facts.model_input is None else facts.model_input.friction.refusals
 
 
 def recap(facts: Facts, criterion: Criterion) -> Answer:
@@ -233,7 +166,7 @@ def _recap_advice(present: list[str]) -> str | None:
 
 def clean_close(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when the last turns thank, offer more help or say goodbye."""
-    if is_transferred(facts):
+    if was_transferred(facts):
         return not_applicable(facts.sentence("no_occasion.transferred"))
     if _left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
@@ -293,21 +226,6 @@ def _said_last(facts: Facts, ending: tuple[Line, ...]) -> list[Line]:
     return lines[-_QUOTED_LINES:]
 
 
-def is_transferred(facts: Facts) -> bool:
-    """Tell whether the customer was handed over, as known or else as announced.
-
-    Nobody was where somebody who took over did something, and the customer replied to it.
-    """
-    if facts.context.transferred is not None:
-        return facts.context.transferred
-    announced = _last(facts.said("transfer"))
-    if announced is None:
-        return False
-    done = _last(facts.said("done", "success"))
-    replied = max((line.position for line in facts.dialogue.customer), default=-1)
-    return done is None or not announced.line.position < done.line.position < replied
-
-
 def _left_first(facts: Facts) -> bool:
     """Tell whether the customer ended the conversation, or stopped replying, without closing words."""
     if unanswered_calls(facts):
@@ -317,7 +235,3 @@ def _left_first(facts: Facts) -> bool:
     last = facts.dialogue.lines[-_LAST_LINES:]
     kinds = ("closing", "thanks", "solved", "nothing_more")
     return not facts.cues.of(*kinds, lines=last)
-
-
-def _last(cues: list[Cue]) -> Cue | None:
-    return max(cues, key=attrgetter("place"), default=None)

@@ -191,8 +191,6 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
 def _unclear(facts: Facts) -> Iterator[tuple[str, float, Evidence]]:
     repeated = said_again(facts)
     for line in facts.readings.agent:
-        if line.shows("unclear") >= 0.4:
-            yield "unclear_reply", _UNCLEAR, shown(line, ("unclear",), CONTRADICTS)
         if line.line.position in repeated and line.shows("offer") < SHOWN:
             (evidence,) = examined([line.line])
             yield "repeated_answer", _REPEATED, evidence

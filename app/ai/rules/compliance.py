@@ -5,6 +5,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
+from app.ai.acts.catalogue import Act
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.ai.dialogue.turns import Line, Turn
 from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted
@@ -51,6 +52,8 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
             confidence=facts.confidence(0.85),
             evidence=quoted(requests, CONTRADICTS),
         )
+    if any(line.shows(Act.ASK_SECRET) for line in facts.acts.service):
+        return unjudged(facts.sentence("data_handling.perhaps"))
     # In a very short conversation, a missing request proves little.
     least = criterion.parameters["minWords"]
     lines = facts.dialogue.service if facts.dialogue.attributed else facts.dialogue.lines

@@ -3,12 +3,12 @@
 import re
 from operator import attrgetter
 
-from app.ai.conduct.readings import SHOWN
+from app.ai.acts.catalogue import Act
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, examined, quoted
-from app.ai.rules.course import asks_nothing
+from app.ai.facts.requests import asks_nothing
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
 from app.ai.wording import first, listed, no, sentence
@@ -16,6 +16,8 @@ from app.ai.wording import first, listed, no, sentence
 # The parts of a greeting, as explanations name them.
 _PARTS = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
+# How surely a greeting is read that no phrase shows.
+_CLEARLY = 0.7
 
 
 def greeting(facts: Facts, criterion: Criterion) -> Answer:
@@ -128,13 +130,14 @@ def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
     greetings = facts.said("greeting", lines=lines)
     if greetings:
         return greetings
-    positions = {line.position for line in lines}
-    # A warm reply to praise opens as well as a greeting does.
-    labels = ("greet", "warm") if asks_nothing(facts) else ("greet",)
+    # Who says where one has called opens, too, and so does a warm reply to praise.
+    opens = [Act.GREET, Act.COMPANY, *([Act.COURTESY] if asks_nothing(facts) else [])]
     return [
-        Cue("greeting", reading.line, *reading.strongest(labels)[1:])
-        for reading in facts.readings.agent
-        if reading.line.position in positions and max(map(reading.shows, labels)) >= SHOWN
+        Cue("greeting", line.line, mark.start, mark.end)
+        for line in facts.acts.service
+        if line.line in lines
+        and (mark := line.best(*opens)) is not None
+        and mark.probability >= _CLEARLY
     ]
 
 

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import attrgetter
 
+from app.ai.acts.catalogue import Act
 from app.ai.conduct.readings import SHOWN, AgentLine, ReplyInContext
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
-from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of, fulfilment
 from app.ai.dialogue.turns import Side
 from app.ai.facts.conversation_facts import (
+    LEAST_LINES,
     Facts,
     distinct,
     examined,
@@ -20,19 +20,22 @@ from app.ai.facts.conversation_facts import (
     said_again,
     shown,
 )
-from app.ai.rules.course import (
-    MoodAtEnd,
-    answers_fact,
+from app.ai.facts.requests import (
     asks_nothing,
-    mood_at_end,
+    effectiveness,
+    state_advice,
+    state_evidence,
+    state_sentence,
     unanswered_calls,
+    worst_first,
 )
+from app.ai.ledger.entries import State
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
 from app.ai.wording import sentence
 
-_LEAST_LINES = 4
 _MOST_TOLD = 3
+_BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK)
 _OBSTACLES = ("failure", "no_result", "bad_news", "refusal")
 # How much each kind of miss weighs; the score is 1 / (1 + their sum).
 _REPAIR = 0.7
@@ -59,7 +62,7 @@ class _Miss:
 
 def understanding(facts: Facts, criterion: Criterion) -> Answer:
     """Judge how often the need was missed: corrected, asked again, or met with a useless reply."""
-    if len(facts.dialogue.lines) < _LEAST_LINES:
+    if len(facts.dialogue.lines) < LEAST_LINES:
         return unjudged(sentence("not_judged.too_short"))
     misses = [*_repairs(facts), *_useless_replies(facts)]
     if not misses:
@@ -194,9 +197,7 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _refuses(facts: Facts, line: AgentLine) -> bool:
-    # Sympathy names what does not work, and "no" to a question for a fact refuses nothing.
-    refusing = line.shows("refusal") >= max(_REFUSING, line.shows("empathy"))
-    return refusing and not answers_fact(facts, line.line)
+    return facts.acts.at(line.line.position).shows(Act.REFUSE, Act.REFUSE_REASON)
 
 
 def _asks(line: AgentLine, *, is_polite: bool) -> bool:
@@ -207,7 +208,7 @@ def _asks(line: AgentLine, *, is_polite: bool) -> bool:
     if line.is_rude or refuses or _BLAMING.search(text):
         return False
     if line.shows("verification") >= SHOWN or (
-        not is_statement and max(line.shows("probing"), line.shows("recap")) >= SHOWN
+        not (is_statement or is_polite) and max(line.shows("probing"), line.shows("recap")) >= SHOWN
     ):
         return True
     return (
@@ -220,68 +221,23 @@ def _asks(line: AgentLine, *, is_polite: bool) -> bool:
 
 
 def completeness(facts: Facts, criterion: Criterion) -> Answer:
-    """Judge whether the requests were fulfilled: obstacles lower the score by their weights."""
-    no_occasion = _no_occasion(facts)
-    if no_occasion is not None:
-        return no_occasion
-    if facts.model_input is None:
-        return unjudged(sentence("not_judged.not_read"))
-    if len(facts.dialogue.lines) < _LEAST_LINES:
-        return unjudged(sentence("not_judged.too_short"))
-    weights = {**WEIGHTS, **criterion.parameters.get("weights", {})}
-    friction = friction_of(facts.dialogue, facts.cues, weights)
-    end = None if friction.ends_open else _bad_end(facts)
-    amount = friction.amount + (weights["endsOpen"] if end else 0.0)
-    score = fulfilment(amount, criterion.parameters.get("halfAt", HALF_AT))
-    obstacles = _of_each_kind([*friction.obstacles, *friction.concessions])
-    kinds = [_obstacle_key(facts, cue.kind) for cue in obstacles]
-    evidence = quoted(obstacles, CONTRADICTS)
-    if end and len(kinds) < _MOST_TOLD:
-        kinds.append(f"ends_{end.mood}")
-        evidence += (end.evidence,)
-    if friction.ends_open and len(kinds) < _MOST_TOLD:
-        kinds.append("ends_open")
-        evidence += examined(facts.dialogue.customer[-1:])
-    if kinds:
-        explanation = facts.obstacles(kinds)
-        return scaled(score, explanation, confidence=0.65, evidence=distinct(evidence))
-    done = facts.said("success") or facts.said("done")
-    if friction.refusals:
-        refused = facts.sentence("completeness.refused")
-        return scaled(score, refused, confidence=0.5, evidence=quoted(friction.refusals))
-    return scaled(
-        score,
-        facts.sentence("completeness.smooth_and_done" if done else "completeness.smooth"),
-        confidence=0.7 if done else 0.5,
-        evidence=quoted(done)
-        or examined(informative_lines(facts.dialogue.customer)[-2:], SUPPORTS),
-    )
-
-
-def _no_occasion(facts: Facts) -> Answer | None:
+    """Judge how far the requests were fulfilled, and say what became of each."""
     if asks_nothing(facts):
         return not_applicable(facts.sentence("no_occasion.praise"))
-    if unanswered_calls(facts) and not facts.said("done", "success", *_OBSTACLES):
+    if not facts.acts.lines:
+        return unjudged(sentence("not_judged.not_read"))
+    if len(facts.dialogue.lines) < LEAST_LINES:
+        return unjudged(sentence("not_judged.too_short"))
+    entries = worst_first(facts.ledger.matters)
+    if not entries:
+        return not_applicable(facts.sentence("completeness.no_request"))
+    if unanswered_calls(facts) and all(entry.state in _BEGUN for entry in entries):
         return not_applicable(facts.sentence("no_occasion.left_first"))
-    return None
-
-
-def _obstacle_key(facts: Facts, kind: str) -> str:
-    # What failed before the last completed action failed at first only.
-    if kind not in ("failure", "no_result"):
-        return kind
-    done = max(facts.said_at("done", "success"), default=-1)
-    return f"{kind}_at_first" if max(facts.said_at(kind), default=-1) < done else kind
-
-
-def _bad_end(facts: Facts) -> MoodAtEnd | None:
-    end = mood_at_end(facts)
-    return end if end and end.is_bad else None
-
-
-def _of_each_kind(cues: list[Cue]) -> list[Cue]:
-    # Bad news only puts into words what fails in the same line.
-    others = {cue.line.position for cue in cues if cue.kind != "bad_news"}
-    cues = [cue for cue in cues if cue.kind != "bad_news" or cue.line.position not in others]
-    in_order = sorted(cues, key=attrgetter("place"), reverse=True)
-    return list({cue.kind: cue for cue in in_order}.values())[::-1][:_MOST_TOLD]
+    told = {state_sentence(facts, entry): state_evidence(facts, entry) for entry in entries}
+    return scaled(
+        effectiveness(facts),
+        " ".join(list(told)[:_MOST_TOLD]),
+        confidence=0.65,
+        evidence=distinct(told.values()),
+        advice=state_advice(facts, entries[0]),
+    )

@@ -28,7 +28,7 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "bot_identity": _binary("The bot says who it is", "agentTurns", "automationDisclosureRequired"),
     "clarity": _scale("Clear wording"),
     "clean_close": _binary("The bot closes the call", "lastTurns"),
-    "completeness": _scale("Every request is dealt with", optional=("halfAt", "weights")),
+    "completeness": _scale("Every request is dealt with"),
     "courtesy": _scale("Courteous wording"),
     "data_handling": _binary("No card numbers, PINs or codes are asked for", "minWords"),
     "third_party": _binary("No personal details for other people"),
@@ -71,6 +71,8 @@ KNOWN_RULES: dict[str, KnownRule] = {
     ),
     "metric_range": _metric("A metric within a range", "metric", "full", optional=("half",)),
 }
+# Parameters of completeness that earlier releases wrote into each version: still accepted, and without effect.
+RETIRED_PARAMETERS = ("halfAt", "weights")
 GREETING_PARTS = ("greeting", "brand", "name")
 # Values with their labels.
 DIMENSIONS = {

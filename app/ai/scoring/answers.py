@@ -16,7 +16,8 @@ class Answer:
     What is not applicable has neither answer nor score. `unjudged` says that it is so for a reason
     of the judge's and not of the conversation's; `failure` (low_confidence, invalid_output,
     insufficient_content, engine_error) that the judge should have answered and could not. `advice`
-    says what to do better where the suggestion of the criterion does not fit, `note` why the answer
+    says what to do better where the suggestion of the criterion does not fit, and is empty where
+    nothing is to be said; `note` why the answer
     is less certain.
     """
 
@@ -76,11 +77,18 @@ def yes_or_no(
 
 
 def scaled(
-    score: float, explanation: str, *, confidence: float, evidence: Iterable[Evidence] = ()
+    score: float,
+    explanation: str,
+    *,
+    confidence: float,
+    evidence: Iterable[Evidence] = (),
+    advice: str | None = None,
 ) -> Answer:
     """Answer a scale of 0 to 2 with the level nearest to a score."""
     level = 2 if score >= _FULL else 1 if score >= _HALF else 0
-    return judged(level, score, explanation, confidence=confidence, evidence=evidence)
+    return judged(
+        level, score, explanation, confidence=confidence, evidence=evidence, advice=advice
+    )
 
 
 def not_applicable(reason: str, *, by: str = "rule") -> Answer:

@@ -11,6 +11,8 @@ from app.ai.wording import clock, shortened
 _MOST_COACHED = 3
 # Answers with this score or more need no improvement.
 _NEEDS_NO_IMPROVEMENT = 0.8
+# What costs fewer points is not worth a sentence.
+_LEAST_LOSS = 2.5
 # Rules that are fulfilled by what was not said, which is no strength.
 _BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
 # Rules that miss something: their evidence shows only where it was looked for.
@@ -98,7 +100,13 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[st
         return {"strengths": [], "improvements": list(incidents[:_MOST_COACHED])}
     judged = [item for item in score.judged if item.answer.score is not None]
     strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
-    weak = [item for item in judged if (item.answer.score or 0) < _NEEDS_NO_IMPROVEMENT]
+    weak = [
+        item
+        for item in judged
+        if (item.answer.score or 0) < _NEEDS_NO_IMPROVEMENT
+        and item.answer.advice != ""
+        and (item.failed or _loss(item)[1] >= _LEAST_LOSS)
+    ]
     ranked = [
         (item, _coaching_entry(item, _improvement(item))) for item in _most_important(weak, _loss)
     ]
@@ -113,11 +121,13 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def with_quote(sentence: str, evidence: Evidence | None) -> str:
-    """Put a quote, with its time in a recording, in brackets before the full stop of a sentence."""
+    """Put a quote, with its time in a recording, in brackets before the first full stop."""
+    first, end, others = sentence.partition(". ")
     if evidence is None or not sentence.endswith("."):
         return sentence
     when = "" if evidence.start_ms is None else f"{clock(evidence.start_ms)}, "
-    return f"{sentence[:-1]} ({when}\u201c{shortened(evidence.quote)}\u201d)."
+    quote = f"({when}\u201c{shortened(evidence.quote)}\u201d)"
+    return f"{first} {quote}. {others}" if end else f"{sentence[:-1]} {quote}."
 
 
 def _strength(item: Judged) -> str:

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from marshmallow import ValidationError, validates_schema
+from marshmallow.fields import Dict
 
-from app.ai.dialogue.friction import WEIGHTS
 from app.ai.scorecard.schema import GREETING_PARTS, KNOWN_METRICS, SPEAKERS
 from app.scorecards.schemas.fields import TITLE_CHARS, Amount, Key, amount, phrases, whole
 from app.web.schemas.base import FORMAT, RANGE, REQUIRED, CodedMessage, StoredSchema, reject
@@ -58,12 +58,6 @@ class WithinShape(StoredSchema):
             raise ValidationError(CodedMessage(FORMAT, message))
 
 
-ObstacleWeightsShape = StoredSchema.from_dict(
-    {name: amount("What such an obstacle weighs.", high=100) for name in WEIGHTS},
-    name="ObstacleWeightsShape",
-)
-
-
 class ParametersShape(StoredSchema):
     """The parameters of all rules; docs/scorecards.md says which rule has which."""
 
@@ -72,8 +66,8 @@ class ParametersShape(StoredSchema):
     automation_disclosure_required = Flag(
         metadata={"description": "The bot must say that it is automated."}
     )
-    half_at = amount("Obstacles, by weight, that halve the score.", low=0.01, high=1_000)
-    weights = Nested(ObstacleWeightsShape, metadata={"description": "Weights of obstacles."})
+    half_at = amount("Has no effect any more.", low=0.01, high=1_000)
+    weights = Dict(metadata={"description": "Has no effect any more."})
     min_words = whole("Words at least.")
     max_dead_air_count = whole("Long silences at most.")
     required_statements = Items(

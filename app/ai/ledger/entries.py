@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from training.acts.catalogue import Act
-
-# A line performs an act where that is at least as likely as not.
-SHOWN = 0.5
+from app.ai.acts.catalogue import Act
+from app.ai.acts.reading import SHOWN
 
 
 class State(StrEnum):
@@ -84,7 +82,7 @@ class Spoken:
     adds_matter: bool = False
 
     def shows(self, *acts: Act) -> bool:
-        """Tell whether one of the acts is at least as likely as not."""
+        """Tell whether the line is taken to perform one of the acts."""
         return any(self.acts.get(act, 0.0) >= SHOWN for act in acts)
 
 
@@ -128,11 +126,19 @@ class Entry:
 class Ledger:
     """The requests of a conversation in their order.
 
-    `open_question` is the line of the customer's last question, if nothing answered it.
+    `open_question` is the line of the customer's last question, if nothing answered it, and
+    `ends_content` says that the customer's last line takes note, thanks or says goodbye.
     """
 
     entries: tuple[Entry, ...]
     open_question: int | None = None
+    ends_content: bool = False
+
+    @property
+    def matters(self) -> Sequence[Entry]:
+        """Return the requests for a matter; those for a person where there are no others."""
+        entries = [entry for entry in self.entries if entry.kind is not RequestKind.PERSON]
+        return entries or self.entries
 
 
 def ledger_of(lines: Iterable[Spoken]) -> Ledger:
@@ -140,7 +146,7 @@ def ledger_of(lines: Iterable[Spoken]) -> Ledger:
     book = _Book()
     for line in lines:
         (book.hear if line.by_customer else book.serve)(line)
-    return Ledger(tuple(book.entries), book.open_question)
+    return Ledger(tuple(book.entries), book.open_question, book.ends_content)
 
 
 # The acts that lead to a state. A service line takes these steps in this order, so that of several
@@ -156,9 +162,9 @@ STATE_ACTS: Mapping[State, tuple[Act, ...]] = {
     State.PROMISED: (Act.PROMISE, Act.PROMISE_BY),
     State.EXPLAINED: (Act.INFORM,),
     State.INSTRUCTED: (Act.INSTRUCT,),
-    State.ANSWERED: (Act.INFORM, Act.INSTRUCT),
-    State.TRANSFERRED: (Act.TRANSFER,),
+    State.ANSWERED: (Act.INFORM, Act.INSTRUCT, Act.PROMISE_BY, Act.NEXT),
     State.DONE: (Act.DONE,),
+    State.TRANSFERRED: (Act.TRANSFER,),
     State.TAKEN_BACK: (Act.RETRACT,),
     # What the customer's lines lead to.
     State.OPEN: (Act.REQUEST, Act.REPEAT, Act.ASK, Act.COMPLAIN, Act.OPT_OUT, Act.ASK_PERSON),
@@ -177,12 +183,21 @@ _ANSWERS = (
 # With these words the customer takes an explanation or an instruction, if nothing speaks against it.
 _TOLD = (State.EXPLAINED, State.INSTRUCTED)
 _DECLINABLE = (State.PROPOSED, State.ANSWERED)
+# How the customer tells whether it is solved; of these, the likeliest counts.
+_TELLS = {Act.SOLVED: State.CONFIRMED, Act.PARTLY: State.PARTLY, Act.UNSOLVED: State.DENIED}
+# What the customer corrects was not done as asked.
+_CORRECTED = (State.DONE, State.ANSWERED)
 _NEGATIVE = (
     *(Act.UNSOLVED, Act.REPEAT, Act.CORRECT, Act.COMPLAIN, Act.ANGRY, Act.DISAPPOINTED),
     *(Act.SARCASTIC, Act.CONFUSED, Act.DECLINE, Act.GIVE_UP, Act.LEAVE, Act.INSULT),
 )
+# By their third line, people have said who they are.
+_INTRODUCED = 2
 _REFUSALS = frozenset({State.REFUSED, State.FAILED, State.SENT_ELSEWHERE})
 _SAME_SUBJECT = 0.5
+_CONTENT = (Act.CLOSE, Act.THANK, Act.PRAISE, Act.OK)
+# With these, the customer does not just take what was said.
+_OPENS = (*_NEGATIVE, Act.ASK, Act.REQUEST)
 
 
 class _Book:
@@ -191,45 +206,73 @@ class _Book:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.open_question: int | None = None
+        self._named = False
+        self._served_lines = 0
+        self._asked_fact = False
+        self.ends_content = False
 
     def hear(self, line: Spoken) -> None:
         """Enter what the customer asks for, confirms, denies or gives up."""
+        self._asked_fact = line.asks_fact
+        self.ends_content = line.shows(*_CONTENT) and not line.shows(*_OPENS)
         self._ask(line)
         self._reply(line)
-        if line.shows(*STATE_ACTS[State.GIVEN_UP]):
+        if line.shows(*STATE_ACTS[State.GIVEN_UP]) and not _accepts(line):
+            left_angry = line.shows(Act.ANGRY, Act.COMPLAIN)
             for entry in self.entries:
-                if not entry.closed:
+                if not entry.closed or (left_angry and entry.state is not State.CONFIRMED):
                     entry.move(State.GIVEN_UP, line.position)
 
     def _reply(self, line: Spoken) -> None:
-        if line.shows(Act.SOLVED) and not line.shows(Act.UNSOLVED):
-            self._close(line)
-        elif line.shows(Act.PARTLY):
-            self._move(line, State.PARTLY)
-        elif line.shows(Act.UNSOLVED):
+        told = max(_TELLS, key=lambda act: line.acts.get(act, 0.0))
+        if line.shows(told):
+            self._told(line, _TELLS[told])
+        elif line.shows(Act.CORRECT) and self._state() in _CORRECTED:
             self._move(line, State.DENIED)
         state = self._state()
         if state is State.PROPOSED and line.shows(Act.YES):
             self._move(line, State.ACCEPTED)
         elif state in _DECLINABLE and line.shows(Act.DECLINE):
             self._move(line, State.OPEN)
-        elif state in _TOLD and line.shows(*STATE_ACTS[State.TAKEN]) and not line.shows(*_NEGATIVE):
+        elif state in _TOLD and line.shows(*STATE_ACTS[State.TAKEN]) and not line.shows(*_OPENS):
             self._move(line, State.TAKEN)
+
+    def _told(self, line: Spoken, state: State) -> None:
+        if state is State.CONFIRMED:
+            self._close(line)
+        else:
+            self._move(line, state)
 
     def serve(self, line: Spoken) -> None:
         """Enter what the service side does for the requests."""
         if line.shows(*_ANSWERS):
             self.open_question = None
+        is_another = line.shows(Act.NAME) and (self._named or self._served_lines >= _INTRODUCED)
+        self._named = self._named or line.shows(Act.NAME)
+        self._served_lines += 1
         entry = self._addressed(line)
         if entry is None:
             return
         for state in _BY_SERVICE:
-            if line.shows(*STATE_ACTS[state]) and _applies(entry, state, line):
-                entry.move(state, line.position)
-        if line.shows(Act.TRANSFER):
-            for other in self.entries:
-                if other is not entry and not other.closed:
-                    other.move(State.TRANSFERRED, line.position)
+            if line.shows(*STATE_ACTS[state]):
+                self._enter(entry, state, line)
+        if line.shows(Act.TRANSFER) or is_another:
+            self._hand_over(line)
+
+    def _enter(self, entry: Entry, state: State, line: Spoken) -> None:
+        # A "no" to a question for a fact answers it.
+        refuses = state is State.REFUSED
+        if refuses and self._asked_fact and not line.shows(Act.REFUSE_REASON):
+            if entry.kind is RequestKind.QUESTION:
+                entry.move(State.ANSWERED, line.position)
+        elif _applies(entry, state, line):
+            entry.move(state, line.position)
+
+    def _hand_over(self, line: Spoken) -> None:
+        # Somebody else who introduces themself has taken over, whether or not that was announced.
+        for entry in self.entries:
+            if _applies(entry, State.TRANSFERRED, line) and not entry.closed:
+                entry.move(State.TRANSFERRED, line.position)
 
     def _ask(self, line: Spoken) -> None:
         kind = _kind_of(line)
@@ -254,7 +297,8 @@ class _Book:
         if not self.entries or kind in special:
             return next((entry for entry in self.entries if entry.kind is kind), None)
         last = self.entries[-1]
-        if not last.closed and last.kind not in special and not line.adds_matter:
+        takes_up = last.state is State.PROPOSED and line.shows(Act.YES)
+        if takes_up or not (last.closed or last.kind in special or line.adds_matter):
             return last
         for entry in reversed(self.entries):
             least = min(len(entry.content), len(line.content))
@@ -284,8 +328,10 @@ class _Book:
         """Return the request that a service line is about: an open one, by its words or the latest."""
         if not self.entries:
             return None
-        unsettled = [entry for entry in self.entries if entry.state is not State.CONFIRMED]
-        return self._nearest(line, unsettled or self.entries)
+        matters = [entry for entry in self.entries if entry.kind is not RequestKind.PERSON]
+        entries = self.entries if line.shows(Act.TRANSFER) or not matters else matters
+        unsettled = [entry for entry in entries if entry.state is not State.CONFIRMED]
+        return self._nearest(line, unsettled or entries)
 
     def _about(self, line: Spoken) -> Entry:
         return self._nearest(line, self.entries)
@@ -317,8 +363,32 @@ def _applies(entry: Entry, state: State, line: Spoken) -> bool:
         # What explains a refusal or a promise changes nothing.
         is_told = entry.state in (*_REFUSALS, State.PROMISED, State.TRANSFERRED)
         return entry.kind is not RequestKind.QUESTION and not is_told
+    if state in (State.FAILED, State.REFUSED) and not _is_likelier(line, state):
+        return False
     if state in _REFUSALS and entry.state in _KEPT:
-        return line.shows(Act.RETRACT, Act.UNDONE)
+        # What fails later was not done after all, or something else was not.
+        later = entry.steps[-1].position < line.position
+        return line.shows(Act.RETRACT, Act.UNDONE) or (state is State.FAILED and later)
     if state is State.TRANSFERRED:
-        return entry.kind is RequestKind.PERSON or entry.state not in _KEPT
+        # What was done before, and what is done after, is done all the same.
+        is_done = entry.state in _KEPT and entry.steps[-1].position != line.position
+        return entry.kind is RequestKind.PERSON or not is_done
     return True
+
+
+def _is_likelier(line: Spoken, state: State) -> bool:
+    """Tell which of a failure and a refusal a line rather shows: it takes only that step."""
+    failed, refused = (
+        max(line.acts.get(act, 0.0) for act in STATE_ACTS[each])
+        for each in (State.FAILED, State.REFUSED)
+    )
+    return (refused > failed) is (state is State.REFUSED)
+
+
+def _accepts(line: Spoken) -> bool:
+    """Tell whether a line that sounds like giving up rather takes what was proposed."""
+    taken, given_up = (
+        max(line.acts.get(act, 0.0) for act in acts)
+        for acts in ((Act.YES, Act.OK), STATE_ACTS[State.GIVEN_UP])
+    )
+    return taken > given_up

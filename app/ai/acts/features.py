@@ -1,7 +1,7 @@
-"""Features of a sentence for the act models: its words and pieces of words, and what came before.
+"""Features of a sentence besides its words: the phrases of the lexicon in it, and what came before.
 
-The line before decides what an answer means, so that short answers are also read together with the
-last question of the other side. Names and numbers count as one word each.
+What was said before decides what an answer means: short ones are read together with the last question
+of the other side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from app.ai.conduct import marks
-from app.ai.conduct.marks import Sentence
+from app.ai.acts.sentences import Sentence, sentences_of
 
 # Longer lines are read up to here.
 MOST_CHARS = 1_500
@@ -24,15 +23,16 @@ _LOOKED_BACK = 6
 
 @dataclass(frozen=True)
 class Heard:
-    """A line as the models read it: its side and its text."""
+    """A line as the models read it; `phrases` are kinds of the lexicon and where they begin."""
 
     by_customer: bool
     text: str
+    phrases: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def sentences(self) -> list[Sentence]:
         text = self.text[:MOST_CHARS]
-        sentences = marks.sentences_of(text)
+        sentences = sentences_of(text)
         # The last one of several may be the whole text.
         whole = len(sentences) > 1 and (sentences[-1].start, sentences[-1].end) == (0, len(text))
         return sentences[:-1] if whole else sentences
@@ -43,37 +43,47 @@ class Heard:
         return frozenset(word for word in words if len(word) >= _LONG_WORD)
 
 
-def features_of(lines: Sequence[Heard], index: int) -> list[list[str]]:
-    """Return the features of each sentence of a line."""
-    line = lines[index]
-    here, before = _place(lines, index), _before(lines, index)
-    parts = []
-    last = len(line.sentences) - 1
-    for number, sentence in enumerate(line.sentences):
-        features = [*marks.features_of(sentence), *here]
-        if number == 0:
-            features += before
-            if len(sentence.words) <= _ANSWER:
-                features += _answers(sentence, before)
-        if last:
-            features.append("#last" if number == last else "#mid")
-        parts.append(features)
-    return parts
+def contexts_of(lines: Sequence[Heard]) -> Iterator[list[list[str]]]:
+    """Yield for each line of a conversation the context features of each of its sentences."""
+    said: dict[bool, list[Heard]] = {True: [], False: []}
+    last: Heard | None = None
+    for line in lines:
+        own, theirs = said[line.by_customer], said[not line.by_customer]
+        here, before = _place(line, last, own, theirs), _before(theirs)
+        yield [
+            [*here, *_of_sentence(line, number, before)] for number in range(len(line.sentences))
+        ]
+        own.append(line)
+        last = line
 
 
-def _place(lines: Sequence[Heard], index: int) -> list[str]:
+def _of_sentence(line: Heard, number: int, before: Sequence[str]) -> Iterator[str]:
+    sentence, last = line.sentences[number], len(line.sentences) - 1
+    for kind, start in line.phrases:
+        if sentence.start <= start < sentence.end:
+            yield f"k:{kind}"
+    if number == 0:
+        yield from before
+        words = sentence.words
+        if len(words) <= _ANSWER:
+            first = words[0] if words else ""
+            yield from (f"{first}|{feature}" for feature in before if feature.startswith("p"))
+    if last:
+        yield "#last" if number == last else "#mid"
+
+
+def _place(
+    line: Heard, last: Heard | None, own: Sequence[Heard], theirs: Sequence[Heard]
+) -> list[str]:
     """Tell where a line is in the conversation, and whether it repeats what was said before."""
-    line, earlier = lines[index], lines[:index]
     features = []
-    if not any(other.by_customer is line.by_customer for other in earlier):
+    if not own:
         features.append("#first")
-    if not earlier:
+    if last is None:
         features.append("#start")
-    elif earlier[-1].by_customer is line.by_customer:
+    elif last.by_customer is line.by_customer:
         features.append("#same")
     if len(line.subject) >= _LEAST_SHARED:
-        own = [other for other in earlier if other.by_customer is line.by_customer]
-        theirs = [other for other in earlier if other.by_customer is not line.by_customer]
         if _shared(line, own[-_LOOKED_BACK:]) >= _AGAIN:
             features.append("#again")
         if _shared(line, theirs[-_LOOKED_BACK:]) >= _ECHO:
@@ -86,12 +96,11 @@ def _shared(line: Heard, others: Sequence[Heard]) -> float:
     return common / len(line.subject)
 
 
-def _before(lines: Sequence[Heard], index: int) -> list[str]:
+def _before(theirs: Sequence[Heard]) -> list[str]:
     """Describe the last question, or else the last sentence, of the other side."""
-    side = lines[index].by_customer
-    other = next((line for line in reversed(lines[:index]) if line.by_customer is not side), None)
-    if other is None or not other.sentences:
+    if not theirs or not theirs[-1].sentences:
         return ["#unasked"]
+    other = theirs[-1]
     questions = [sentence for sentence in other.sentences if sentence.questions]
     said = (questions or other.sentences)[-1]
     words = said.words[-_BEFORE_WORDS:]
@@ -102,10 +111,3 @@ def _before(lines: Sequence[Heard], index: int) -> list[str]:
     if any(sentence.shouted for sentence in other.sentences):
         features.append("p#caps")
     return features
-
-
-def _answers(sentence: Sentence, before: Sequence[str]) -> Iterator[str]:
-    first = sentence.words[0] if sentence.words else ""
-    for feature in before:
-        if feature.startswith("p"):
-            yield f"{first}|{feature}"
