@@ -12,6 +12,7 @@ from app.ai.insights.outcome import Outcome, outcome_of
 from app.ai.insights.summary import issue_of, summary_of
 from app.ai.insights.topics import topics_of
 from app.ai.judge import Engine, Judgement, Quality
+from app.ai.ledger.status import UNRESOLVED
 from app.ai.scorecard.schema import DIMENSIONS
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.documents import (
@@ -29,6 +30,8 @@ SCORE = "score"
 EFFORT = "dimension.effort"
 # The professionalism of correct but unfriendly agents.
 _CORRECT = 0.72
+# The dimension of resolution at most where the request stayed unresolved, however well it was treated.
+_MOST_UNRESOLVED = 0.5
 _FACTOR_PER_PROFANITY = 0.35
 _WEIGHT_OF_UNANSWERED = 0.25
 _COUNTED = 3
@@ -106,7 +109,9 @@ def _dimensions(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float
     dimensions = {name: _of_criteria(score, name) for name in DIMENSIONS}
     if facts.course is not None and outcome.probability is not None:
         effective = effectiveness(facts)
-        dimensions["resolution"] = (effective + outcome.probability) / 2
+        resolution = (effective + outcome.probability) / 2
+        most = _MOST_UNRESOLVED if outcome.status == UNRESOLVED else 1.0
+        dimensions["resolution"] = min(resolution, most)
         dimensions["effort"] = effective
         dimensions["responsiveness"] = _responsiveness(facts, dimensions["responsiveness"])
     if facts.readings.agent:
