@@ -46,7 +46,7 @@ class Command:
 
 
 COMMANDS = {
-    "agreement": Command("app.analytics.cli:agreement"),
+    "agreement": Command("app.reviews.cli:agreement"),
     "analytics": Command("app.analytics.cli:analytics"),
     "calibrate": Command("app.reviews.cli:calibrate"),
     "db": Command("app.operations.database_commands:db", standalone=True),

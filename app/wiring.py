@@ -11,9 +11,8 @@ from app.core.metrics import ProcessCounts
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
-from app.imports.schemas.records import validate_record
 from app.packages import load_tables
-from app.redaction.redactor import Redactor
+from app.reviews.calibration import profiles
 from app.reviews.rounds import sealed_reviews
 from app.voice_calls import evaluation
 from app.webhooks.deliveries import fan_out
@@ -34,6 +33,6 @@ def build_runtime(settings: Settings) -> Runtime:
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,
-        check_import_record=partial(validate_record, Redactor(settings.redaction, keyring)),
+        calibration=profiles.calibration,
     )
     return open_runtime(settings, keyring, hooks, counts)

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from app.agreement import two_raters
 from app.ai.results import EFFORT, SCORE
 from app.ai.scoring.score import round_half_up
-from app.calibration.fitting import fit
-from app.calibration.score_model import Sample
+from app.reviews.agreement import two_raters
+from app.reviews.calibration.fitting import fit
+from app.reviews.calibration.score_model import Sample
 from bench.judgement_probes import judge
 from training.examples import records_in
 

@@ -37,6 +37,7 @@ from app.imports.file_import import FileImport, Progress
 from app.imports.loading.input import ImportOptions, entries_of
 from app.imports.loading.normalise import DiskSet, batches_of, normalised
 from app.imports.recordings import RecordingMetadata
+from app.imports.schemas.records import validator
 from app.webhooks import service as webhooks
 from app.webhooks.models import Delivery
 from bench.service import new_runtime
@@ -154,8 +155,8 @@ def read(runtime: Runtime, source: Path, shares: CpuShares) -> None:
     """Read the file without storing anything."""
     documents = files.open_documents(files.list_files(source), files.AUTO, lambda *_: None)
     with shares.of("read"), closing(DiskSet()) as seen:
-        check = runtime.hooks.check_import_record
-        for _ in batches_of(normalised(entries_of(documents, OPTIONS), OPTIONS, seen, check)):
+        check = validator(runtime, OPTIONS)
+        for _ in batches_of(normalised(entries_of(documents, OPTIONS), seen, check)):
             pass
 
 

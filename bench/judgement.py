@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from app.agreement import two_raters
 from app.ai.judge import Judgement
+from app.reviews.agreement import two_raters
 from bench.judgement_probes import Row, judge, masked, outputs, probe
 from training.examples import examples_of, records_in
 from training.fitting import area_under_curve, unseen_families

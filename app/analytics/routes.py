@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from app.analytics import agreement, calibration_rounds
 from app.analytics.engine.reader import open_facts
 from app.analytics.engine.selection import Selection, selection_of
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
@@ -11,15 +10,6 @@ from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
 from app.analytics.exports.request import request_from_body, request_of, required_scopes
 from app.analytics.reports import leaderboards, summary, trends
-from app.analytics.schemas.agreement import (
-    AgreementQuery,
-    AnalyticsAgreementSchema,
-    CalibrationRoundCreate,
-    CalibrationRoundDetailSchema,
-    CalibrationRoundQuery,
-    CalibrationRoundSchema,
-    CalibrationRoundView,
-)
 from app.analytics.schemas.exports import (
     ExportAcceptedSchema,
     ExportCreate,
@@ -101,49 +91,6 @@ def get_analytics_trends(query: dict[str, Any]) -> Any:
             group_by=GroupBy(query["group_by"]),
             limit=query["limit"],
         )
-
-
-@blp.get("/agreement")
-@require_scope("evaluations:review")
-@blp.arguments(AgreementQuery, location="query")
-@blp.response(200, AnalyticsAgreementSchema)
-def get_analytics_agreement(query: dict[str, Any]) -> Any:
-    """Show how well the judge agrees with people's reviews, and people with each other."""
-    selection = _selection(query)
-    with current_runtime().db.reading() as session:
-        return agreement.show(session, selection)
-
-
-@blp.post("/calibration-rounds", tags=["analytics", "extension"])
-@require_scope("evaluations:review")
-@blp.arguments(CalibrationRoundCreate)
-@blp.response(201, CalibrationRoundSchema)
-def create_calibration_round(body: dict[str, Any]) -> Any:
-    """Ask several people to rate the same conversations, each without seeing the others' answers."""
-    created_by = current_principal().key_id
-    with current_runtime().db.writing() as session:
-        return calibration_rounds.create(session, **body, created_by=created_by)
-
-
-@blp.get("/calibration-rounds", tags=["analytics", "extension"])
-@require_scope("evaluations:review")
-@blp.arguments(CalibrationRoundQuery, location="query")
-@blp.response(200, CalibrationRoundSchema(many=True))
-def list_calibration_rounds(query: dict[str, Any]) -> Any:
-    """List the calibration rounds."""
-    with current_runtime().db.reading() as session:
-        return calibration_rounds.list_page(session, query["page_request"])
-
-
-@blp.get("/calibration-rounds/<id:round_id>", tags=["analytics", "extension"])
-@require_scope("evaluations:review")
-@blp.arguments(CalibrationRoundView, location="query")
-@blp.response(200, CalibrationRoundDetailSchema)
-def get_calibration_round(query: dict[str, Any], round_id: str) -> Any:
-    """Show who has rated what in a round and, once everybody has, answers and agreement."""
-    with current_runtime().db.reading() as session:
-        shown = calibration_rounds.show(session, round_id)
-    return calibration_rounds.sealed(shown, query.get("reviewer"))
 
 
 @blp.post("/export")

@@ -3,16 +3,16 @@
 from typing import Any
 
 from app.campaigns import schemas, service
+from app.engagements.service import ENGAGEMENTS
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope
+from app.web.upserts import put, upsert_of
 
-blp = Blueprint(
-    "campaigns", __name__, url_prefix="/campaigns", description="Groups of contacts with targets"
-)
+blp = Blueprint("campaigns", __name__, description="Groups of contacts with targets")
 
 
-@blp.get("")
+@blp.get("/campaigns")
 @require_scope("campaigns:read")
 @blp.arguments(schemas.CampaignQuery, location="query")
 @blp.response(200, schemas.CampaignSchema(many=True))
@@ -23,10 +23,19 @@ def list_campaigns(query: dict[str, Any]) -> Any:
         return service.list_page(session, request, **query)
 
 
-@blp.get("/<id:campaign_id>")
+@blp.get("/campaigns/<id:campaign_id>")
 @require_scope("campaigns:read")
 @blp.response(200, schemas.CampaignSchema)
 def get_campaign(campaign_id: str) -> Any:
     """Show one campaign."""
     with current_runtime().db.reading_once() as session:
         return service.get(session, campaign_id)
+
+
+@blp.put("/imports/campaigns/<external_id>", **upsert_of("campaigns"))
+@require_scope("ingest:write")
+@blp.arguments(schemas.CampaignUpsert)
+@blp.response(200, schemas.CampaignSchema)
+def put_campaign(body: dict[str, Any], external_id: str) -> Any:
+    """Create or replace the campaign with this external id."""
+    return put(service.upsert, external_id, body, [ENGAGEMENTS])

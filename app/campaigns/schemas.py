@@ -1,11 +1,26 @@
 """Schemas of campaigns."""
 
-from marshmallow import fields
+from typing import Any
+
+from marshmallow import fields, validates_schema
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Nested, Reference, Text, Timestamp
+from app.web.schemas.fields import (
+    Choice,
+    Items,
+    LanguageTag,
+    Nested,
+    Number,
+    Reference,
+    Text,
+    Timestamp,
+    Whole,
+)
 from app.web.schemas.query_fields import Choices, PeriodQuery, sort_field
+from app.web.schemas.records import NamedUpsert, ReferenceName, require_distinct, require_order
+
+_MAX_CALL_CENTERS = 100
 
 
 class CampaignQuery(PeriodQuery):
@@ -61,3 +76,37 @@ class CampaignSchema(CamelSchema):
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     created_at = Timestamp(required=True)
     updated_at = Timestamp(required=True)
+
+
+class CampaignTargetsUpsert(CamelSchema):
+    """Targets of a campaign."""
+
+    score = Whole(high=100, allow_none=True, load_default=None)
+    evaluations = Whole(allow_none=True, load_default=None)
+    pass_rate = Number(low=0, high=1, allow_none=True, load_default=None)
+
+
+class CampaignUpsert(NamedUpsert):
+    """A campaign of another system."""
+
+    description = Text(4000, multiline=True, allow_none=True, load_default=None)
+    type = Choice(list(CampaignType), load_default=CampaignType.OTHER.value)
+    channels = Items(Choice(CHANNELS), high=len(CHANNELS), load_default=list)
+    status = Choice(list(CampaignStatus), load_default=CampaignStatus.ACTIVE.value)
+    engagement_id = Reference("eng", allow_none=True, load_default=None)
+    engagement = ReferenceName()
+    call_center_ids = Items(Reference("cc"), high=_MAX_CALL_CENTERS, load_default=list)
+    scorecard_id = Reference("sc", allow_none=True, load_default=None)
+    language = LanguageTag(allow_none=True, load_default=None)
+    starts_at = Timestamp(allow_none=True, load_default=None)
+    ends_at = Timestamp(allow_none=True, load_default=None)
+    targets = Nested(CampaignTargetsUpsert, load_default=lambda: CampaignTargetsUpsert().load({}))
+
+    @validates_schema
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        require_order(data, "starts_at", "ends_at")
+
+    @validates_schema
+    def _check_lists(self, data: dict[str, Any], **_: Any) -> None:
+        require_distinct(data, "channels")
+        require_distinct(data, "call_center_ids")

@@ -25,8 +25,12 @@ from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import NamedTable, columns_without, find_mapping
 from app.core.database.session import Reader
 from app.core.database.upserts import Upserted
+from app.core.errors import InvalidInput
+from app.directory.service import CALL_CENTERS
+from app.engagements.service import ENGAGEMENTS
+from app.scorecards import service as scorecards
 
-CAMPAIGNS = NamedTable(Campaign, "campaign", "campaignId")
+CAMPAIGNS = NamedTable(Campaign, "campaign", "campaign")
 _COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
     CampaignCount.CONVERSATIONS: Campaign.conversation_count,
     CampaignCount.VOICE_CALLS: Campaign.voice_call_count,
@@ -60,8 +64,14 @@ def upsert(
     scores are kept.
 
     Args:
-        values: `name` and other columns; their references must exist.
+        values: `name` and other columns.
+
+    Raises:
+        InvalidInput: a reference does not exist.
     """
+    ENGAGEMENTS.require(session, values.get("engagement_id"))
+    scorecards.require(session, values.get("scorecard_id"))
+    _require_call_centers(session, values.get("call_center_ids", ()))
     columns = {**values, "search_text": _search_text(values["name"], external_id)}
     stored = upserts.upsert(session, Campaign, "camp", external_id, columns)
     return Upserted(get(session, stored.record.id), stored.created, stored.changed)
@@ -134,6 +144,13 @@ def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: 
         delta_count: change of the number of scores.
     """
     add_at_commit(session, Campaign, campaign_id, score_sum=delta_sum, score_count=delta_count)
+
+
+def _require_call_centers(session: Session, call_center_ids: Sequence[str]) -> None:
+    known = CALL_CENTERS.names(session, call_center_ids) if call_center_ids else {}
+    for index, call_center_id in enumerate(call_center_ids):
+        if call_center_id not in known:
+            raise InvalidInput.field(f"callCenterIds[{index}]", "There is no such call centre.")
 
 
 def _search_text(name: str, external_id: str | None) -> str:

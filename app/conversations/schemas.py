@@ -1,11 +1,27 @@
 """Schemas of conversations and their messages."""
 
-from marshmallow import fields
+from typing import Any
+
+from marshmallow import fields, validates_schema
 
 from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
+from app.evaluations.enums import MAX_MESSAGES
+from app.evaluations.schemas.contacts import ContactUpsert
 from app.evaluations.schemas.transcripts import RedactionSchema
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, LanguageTag, Nested, Reference, Text, Timestamp
+from app.web.schemas.fields import (
+    Choice,
+    Flag,
+    Items,
+    LanguageTag,
+    Nested,
+    Number,
+    PastMoment,
+    Reference,
+    Text,
+    Timestamp,
+    Whole,
+)
 from app.web.schemas.query_fields import (
     Choices,
     PageQuery,
@@ -14,6 +30,10 @@ from app.web.schemas.query_fields import (
     QueryWhole,
     sort_field,
 )
+from app.web.schemas.records import PlainValues, SpokenText, require_distinct
+
+_MAX_TAGS = 50
+_MAX_ATTACHMENTS = 20
 
 
 class ConversationQuery(PeriodQuery):
@@ -143,3 +163,50 @@ class MessageSchema(CamelSchema):
     )
     redactions = fields.List(Nested(RedactionSchema), required=True)
     details = fields.Dict(data_key="metadata", keys=fields.String(), required=True)
+
+
+class AttachmentUpsert(CamelSchema):
+    """A file that was sent with a message; its content is not stored."""
+
+    file_name = Text(255, low=1, required=True)
+    content_type = Text(100, allow_none=True, load_default=None)
+    size_bytes = Whole(allow_none=True, load_default=None)
+    url = Text(2048, allow_none=True, load_default=None)
+
+
+class MessageUpsert(CamelSchema):
+    """A message of another system."""
+
+    role = Choice(ROLES, required=True)
+    text = SpokenText(20_000, required=True)
+    sent_at = PastMoment(allow_none=True, load_default=None)
+    author_name = Text(200, allow_none=True, load_default=None)
+    executive_id = Reference("exec", allow_none=True, load_default=None)
+    language = LanguageTag(allow_none=True, load_default=None)
+    internal = Flag(load_default=False)
+    attachments = Items(Nested(AttachmentUpsert), high=_MAX_ATTACHMENTS, load_default=list)
+    details = PlainValues(data_key="metadata", load_default=dict)
+
+
+class SatisfactionUpsert(CamelSchema):
+    """The customer's rating of the service."""
+
+    score = Number(low=1, high=5, allow_none=True, load_default=None)
+    comment = Text(4000, multiline=True, allow_none=True, load_default=None)
+
+
+class ConversationUpsert(ContactUpsert):
+    """A conversation of another system."""
+
+    messages = Items(Nested(MessageUpsert), low=1, high=MAX_MESSAGES, required=True)
+    platform = Choice(PLATFORMS, load_default="other")
+    status = Choice(list(ConversationStatus), load_default=ConversationStatus.CLOSED.value)
+    subject = Text(500, allow_none=True, load_default=None)
+    customer_ref = Text(200, allow_none=True, load_default=None)
+    csat = Nested(SatisfactionUpsert, allow_none=True, load_default=None)
+    disposition = Text(200, allow_none=True, load_default=None)
+    tags = Items(Text(64, low=1), high=_MAX_TAGS, load_default=list)
+
+    @validates_schema
+    def _check_tags(self, data: dict[str, Any], **_: Any) -> None:
+        require_distinct(data, "tags")

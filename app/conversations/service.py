@@ -96,6 +96,21 @@ def upsert(session: Session, external_id: str, values: Mapping[str, Any]) -> Ups
     return Upserted(queries.get(session, row.id), created=False, changed=changed)
 
 
+def put(
+    session: Session, external_id: str, values: Mapping[str, Any], *, evaluate: bool | None = None
+) -> Upserted[RowMapping]:
+    """Create or update a conversation and request its evaluation.
+
+    Args:
+        evaluate: None evaluates a closed or abandoned conversation, True an open one too.
+    """
+    stored = upsert(session, external_id, values)
+    if evaluate is False:
+        return stored
+    request_evaluation(session, stored.record["id"], even_open=bool(evaluate))
+    return stored._replace(record=queries.get(session, stored.record["id"]))
+
+
 def create_all(
     session: Session, conversations: Sequence[ConversationInput]
 ) -> list[CreatedConversation]:

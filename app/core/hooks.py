@@ -1,6 +1,6 @@
 """Hooks: functions of higher packages that lower packages call inside their own transactions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 SessionHook = Callable[[Session, Any], Any]
 
 
-def _no_record_check(kind: str, fields: Mapping[str, Any]) -> Any:
-    raise RuntimeError(f"this runtime imports no records, so it cannot check a {kind}")
-
-
 def _nothing_sealed(session: Session, evaluation_id: str) -> Sequence[str]:
     return ()
+
+
+def _uncalibrated(session: Session, engagement_id: str | None) -> Callable[..., Any]:
+    return lambda judgement, **_: judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Hooks:
         on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
         sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
-        check_import_record: validates a record of an import before any transaction is open.
+        calibration: returns the function that calibrates the judgements of an engagement.
     """
 
     on_publish: tuple[SessionHook, ...] = ()
@@ -36,7 +36,7 @@ class Hooks:
     on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
     sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed
-    check_import_record: Callable[[str, Mapping[str, Any]], Any] = _no_record_check
+    calibration: Callable[[Session, str | None], Callable[..., Any]] = _uncalibrated
 
 
 def hooks_of(session: Session) -> Hooks:

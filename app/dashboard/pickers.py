@@ -8,11 +8,9 @@ from sqlalchemy.orm import Session
 from app.campaigns.service import CAMPAIGNS
 from app.core.database.paging import PageRequest
 from app.core.database.rows import NamedTable
-from app.directory.service import CALL_CENTERS, EXECUTIVES
-from app.engagements.service import ENGAGEMENTS
+from app.evaluations.sources import REFERENCES
 from app.scorecards import service as scorecards
 
-_NAMED = (ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS, EXECUTIVES)
 # Longer lists are filtered from a leaderboard or by words.
 _MOST = 300
 
@@ -21,7 +19,7 @@ def options_of(session: Session, query: Mapping[str, str]) -> dict[str, dict[str
     """Return ids and names for each picker; the ids that a query names are always among them."""
     options = {
         table.field: _offered(session, table, [query[table.field]] if table.field in query else [])
-        for table in _NAMED
+        for table in REFERENCES
     }
     options["scorecardId"] = {row["id"]: row["name"] for row in _scorecards(session)}
     return options
@@ -30,7 +28,7 @@ def options_of(session: Session, query: Mapping[str, str]) -> dict[str, dict[str
 def names_of(session: Session, query: Mapping[str, str]) -> dict[str, str]:
     """Return the name of each id that a query names."""
     names = {row["id"]: row["name"] for row in _scorecards(session)}
-    for table in _NAMED:
+    for table in REFERENCES:
         if table.field in query:
             names |= table.names(session, [query[table.field]])
     return names

@@ -30,6 +30,7 @@ from app.imports.formats.records import Kind, NativeRecord
 from app.imports.loading.input import SKIP, ImportOptions
 from app.imports.loading.load import ImportCounts, RecordOutcome, load_batch
 from app.imports.loading.normalise import DiskSet, NormalisedRecord, Validate, normalised
+from app.imports.schemas.records import validator
 from app.voice_calls.models import VoiceCall
 
 PLACES_TO_LOOK = """\
@@ -144,7 +145,7 @@ def _date_back(session: Session) -> None:
 
 
 def _load(runtime: Runtime, kind: Kind, report: LoadReport) -> None:
-    batch = _validated(kind, _resolved(runtime, kind), runtime.hooks.check_import_record)
+    batch = _validated(kind, _resolved(runtime, kind), validator(runtime, _OPTIONS))
     with runtime.db.writing() as session:
         counts = _write(session, batch)
     report.new[_NOUNS[kind]] = counts.by_outcome[RecordOutcome.CREATED]
@@ -194,7 +195,7 @@ def _validated(
         (NativeRecord(line, kind, record), None) for line, record in enumerate(records, start=1)
     )
     with closing(DiskSet()) as seen_keys:
-        return list(normalised(entries, _OPTIONS, seen_keys, validate))
+        return list(normalised(entries, seen_keys, validate))
 
 
 def _write(session: Session, batch: Sequence[NormalisedRecord]) -> ImportCounts:

@@ -1,10 +1,11 @@
 """Schemas of call centres and executives."""
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from app.directory.enums import ExecutiveKind
-from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Timestamp
+from app.web.schemas.base import FORMAT, CamelSchema, CodedMessage
+from app.web.schemas.fields import Choice, Reference, Text, Timestamp
+from app.web.schemas.records import NamedUpsert, ReferenceName
 
 
 class CallCenterSchema(CamelSchema):
@@ -30,3 +31,23 @@ class ExecutiveSchema(CamelSchema):
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     created_at = Timestamp(required=True)
     updated_at = Timestamp(required=True)
+
+
+class CallCenterUpsert(NamedUpsert):
+    """A call centre of another system."""
+
+
+class ExecutiveUpsert(NamedUpsert):
+    """An executive of another system."""
+
+    kind = Choice(list(ExecutiveKind), load_default="human")
+    call_center_id = Reference("cc", allow_none=True, load_default=None)
+    call_center = ReferenceName()
+    email = Text(
+        254,
+        allow_none=True,
+        load_default=None,
+        validate=validate.Regexp(
+            r"[^@\s]+@[^@\s]+\Z", error=CodedMessage(FORMAT, "This must be an e-mail address.")
+        ),
+    )

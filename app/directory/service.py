@@ -10,8 +10,8 @@ from app.core.database.rows import NamedTable
 from app.core.database.upserts import Upserted
 from app.directory.models import CallCenter, Executive
 
-CALL_CENTERS = NamedTable(CallCenter, "call centre", "callCenterId")
-EXECUTIVES = NamedTable(Executive, "executive", "executiveId")
+CALL_CENTERS = NamedTable(CallCenter, "call centre", "call_center")
+EXECUTIVES = NamedTable(Executive, "executive", "executive")
 
 
 def upsert_call_center(

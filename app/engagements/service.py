@@ -15,7 +15,7 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
 from app.engagements.models import Engagement
 
-ENGAGEMENTS = NamedTable(Engagement, "engagement", "engagementId")
+ENGAGEMENTS = NamedTable(Engagement, "engagement", "engagement")
 
 _TABLE = Table.metadata.tables[Engagement.__tablename__]
 _SORTABLE = {name: _TABLE.c[name] for name in ("created_at", "updated_at", "name")}

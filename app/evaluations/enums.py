@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+# The most messages of a conversation, or turns of a call.
+MAX_MESSAGES = 10_000
+
 
 class SourceType(StrEnum):
     """Type of the source of an evaluation."""

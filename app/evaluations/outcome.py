@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
-from app.calibration.service import active_profile, calibrated
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
+from app.core.hooks import hooks_of
 from app.engagements.service import count_evaluations
 from app.evaluations.enums import ReviewStatus, Status
 from app.evaluations.listing import folded
@@ -46,17 +46,15 @@ def store(session: Session, judged: Sequence[EvaluationCompletion]) -> list[Eval
     Where an engagement has an active calibration profile, the score is the calibrated one.
     """
     evaluations = [item.evaluation for item in judged]
-    profiles = {
-        engagement_id: active_profile(session, engagement_id)
+    calibrated = {
+        engagement_id: hooks_of(session).calibration(session, engagement_id)
         for engagement_id in {evaluation.engagement_id for evaluation in evaluations}
     }
     results = []
     for item in judged:
         evaluation = item.evaluation
-        judgement = calibrated(
-            item.judgement,
-            profiles[evaluation.engagement_id],
-            scorecard=partial(scorecard_of, session, evaluation),
+        judgement = calibrated[evaluation.engagement_id](
+            item.judgement, scorecard=partial(scorecard_of, session, evaluation)
         )
         _set_columns(evaluation, judgement, item.turn_count)
         results.append(_result_of(evaluation, judgement))

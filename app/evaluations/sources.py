@@ -19,36 +19,34 @@ from app.evaluations.models import Evaluation
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
-_NAMED: Mapping[str, NamedTable[Any]] = {
-    "campaign_id": CAMPAIGNS,
-    "call_center_id": CALL_CENTERS,
-    "executive_id": EXECUTIVES,
-}
-COLUMNS = ("engagement_id", "campaign_id", "call_center_id", "executive_id")
+REFERENCES: tuple[NamedTable[Any], ...] = (ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS, EXECUTIVES)
+COLUMNS = tuple(table.column for table in REFERENCES)
+# Those whose names an evaluation keeps.
+_NAMED = REFERENCES[1:]
 _FACTS = tuple(field.name for field in fields(Context))
 _MOMENTS = frozenset(field.name for field in fields(Context) if "datetime" in str(field.type))
 
 
 def require(session: Session, *sources: Mapping[str, Any]) -> None:
     """Raise for ids that do not exist."""
-    for column, table in {"engagement_id": ENGAGEMENTS, **_NAMED}.items():
-        ids = {source.get(column) for source in sources}
+    for table in REFERENCES:
+        ids = {source.get(table.column) for source in sources}
         table.require_all(session, {row_id for row_id in ids if row_id is not None})
 
 
 def named(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the referenced ids of each source and their current names, for its evaluation."""
     names = {
-        column: table.names(session, ids)
-        for column, table in _NAMED.items()
-        if (ids := {value for source in sources if (value := getattr(source, column))})
+        table: table.names(session, ids)
+        for table in _NAMED
+        if (ids := {value for source in sources if (value := getattr(source, table.column))})
     }
     return [
         {
             **{column: getattr(source, column) for column in COLUMNS},
             **{
-                column.removesuffix("_id"): names.get(column, {}).get(getattr(source, column))
-                for column in _NAMED
+                table.name: names.get(table, {}).get(getattr(source, table.column))
+                for table in _NAMED
             },
         }
         for source in sources

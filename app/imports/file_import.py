@@ -25,6 +25,7 @@ from app.imports.loading.input import Document, ImportOptions, entries_of
 from app.imports.loading.load import DryRunRollback, ImportCounts, load_batch
 from app.imports.loading.normalise import DiskSet, NormalisedRecord, batches_of, normalised
 from app.imports.recordings import RecordingLoader, RecordingMetadata
+from app.imports.schemas.records import validator
 
 _RETRY_S = 1.0
 _RETRIES = 2
@@ -136,8 +137,8 @@ class FileImport:
         total = ImportCounts()
         with closing(DiskSet()) as seen_keys:
             entries = entries_of(documents, self._options)
-            validate = self._runtime.hooks.check_import_record
-            records = normalised(entries, self._options, seen_keys, validate)
+            validate = validator(self._runtime, self._options)
+            records = normalised(entries, seen_keys, validate)
             for batch in batches_of(records):
                 counts = self._load(batch)
                 total.add(counts)

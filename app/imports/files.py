@@ -11,11 +11,11 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from app.audio_files.links import EXTENSIONS
+from app.core.database.upserts import EXTERNAL_ID_PATTERN
 from app.core.storage.untrusted import UntrustedFolder
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
 from app.imports.formats.records import BadLine, Fault
 from app.imports.loading.input import Document
-from app.imports.loading.references import EXTERNAL_ID_PATTERN
 
 AUTO = "auto"
 STDIN = "-"

@@ -30,6 +30,7 @@ from app.imports.loading.input import Document, ImportOptions, entries_of
 from app.imports.loading.load import DryRunRollback, load_batch
 from app.imports.loading.normalise import DiskSet, NormalisedRecord, batches_of, normalised
 from app.imports.models import Import
+from app.imports.schemas.records import validator
 from app.imports.service import ImportTask
 
 _KEPT_DAYS = 90
@@ -123,12 +124,8 @@ def _load_import(
         task = service.start(session, job.lease, job.runtime.keyring)
     settings = job.runtime.settings
     with closing(DiskSet()) as seen_keys, _documents(job.runtime, task) as documents:
-        records = normalised(
-            entries_of(documents, task.options),
-            task.options,
-            seen_keys,
-            job.runtime.hooks.check_import_record,
-        )
+        validate = validator(job.runtime, task.options)
+        records = normalised(entries_of(documents, task.options), seen_keys, validate)
         for batch in batches_of(islice(records, task.done, None)):
             job.require_going_on()
             require_space(settings.data_dir, 0, settings.min_free_bytes)

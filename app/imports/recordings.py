@@ -1,8 +1,6 @@
 """Recordings as records of an import: their metadata, their storage and their processing."""
 
-import csv
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -25,13 +23,20 @@ from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists, UploadIncomplete
 from app.core.storage.untrusted import UntrustedFolder
 from app.imports.files import ImportFile, sidecar_of, unreadable
-from app.imports.formats import tables
-from app.imports.formats.records import BadLine, Fault, Unreadable
-from app.imports.formats.tables import DELIMITERS, IGNORED, LABEL_PREFIX, field_of, with_offset
+from app.imports.formats.records import BadLine, Fault, ReaderOptions, Unreadable
+from app.imports.formats.table_rows import (
+    IGNORED,
+    TableForm,
+    by_column_name,
+    field_of,
+    rows_of,
+    with_labels,
+    with_offset,
+)
 from app.imports.loading.input import ImportOptions
 from app.imports.loading.load import RecordOutcome
-from app.imports.loading.normalise import summary_of, with_default_references
-from app.imports.loading.references import NAMED_REFERENCES, NameResolver
+from app.imports.loading.normalise import ValidRecord, summary_of
+from app.imports.loading.references import NameResolver
 from app.imports.schemas.records import validate_recording
 
 _TIME_TO_STORE = timedelta(hours=1)
@@ -43,12 +48,15 @@ _NAMES = (
     *("callCenter", "callCenterId", "executive", "executiveId"),
     *_CHANNELS,
 )
-FIELDS: Mapping[str, str] = {
-    **tables.by_column_name(_FILE, *_NAMES),
+_FIELDS: Mapping[str, str] = {
+    **by_column_name(_FILE, *_NAMES),
     "filename": _FILE,
     "recordingid": "externalId",
     "startedat": "recordedAt",
 }
+_FORM = TableForm(
+    _FIELDS, lambda fields: _FILE in fields, missing="The first line must have the column file."
+)
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MAX_SIDECAR_BYTES = 64 * 1024
 
@@ -57,7 +65,7 @@ class NamePattern:
     """A pattern of file names such as `{executive}_{recordedAt}`; `{ignore}` matches anything."""
 
     def __init__(self, text: str) -> None:
-        named = [(name, field_of(name, FIELDS)) for name in _PLACEHOLDER.findall(text)]
+        named = [(name, field_of(name, _FIELDS)) for name in _PLACEHOLDER.findall(text)]
         unknown = [name for name, field in named if field in (None, _FILE)]
         if unknown or not named:
             known = ", ".join(_NAMES)
@@ -115,33 +123,14 @@ class RecordingMetadata:
 def _rows_of(
     table: Path, columns: Mapping[str, str], follow_links: bool
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    file = UntrustedFolder(table.parent, follow_links).open(table)
-    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
-        try:
-            first = lines.readline()
-            delimiter = max(DELIMITERS, key=first.count)
-            header = next(csv.reader([first], delimiter=delimiter, strict=True), [])
-            fields = tables.fields_of_header(header, FIELDS, columns)
-            if _FILE not in fields:
-                raise Unreadable(Fault.MALFORMED, "The first line must have the column file.")
-            reader = csv.reader(lines, delimiter=delimiter, strict=True)
-            for cells in reader:
-                if len(cells) > len(fields):
-                    message = (
-                        f"Line {reader.line_num + 1} of {table.name} has {len(cells)} cells, but"
-                        f" the first line has {len(fields)}."
-                    )
-                    raise Unreadable(Fault.MALFORMED, message)
-                row = {
-                    field: cell.strip()
-                    for field, cell in zip(fields, cells, strict=False)
-                    if cell.strip() and field != IGNORED
-                }
-                if name := row.pop(_FILE, ""):
-                    yield name, row
-        except (csv.Error, UnicodeDecodeError) as error:
-            message = f"{table.name} is no CSV in UTF-8: {error}."
-            raise Unreadable(Fault.MALFORMED, message) from error
+    with UntrustedFolder(table.parent, follow_links).open(table) as file:
+        for row in rows_of(file, _FORM, ReaderOptions(columns=columns)):
+            if row.error is not None:
+                message = f"{table.name}, line {row.error.line}: {row.error.message}"
+                raise Unreadable(row.error.code, message)
+            cells = {name: cell for name, cell in row.cells.items() if cell}
+            if name := cells.pop(_FILE, ""):
+                yield name, cells
 
 
 def _document_of(folder: UntrustedFolder, sidecar: Path) -> dict[str, Any]:
@@ -162,21 +151,13 @@ def _document_of(folder: UntrustedFolder, sidecar: Path) -> dict[str, Any]:
 
 def _shaped(fields: Mapping[str, str]) -> dict[str, Any]:
     """Move labels and channels of cells to where the API has them."""
-    shaped: dict[str, Any] = {}
-    labels: dict[str, str] = {}
-    channels: dict[str, Any] = {}
-    for field, value in fields.items():
-        if field.startswith(LABEL_PREFIX):
-            labels[field.removeprefix(LABEL_PREFIX)] = value
-        elif field in _CHANNELS:
-            channels[_CHANNELS[field]] = int(value) if value.isdecimal() else value
-        else:
-            shaped[field] = value
-    return {
-        **shaped,
-        **({"labels": labels} if labels else {}),
-        **({"channelMap": channels} if channels else {}),
+    shaped = with_labels(fields)
+    channels = {
+        _CHANNELS[name]: int(value) if value.isdecimal() else value
+        for name in _CHANNELS.keys() & shaped.keys()
+        for value in [shaped.pop(name)]
     }
+    return {**shaped, "channelMap": channels} if channels else shaped
 
 
 class RecordingLoader:
@@ -206,7 +187,7 @@ class RecordingLoader:
             with file.open() as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             fields = self._fields_of(file, digest)
-            return self._load(file, digest, *validate_recording(fields))
+            return self._load(file, digest, validate_recording(fields, self._options.defaults))
         except Unreadable as error:
             code, message = error.code, error.message
         except InvalidInput as error:
@@ -224,19 +205,15 @@ class RecordingLoader:
     def _fields_of(self, file: ImportFile, digest: str) -> dict[str, Any]:
         if not file.size_bytes:
             raise Unreadable(Fault.MALFORMED, "The file is empty.")
-        defaults = self._options.defaults
         fields = self._metadata.fields_of(file)
         own = {"fileName", "contentType", "sizeBytes", "sha256", "autoProcess"} & fields.keys()
         if own:
             message = f"The file itself says {', '.join(sorted(own))}: leave it out."
             raise Unreadable(Fault.VALIDATION_ERROR, message)
-        completed = with_default_references(fields, NAMED_REFERENCES, defaults)
-        if completed.get("language") is None:
-            completed["language"] = defaults.get("language")
-        if completed.get("externalId") is None:
-            completed["externalId"] = f"sha256:{digest}"
+        if fields.get("externalId") is None:
+            fields["externalId"] = f"sha256:{digest}"
         return {
-            **completed,
+            **fields,
             "fileName": file.path.name,
             "contentType": file.recording_type,
             "sizeBytes": file.size_bytes,
@@ -247,16 +224,16 @@ class RecordingLoader:
         }
 
     def _load(
-        self, file: ImportFile, digest: str, values: dict[str, Any], names: Mapping[str, str]
+        self, file: ImportFile, digest: str, valid: ValidRecord
     ) -> tuple[RecordOutcome, str | None]:
         if self._options.dry_run:
-            return self._tried(values, names), None
+            return self._tried(valid), None
         with self._runtime.db.writing() as session:
-            audio = self._reserved(session, values, names)
+            audio = self._reserved(session, valid)
             audio_file_id, is_new = audio.id, audio.status == AudioStatus.PENDING_UPLOAD
             if audio.sha256 != digest and not is_new:
                 message = (
-                    f"Another recording has the externalId {values['external_id']}: give this one "
+                    f"Another recording has the externalId {valid.external_id}: give this one "
                     "an externalId of its own."
                 )
                 raise Conflict(message)
@@ -265,27 +242,28 @@ class RecordingLoader:
         self._request_processing(audio_file_id)
         return RecordOutcome.CREATED if is_new else RecordOutcome.SKIPPED, audio_file_id
 
-    def _tried(self, values: Mapping[str, Any], names: Mapping[str, str]) -> RecordOutcome:
+    def _tried(self, valid: ValidRecord) -> RecordOutcome:
         with self._runtime.db.reading() as session:
             if not self._options.create_missing:
-                NameResolver(session).ids_of(names)
-            uploads.check_space(session, self._runtime, values["size_bytes"])
-            known = uploads.of_external_id(session, values["external_id"])
+                NameResolver(session, self._options).ids_of(valid.names)
+            uploads.check_space(session, self._runtime, valid.values["size_bytes"])
+            known = uploads.of_external_id(session, valid.external_id)
         return RecordOutcome.CREATED if known is None else RecordOutcome.SKIPPED
 
-    def _reserved(
-        self, session: Session, values: Mapping[str, Any], names: Mapping[str, str]
-    ) -> AudioFile:
+    def _reserved(self, session: Session, valid: ValidRecord) -> AudioFile:
         resolver = NameResolver(session, self._options)
-        one_at_a_time(
-            session, f"import recording {values['external_id']}", *resolver.missing([names])
-        )
-        known = uploads.of_external_id(session, values["external_id"])
+        missing = resolver.missing([valid.names])
+        one_at_a_time(session, f"import recording {valid.external_id}", *missing)
+        known = uploads.of_external_id(session, valid.external_id)
         if known is not None:
             return known
-        fields = {**values, **resolver.ids_of(names)}
-        expires_at = utc_now() + _TIME_TO_STORE
-        return uploads.create(session, self._runtime, expires_at=expires_at, **fields)
+        return uploads.create(
+            session,
+            self._runtime,
+            external_id=valid.external_id,
+            expires_at=utc_now() + _TIME_TO_STORE,
+            **{**valid.values, **resolver.ids_of(valid.names)},
+        )
 
     def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
         objects = AudioObjects(self._runtime)

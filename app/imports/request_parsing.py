@@ -4,16 +4,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.core.database.upserts import normalised_external_id
 from app.core.errors import InvalidInput
 from app.core.ids import is_id
+from app.evaluations.sources import REFERENCES
 from app.imports.files import key_of
 from app.imports.formats.catalogue import ONE_RECORD_FORMATS, detect_format
 from app.imports.loading.input import ImportOptions
-from app.imports.loading.references import NAMED_REFERENCES, normalised_external_id
 
 _TEXT_FORMATS = frozenset({"vtt", "srt"})
 _COMMON_OPTIONS = ("evaluate", "on_conflict", "create_missing", "dry_run", "columns")
-_ID_FIELDS = {reference.column: reference.id_field for reference in NAMED_REFERENCES.values()}
+_ID_FIELDS = {reference.column: reference.field for reference in REFERENCES}
+_ID_PREFIXES = {"engagement": "eng", "campaign": "camp", "call_center": "cc", "executive": "exec"}
 
 
 def documents_from_body(body: Mapping[str, Any]) -> list[dict[str, str | None]]:
@@ -60,11 +62,11 @@ def options_from_command(
 ) -> ImportOptions:
     """Read the options of a command line; an argument in the form of an id is an id, else a name."""
     defaults: dict[str, str] = {}
-    for name, reference in NAMED_REFERENCES.items():
-        value = arguments[reference.attribute]
+    for reference in REFERENCES:
+        value = arguments[reference.name]
         if value is not None:
-            field = reference.id_field if is_id(value, reference.id_prefix) else name
-            defaults[field] = value
+            is_by_id = is_id(value, _ID_PREFIXES[reference.name])
+            defaults[reference.field if is_by_id else reference.name_field] = value
     for name in ("channel", "language"):
         if arguments[name] is not None:
             defaults[name] = arguments[name]

@@ -1,28 +1,11 @@
-"""Endpoints of imports: whole imports, and upserts of single records."""
+"""Endpoints of imports."""
 
-from collections.abc import Callable
 from typing import Any
 
 from flask import request
 
-from app.campaigns.schemas import CampaignSchema
-from app.conversations.preparation import prepare_conversation
-from app.conversations.schemas import ConversationSchema
-from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput
-from app.directory import service as directory
-from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import request_parsing, service, uploads
-from app.imports.loading import record_writers
-from app.imports.loading.references import EXTERNAL_ID_PARAMETER, normalised_external_id
-from app.imports.schemas.base import EvaluateQuery, pop_names
-from app.imports.schemas.records import (
-    CallCenterUpsert,
-    CampaignUpsert,
-    ConversationUpsert,
-    ExecutiveUpsert,
-    VoiceCallUpsert,
-)
 from app.imports.schemas.requests import (
     ImportCreate,
     ImportLinesQuery,
@@ -31,9 +14,6 @@ from app.imports.schemas.requests import (
     ImportUploadCreate,
     ImportUploadSchema,
 )
-from app.redaction.redactor import Redactor
-from app.voice_calls.schemas import VoiceCallSchema
-from app.voice_calls.service import prepare_voice_call
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
@@ -50,7 +30,6 @@ _LINES = (
     '{"externalId": "chat-1", "messages": [{"role": "customer", "text": "Where is my parcel?"}]}\n'
     '{"externalId": "chat-2", "messages": [{"role": "customer", "text": "Please cancel it."}]}\n'
 )
-_UPSERT: dict[str, Any] = {"parameters": [EXTERNAL_ID_PARAMETER], "tags": ["imports", "extension"]}
 
 
 @blp.post("", tags=["imports", "extension"])
@@ -133,65 +112,3 @@ def get_import(import_id: str) -> Any:
     """Show an import and its counts so far."""
     with current_runtime().db.reading() as session:
         return service.get(session, import_id)
-
-
-@blp.put("/conversations/<external_id>", **_UPSERT)
-@require_scope("ingest:write")
-@blp.arguments(EvaluateQuery, location="query")
-@blp.arguments(ConversationUpsert)
-@blp.response(200, ConversationSchema)
-def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
-    """Create or replace the conversation with this external id, and evaluate it."""
-    names = pop_names(body)
-    values = prepare_conversation(body, Redactor.of(current_runtime()))
-    return _put(record_writers.put_conversation, external_id, values, names=names, **query)
-
-
-@blp.put("/voice-calls/<external_id>", **_UPSERT)
-@require_scope("ingest:write")
-@blp.arguments(EvaluateQuery, location="query")
-@blp.arguments(VoiceCallUpsert)
-@blp.response(200, VoiceCallSchema)
-def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
-    """Create or replace the voice call with this external id, and evaluate it."""
-    names = pop_names(body)
-    values = prepare_voice_call(body, Redactor.of(current_runtime()))
-    return _put(record_writers.put_voice_call, external_id, values, names=names, **query)
-
-
-@blp.put("/campaigns/<external_id>", **_UPSERT)
-@require_scope("ingest:write")
-@blp.arguments(CampaignUpsert)
-@blp.response(200, CampaignSchema)
-def put_campaign(body: dict[str, Any], external_id: str) -> Any:
-    """Create or replace the campaign with this external id."""
-    return _put(record_writers.put_campaign, external_id, body)
-
-
-@blp.put("/call-centers/<external_id>", **_UPSERT)
-@require_scope("ingest:write")
-@blp.arguments(CallCenterUpsert)
-@blp.response(200, CallCenterSchema)
-def put_call_center(body: dict[str, Any], external_id: str) -> Any:
-    """Create or replace the call centre with this external id."""
-    return _put(directory.upsert_call_center, external_id, body)
-
-
-@blp.put("/executives/<external_id>", **_UPSERT)
-@require_scope("ingest:write")
-@blp.arguments(ExecutiveUpsert)
-@blp.response(200, ExecutiveSchema)
-def put_executive(body: dict[str, Any], external_id: str) -> Any:
-    """Create or replace the executive with this external id."""
-    return _put(directory.upsert_executive, external_id, body)
-
-
-def _put(
-    put: Callable[..., Upserted[Any]], external_id: str, values: dict[str, Any], **options: Any
-) -> tuple[Any, int]:
-    external_id = normalised_external_id(external_id, values.pop("external_id", None))
-    with current_runtime().db.writing() as session:
-        stored = put(session, external_id, values, **options)
-    if not stored.changed:
-        current_runtime().db.confirm_earlier_commits()
-    return stored.record, 201 if stored.created else 200

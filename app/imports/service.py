@@ -25,10 +25,9 @@ from app.evaluations import sources
 from app.imports import sealed_documents
 from app.imports.loading.input import ImportOptions
 from app.imports.loading.load import ImportCounts, first_errors
-from app.imports.loading.record_writers import require_scorecard
-from app.imports.loading.references import NAMED_REFERENCES
 from app.imports.models import Import
 from app.imports.sealed_documents import Documents
+from app.scorecards import service as scorecards
 
 QUEUE = "imports"
 bell = partial(Bell, QUEUE)
@@ -91,15 +90,14 @@ def create(
 def require_references(session: Session, options: ImportOptions) -> None:
     """Check that the default references and the scorecard exist."""
     ids = {
-        reference.column: options.defaults.get(reference.id_field)
-        for reference in NAMED_REFERENCES.values()
+        reference.column: options.defaults.get(reference.field) for reference in sources.REFERENCES
     }
     try:
         sources.require(session, ids)
     except InvalidInput as error:
         detail = error.details[0]
         raise InvalidInput.field(f"defaults.{detail['field']}", detail["message"]) from error
-    require_scorecard(session, options.scorecard_id)
+    scorecards.require(session, options.scorecard_id)
 
 
 def get(session: Session, import_id: str) -> dict[str, Any]:

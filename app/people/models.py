@@ -1,4 +1,4 @@
-"""Tables of people: users, their sessions and the audit trail."""
+"""Tables of people: users, their sessions and saved views, and the audit trail."""
 
 from datetime import datetime
 from typing import Any
@@ -63,3 +63,21 @@ class AuditEntry(Table):
     address: Mapped[str]
     request_id: Mapped[str]
     day: Mapped[str | None]
+
+
+class SavedView(Table):
+    """The filters of the list of evaluations under a name, for one person or for all.
+
+    `query` is the query of the list's address, without its page.
+    """
+
+    __tablename__ = "saved_views"
+    __table_args__ = (Index("ix_saved_views_user", "user_id", "name"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    name: Mapped[str]
+    query: Mapped[str]
+    is_shared: Mapped[bool]
+    is_pinned: Mapped[bool]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)

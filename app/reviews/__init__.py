@@ -1,1 +1,1 @@
-"""Reviews: people confirm, override, dispute or comment on evaluations."""
+"""Reviews by people: their effect, their agreement with the judge, and the scores fitted to them."""

@@ -1,9 +1,13 @@
-"""Endpoints of reviews."""
+"""Endpoints of reviews, agreement, calibration rounds and calibration profiles."""
 
 from typing import Any
 
+from app.analytics.engine.selection import selection_of
+from app.core.clock import utc_now
 from app.evaluations.schemas.results import ReviewSchema
-from app.reviews import schemas, service
+from app.reviews import rounds, service
+from app.reviews.calibration import profiles
+from app.reviews.schemas import agreement, calibration, reviews
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
@@ -11,14 +15,13 @@ from app.web.principal import current_principal, require_scope
 blp = Blueprint(
     "reviews",
     __name__,
-    url_prefix="/evaluations",
-    description="Extension: reviews of evaluations by people",
+    description="Extension: reviews by people, and how scores are calibrated to theirs",
 )
 
 
-@blp.post("/<id:evaluation_id>/reviews")
+@blp.post("/evaluations/<id:evaluation_id>/reviews")
 @require_scope("evaluations:review")
-@blp.arguments(schemas.ReviewCreate)
+@blp.arguments(reviews.ReviewCreate)
 @blp.response(201, ReviewSchema)
 def create_review(body: dict[str, Any], evaluation_id: str) -> Any:
     """Review an evaluation: confirm, override, dispute, decide a dispute, or comment."""
@@ -27,21 +30,84 @@ def create_review(body: dict[str, Any], evaluation_id: str) -> Any:
         return service.add(session, evaluation_id, body, created_by=created_by)
 
 
-@blp.post("/<id:evaluation_id>/reviews/preview")
+@blp.post("/evaluations/<id:evaluation_id>/reviews/preview")
 @require_scope("evaluations:review")
-@blp.arguments(schemas.ReviewPreviewBody)
-@blp.response(200, schemas.ReviewPreviewSchema)
+@blp.arguments(reviews.ReviewPreviewBody)
+@blp.response(200, reviews.ReviewPreviewSchema)
 def preview_review(body: dict[str, Any], evaluation_id: str) -> Any:
     """Show the score that other answers would give; nothing is stored."""
     with current_runtime().db.reading() as session:
         return service.preview(session, evaluation_id, body["criteria"])
 
 
-@blp.get("/<id:evaluation_id>/reviews")
+@blp.get("/evaluations/<id:evaluation_id>/reviews")
 @require_scope("evaluations:review")
-@blp.arguments(schemas.ReviewQuery, location="query")
+@blp.arguments(reviews.ReviewQuery, location="query")
 @blp.response(200, ReviewSchema(many=True))
 def list_reviews(query: dict[str, Any], evaluation_id: str) -> Any:
     """List the reviews of one revision of an evaluation."""
     with current_runtime().db.reading() as session:
         return service.list_page(session, evaluation_id, query["page_request"])
+
+
+@blp.get("/analytics/agreement", tags=["analytics"])
+@require_scope("evaluations:review")
+@blp.arguments(agreement.AgreementQuery, location="query")
+@blp.response(200, agreement.AnalyticsAgreementSchema)
+def get_analytics_agreement(query: dict[str, Any]) -> Any:
+    """Show how well the judge agrees with people's reviews, and people with each other."""
+    selection = selection_of(query, now=utc_now())
+    with current_runtime().db.reading() as session:
+        return service.agreement(session, selection)
+
+
+@blp.post("/analytics/calibration-rounds", tags=["analytics", "extension"])
+@require_scope("evaluations:review")
+@blp.arguments(agreement.CalibrationRoundCreate)
+@blp.response(201, agreement.CalibrationRoundSchema)
+def create_calibration_round(body: dict[str, Any]) -> Any:
+    """Ask several people to rate the same conversations, each without seeing the others' answers."""
+    created_by = current_principal().key_id
+    with current_runtime().db.writing() as session:
+        return rounds.create(session, **body, created_by=created_by)
+
+
+@blp.get("/analytics/calibration-rounds", tags=["analytics", "extension"])
+@require_scope("evaluations:review")
+@blp.arguments(agreement.CalibrationRoundQuery, location="query")
+@blp.response(200, agreement.CalibrationRoundSchema(many=True))
+def list_calibration_rounds(query: dict[str, Any]) -> Any:
+    """List the calibration rounds."""
+    with current_runtime().db.reading() as session:
+        return rounds.list_page(session, query["page_request"])
+
+
+@blp.get("/analytics/calibration-rounds/<id:round_id>", tags=["analytics", "extension"])
+@require_scope("evaluations:review")
+@blp.arguments(agreement.CalibrationRoundView, location="query")
+@blp.response(200, agreement.CalibrationRoundDetailSchema)
+def get_calibration_round(query: dict[str, Any], round_id: str) -> Any:
+    """Show who has rated what in a round and, once everybody has, answers and agreement."""
+    with current_runtime().db.reading() as session:
+        shown = rounds.show(session, round_id)
+    return rounds.sealed(shown, query.get("reviewer"))
+
+
+@blp.get("/calibration-profiles")
+@require_scope("evaluations:review")
+@blp.arguments(calibration.CalibrationProfileQuery, location="query")
+@blp.response(200, calibration.CalibrationProfileSchema(many=True))
+def list_calibration_profiles(query: dict[str, Any]) -> Any:
+    """List the calibration profiles, every version of every engagement."""
+    request = query.pop("page_request")
+    with current_runtime().db.reading() as session:
+        return profiles.list_page(session, request, **query)
+
+
+@blp.get("/calibration-profiles/<id:profile_id>")
+@require_scope("evaluations:review")
+@blp.response(200, calibration.CalibrationProfileSchema)
+def get_calibration_profile(profile_id: str) -> Any:
+    """Show one calibration profile with its cross-validated gain."""
+    with current_runtime().db.reading() as session:
+        return profiles.show(session, profile_id)

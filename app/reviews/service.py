@@ -1,15 +1,16 @@
-"""Reviews: added where the status allows it, applied to the evaluation, listed, and erased."""
+"""Reviews: added where the status allows it, applied, listed, compared with the judge, and erased."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import not_, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.rescoring import Rescored, Unscorable, rescored
 from app.ai.transcript import Segment
+from app.analytics.engine.selection import Selection, completed_evaluations
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, InvalidInput, NotFound
@@ -19,8 +20,9 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.reviews import rounds
+from app.reviews.agreement.comparison import compare
 from app.reviews.models import Review
-from app.reviews.ratings import Rating, rated_score, rating_pairs, ratings_of
+from app.reviews.ratings import Rating, latest_ratings, rated_score, rating_pairs, ratings_of
 
 _NONE, _REQUESTED, _IN_REVIEW, _REVIEWED, _DISPUTED, _ACCEPTED, _REJECTED = ReviewStatus
 _UNDECIDED = (_NONE, _REQUESTED, _IN_REVIEW)
@@ -35,6 +37,11 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
     ReviewAction.ACCEPT_DISPUTE: ((_DISPUTED,), _ACCEPTED),
     ReviewAction.REJECT_DISPUTE: ((_DISPUTED,), _REJECTED),
 }
+# Columns that the request gives.
+_GIVEN = (
+    *("action", "reviewer", "reviewer_ref", "reason"),
+    *("confirms_others", "score", "resolution", "satisfaction"),
+)
 # Results show all reviews.
 _MOST_REVIEWS = 200
 _SORTABLE = {"created_at": Review.created_at}
@@ -63,61 +70,33 @@ def add(
     evaluation, result = results.find_reviewable(session, evaluation_id, for_update=True)
     _check_count(len(result.document["reviews"]), body.get("reviews_seen"))
     action = ReviewAction(body["action"])
-    before = ReviewStatus(evaluation.review_status)
-    after = status_after(action, before)
-    rater = (body.get("reviewer_ref") or body["reviewer"]).casefold()
-    rounds.require_blind(session, evaluation_id, rater, action)
-    scorecard = _scorecard(session, evaluation)
-    ratings, scored = _rated(session, evaluation, result, body, scorecard)
-    # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
-    pairs = (
-        {}
-        if action is ReviewAction.DISPUTE
-        else rating_pairs(
-            result.document,
-            {rating.key: rating for rating in ratings},
-            scored,
-            scorecard=scorecard,
-            confirms_others=action is ReviewAction.CONFIRM or body["confirms_others"],
-        )
-    )
-    score_before = evaluation.score or 0
-    judged = results.judged_document(result)
-    if action in OVERRIDING_ACTIONS:
-        _override(session, evaluation, result, body, scored)
     review = Review(
+        **{name: body.get(name) for name in _GIVEN},
         id=new_id("rev"),
         evaluation_id=evaluation.id,
         revision=evaluation.revision,
-        action=action,
-        reviewer=body["reviewer"],
-        reviewer_ref=body.get("reviewer_ref"),
-        rater=rater,
-        reason=body.get("reason"),
-        criteria=[rating.as_json() for rating in ratings],
-        confirms_others=body["confirms_others"],
-        score=body.get("score"),
-        resolution=body.get("resolution"),
-        satisfaction=body.get("satisfaction"),
-        status_before=before,
-        status_after=after,
-        score_before=score_before,
-        score_after=evaluation.score or 0,
-        ratings=pairs,
-        rated_score=rated_score(result.document, body.get("score"), pairs, scored),
-        judged={
-            "score": judged["score"],
-            "resolution": judged["resolution"]["status"],
-            "satisfaction": evaluation.predicted_satisfaction,
-        },
+        rater=(body.get("reviewer_ref") or body["reviewer"]).casefold(),
+        status_before=evaluation.review_status,
+        status_after=status_after(action, ReviewStatus(evaluation.review_status)),
+        score_before=evaluation.score or 0,
         created_by=created_by,
         created_at=utc_now(),
     )
+    rounds.require_blind(session, evaluation_id, review.rater, action)
+    scorecard = _scorecard(session, evaluation)
+    ratings, scored = _rated(session, evaluation, result, body, scorecard)
+    _set_ratings(review, evaluation, result, ratings, scored, scorecard)
+    if action in OVERRIDING_ACTIONS:
+        _override(session, evaluation, result, body, scored)
+    review.score_after = evaluation.score or 0
     session.add(review)
     record = shown(review)
     # A request for a review is not a review.
     reviewer = None if action is ReviewAction.REQUEST else review.rater
-    results.note_review(session, evaluation, result, review=record, reviewer=reviewer, status=after)
+    status = ReviewStatus(review.status_after)
+    results.note_review(
+        session, evaluation, result, review=record, reviewer=reviewer, status=status
+    )
     return record
 
 
@@ -153,6 +132,13 @@ def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Pag
     )
     items = results.unsealed(session, evaluation_id, map(shown, page.items))
     return replace(page, items=items)
+
+
+def agreement(session: Session, selection: Selection) -> dict[str, Any]:
+    """Compare the judge with people over a selection; ratings of open rounds do not count yet."""
+    sealed = [not_(rounds.reviews_in(row)) for row in rounds.open_rounds(session)]
+    ratings = latest_ratings(session, [*completed_evaluations(selection), *sealed])
+    return {"period": selection.period.shown(), **compare(ratings)}
 
 
 def shown(review: Any) -> dict[str, Any]:
@@ -242,6 +228,35 @@ def _rated(
         return ratings, rescored(result.document, scorecard, answers)
     except Unscorable as problem:
         raise InvalidInput.field("criteria", f"No score can be computed: {problem}") from problem
+
+
+def _set_ratings(
+    review: Review,
+    evaluation: Evaluation,
+    result: EvaluationResult,
+    ratings: Sequence[Rating],
+    scored: Rescored | None,
+    scorecard: Scorecard,
+) -> None:
+    """Set the answers of a review, next to those of the judge before it is applied."""
+    review.criteria = [rating.as_json() for rating in ratings]
+    review.ratings = {}
+    # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
+    if review.action != ReviewAction.DISPUTE:
+        review.ratings = rating_pairs(
+            result.document,
+            {rating.key: rating for rating in ratings},
+            scored,
+            scorecard=scorecard,
+            confirms_others=review.action == ReviewAction.CONFIRM or review.confirms_others,
+        )
+    review.rated_score = rated_score(result.document, review.score, review.ratings, scored)
+    judged = results.judged_document(result)
+    review.judged = {
+        "score": judged["score"],
+        "resolution": judged["resolution"]["status"],
+        "satisfaction": evaluation.predicted_satisfaction,
+    }
 
 
 def _override(

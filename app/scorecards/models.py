@@ -1,4 +1,4 @@
-"""Tables of custom scorecards; the defaults are files of the package."""
+"""Tables of custom scorecards and their drafts; the defaults are files of the package."""
 
 from datetime import datetime
 from typing import Any
@@ -44,3 +44,26 @@ class ScorecardVersion(Table):
     criteria_count: Mapped[int]
     document: Mapped[dict[str, Any]] = mapped_column(JSON)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class ScorecardDraft(Table):
+    """A scorecard that people edit before they publish it; everybody edits the same draft.
+
+    `scorecard_id` and `base_version` name what it changes; a new scorecard has neither. `version` counts the
+    changes of the draft itself. `document` is what was typed, mistakes included. `trial_id` is the last trial,
+    `trial_version` the version of the draft that was tried.
+    """
+
+    __tablename__ = "scorecard_drafts"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    scorecard_id: Mapped[str | None] = mapped_column(unique=True)
+    base_version: Mapped[int | None]
+    channel: Mapped[str]
+    document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    version: Mapped[int] = mapped_column(default=1)
+    trial_id: Mapped[str | None]
+    trial_version: Mapped[int | None]
+    updated_by: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)

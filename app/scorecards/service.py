@@ -88,6 +88,12 @@ def find(session: Session, scorecard_id: str, *, version: int | None = None) -> 
         raise InvalidInput.field("scorecardVersion", error.message) from error
 
 
+def require(session: Session, scorecard_id: str | None) -> None:
+    """Check a reference to a scorecard; None is allowed. Raises as `find` does."""
+    if scorecard_id is not None:
+        find(session, scorecard_id)
+
+
 def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedScorecard:
     """Return one version, current or not; `NotFound` where there is none."""
     channel = defaults.channel_of(scorecard_id)

@@ -3,18 +3,20 @@
 from typing import Any
 
 from app.audio_files.links import RecordingLinks
+from app.evaluations import sources
+from app.evaluations.schemas.contacts import EvaluateQuery
+from app.redaction.redactor import Redactor
 from app.voice_calls import epa, queries, schemas, service
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
+from app.web.upserts import put, upsert_of
 
-blp = Blueprint(
-    "voice-calls", __name__, url_prefix="/voice-calls", description="Calls of a voice bot"
-)
+blp = Blueprint("voice-calls", __name__, description="Calls of a voice bot")
 
 
-@blp.get("")
+@blp.get("/voice-calls")
 @require_scope("voice:read")
 @blp.arguments(schemas.VoiceCallQuery, location="query")
 @blp.response(200, schemas.VoiceCallSchema(many=True))
@@ -25,7 +27,7 @@ def list_voice_calls(query: dict[str, Any]) -> Any:
         return queries.list_page(session, request, **query)
 
 
-@blp.get("/<id:voice_call_id>")
+@blp.get("/voice-calls/<id:voice_call_id>")
 @require_scope("voice:read")
 @blp.response(200, schemas.VoiceCallSchema)
 def get_voice_call(voice_call_id: str) -> Any:
@@ -34,7 +36,7 @@ def get_voice_call(voice_call_id: str) -> Any:
         return queries.get(session, voice_call_id)
 
 
-@blp.get("/<id:voice_call_id>/recording-url")
+@blp.get("/voice-calls/<id:voice_call_id>/recording-url")
 @require_scope("voice:read")
 @blp.response(200, schemas.RecordingSchema)
 def get_recording_url(voice_call_id: str) -> Any:
@@ -47,10 +49,21 @@ def get_recording_url(voice_call_id: str) -> Any:
         return service.recording_link(session, voice_call_id, links=links)
 
 
-@blp.get("/<id:voice_call_id>/epa-results")
+@blp.get("/voice-calls/<id:voice_call_id>/epa-results")
 @require_scope("voice:read")
 @blp.response(200, schemas.EpaSchema)
 def get_epa_results(voice_call_id: str) -> Any:
     """Show the performance assessment of a call, derived from its evaluation."""
     with current_runtime().db.reading() as session:
         return epa.assess(session, voice_call_id)
+
+
+@blp.put("/imports/voice-calls/<external_id>", **upsert_of("voice-calls"))
+@require_scope("ingest:write")
+@blp.arguments(EvaluateQuery, location="query")
+@blp.arguments(schemas.VoiceCallUpsert)
+@blp.response(200, schemas.VoiceCallSchema)
+def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
+    """Create or replace the voice call with this external id, and evaluate it."""
+    values = service.prepare_voice_call(body, Redactor.of(current_runtime()))
+    return put(service.put, external_id, values, sources.REFERENCES, **query)

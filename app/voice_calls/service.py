@@ -33,7 +33,7 @@ from app.redaction.redactor import Redactor, SealedOriginals
 from app.scorecards.service import current_default
 from app.voice_calls import queries
 from app.voice_calls.enums import ENDED
-from app.voice_calls.evaluation import reading_order, transcript_of_turns
+from app.voice_calls.evaluation import reading_order, request_evaluation, transcript_of_turns
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
 _LATENCY_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
@@ -120,6 +120,17 @@ def upsert(
     if row.status in ENDED and row.announced_at is None:
         _announce(session, row)
     return Upserted(queries.get(session, row.id), created, changed=True)
+
+
+def put(
+    session: Session, external_id: str, values: Mapping[str, Any], *, evaluate: bool | None = None
+) -> Upserted[dict[str, Any]]:
+    """Create or update a voice call; unless `evaluate` is False, an ended call is evaluated."""
+    stored = upsert(session, external_id, values)
+    if evaluate is False:
+        return stored
+    request_evaluation(session, stored.record["id"])
+    return stored._replace(record=queries.get(session, stored.record["id"]))
 
 
 def recording_link(

@@ -12,7 +12,7 @@ from flask import Flask
 from app.ai.transcript import Role
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
-from app.reviews import labels
+from app.reviews.calibration import labels
 from app.reviews.cli import calibrate
 from tests.caller import Caller
 from tests.contacts import get

@@ -106,13 +106,16 @@ def test_a_table_and_the_name_describe_a_recording(
     assert recording["executiveId"]
 
 
-def test_a_row_with_more_cells_than_columns_is_refused(command: Command, folder: Path) -> None:
+@pytest.mark.parametrize(("row", "cells"), [("call.mp3,Returns, summer,Alice", 4), ("call.mp3", 1)])
+def test_a_row_with_other_cells_than_columns_is_refused(
+    command: Command, folder: Path, row: str, cells: int
+) -> None:
     shutil.copy(SPEECH, folder / "call.mp3")
     table = folder / "calls.csv"
-    table.write_text("file,campaign,executive\ncall.mp3,Returns, summer,Alice\n")
+    table.write_text(f"file,campaign,executive\n{row}\n")
     done = command(folder, "--metadata", table, "--no-evaluate")
     assert done.exit_code == 1
-    assert "Line 2 of calls.csv has 4 cells, but the first line has 3." in done.stderr
+    assert f"calls.csv, line 2: The row has {cells} cells, but the first line has 3." in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import itertools
 import json
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import requests
@@ -24,6 +24,7 @@ from app.engagements.models import Engagement
 from app.evaluations.models import Evaluation
 from app.events.models import Event
 from app.imports import jobs, service
+from app.imports.loading.normalise import normalised
 from app.imports.models import Import
 from tests.caller import Caller, error_code, findings
 from tests.running import running_runtime, stopped_by_signal
@@ -407,18 +408,17 @@ def test_two_requests_with_one_idempotency_key_create_one_import(
 
 
 def run_until_stopped(import_id: str, *, at_record: int) -> None:
-    """Run an import in a worker that receives SIGTERM when it checks this record."""
-    runtime = running_runtime()
-    check, numbers = runtime.hooks.check_import_record, itertools.count(1)
+    """Run an import in a worker that receives SIGTERM when it reads this record."""
+    numbers = itertools.count(1)
 
-    def check_or_stop(kind: str, fields: Mapping[str, Any]) -> Any:
-        if next(numbers) == at_record:
-            signal.raise_signal(signal.SIGTERM)
-        return check(kind, fields)
+    def normalised_or_stopped(*arguments: Any) -> Iterator[Any]:
+        for record in normalised(*arguments):
+            if next(numbers) == at_record:
+                signal.raise_signal(signal.SIGTERM)
+            yield record
 
-    hooks = replace(runtime.hooks, check_import_record=check_or_stop)
-    with stopped_by_signal():
-        jobs.run_import(replace(runtime, hooks=hooks), import_id)
+    with stopped_by_signal(), patch.object(jobs, "normalised", normalised_or_stopped):
+        jobs.run_import(running_runtime(), import_id)
 
 
 def test_a_stopping_worker_leaves_the_rest_to_the_next_one(

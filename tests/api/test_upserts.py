@@ -112,6 +112,19 @@ def test_references_must_exist(client: Caller) -> None:
     assert (executive["kind"], executive["email"]) == ("bot", "a@example.org")
 
 
+def test_references_are_given_by_name_too(client: Caller) -> None:
+    engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
+    call_center = put(client, "call-centers", "pune", name="Pune")["id"]
+    campaign = put(client, "campaigns", "c", engagement="E")
+    executive = put(client, "executives", "x", callCenter="Pune")
+    assert (campaign["engagementId"], executive["callCenterId"]) == (engagement, call_center)
+    assert put(client, "campaigns", "c", engagement=None)["engagementId"] is None
+    unknown = client.call("PUT", "/imports/executives/x", {"name": "N", "callCenter": "Goa"})
+    assert findings(unknown) == {"callCenter": "FORMAT"}
+    both = {"name": "N", "callCenter": "Pune", "callCenterId": call_center}
+    assert findings(client.call("PUT", "/imports/executives/x", both)) == {"callCenter": "FORMAT"}
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "expected"),
     [

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agreement import alpha, bootstrap, two_raters
-from app.agreement.alpha import Units
-from app.agreement.two_raters import Pair, Pairs
+from app.reviews.agreement import alpha, bootstrap, two_raters
+from app.reviews.agreement.alpha import Units
+from app.reviews.agreement.two_raters import Pair, Pairs
 
 # (judge, human), as one public tool prints it: kappa 0.763 at 90 % raw agreement.
 TABLE: dict[Pair, int] = {(1, 1): 78, (1, 0): 10, (0, 1): 2, (0, 0): 30}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.calibration.fitting import Ridge, cross_validated, fit, rising_curve
-from app.calibration.score_model import LinearModel, Sample, model_from
+from app.reviews.calibration.fitting import Ridge, cross_validated, fit, rising_curve
+from app.reviews.calibration.score_model import LinearModel, Sample, model_from
 
 
 def samples(signals: list[dict[str, float]], labels: Iterable[float]) -> list[Sample]:

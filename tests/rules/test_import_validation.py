@@ -22,7 +22,7 @@ NAMES = sorted(
     {str(field.data_key) for schema in SCHEMAS.values() for field in schema.fields.values()}
 )
 REDACTOR = Redactor(enabled=True, keyring=Keyring({"own": bytes(32)}))
-validate = partial(validate_record, REDACTOR)
+validate = partial(validate_record, REDACTOR, {})
 INNER = ["role", "text", "sentAt", "startMs", "endMs", "p50", "score", "audioFileId", "metadata"]
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 2**62) | st.floats() | st.sampled_from(WORDS),
@@ -72,7 +72,7 @@ def test_every_kind_has_a_schema(kind: str) -> None:
 
 def test_a_reference_is_given_by_name_or_by_id_but_not_both() -> None:
     fields = {"externalId": "e", "name": "A", "callCenter": "Pune"}
-    assert validate(Kind.EXECUTIVE, fields).names == {"callCenter": "Pune"}
+    assert validate(Kind.EXECUTIVE, fields).names == {"call_center": "Pune"}
     assert validate(Kind.EXECUTIVE, {**fields, "callCenter": None}).names == {}
     both = {**fields, "callCenterId": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"}
     with pytest.raises(InvalidInput, match="fields are invalid") as refused:

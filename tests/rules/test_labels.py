@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.reviews.labels import Label, from_file
+from app.reviews.calibration.labels import Label, from_file
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import ColumnElement
 
 from app.analytics.enums import Granularity
+from app.core.clock import utc_now
 from app.core.errors import InvalidInput
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
@@ -31,6 +32,12 @@ class Period:
     def before(self) -> "Period":
         """Return the period of the same length that ends where this one begins."""
         return Period(self.start - (self.end - self.start), self.start, self.zone)
+
+    @classmethod
+    def of_last_days(cls, days: int) -> "Period":
+        """Return the period of so many days that ends now."""
+        end = utc_now()
+        return cls(end - timedelta(days=days), end, ZoneInfo("UTC"))
 
     def shown(self) -> dict[str, object]:
         """Return the period as answers show it."""

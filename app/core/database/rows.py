@@ -1,6 +1,6 @@
 """Rows: found by id or name, their shown columns, references to them, and versions for If-Match."""
 
-from collections.abc import Collection, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -9,6 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.core.database.session import Reader, Table
 from app.core.errors import InvalidInput, NotFound, PreconditionFailed
+from app.core.json_documents import camel_case
 
 Row = TypeVar("Row", bound=Table)
 
@@ -68,28 +69,50 @@ def require_match(row: Versioned, if_match: str | None) -> None:
 class NamedTable(Generic[Row]):
     """Lookups in one table.
 
-    `noun` names a row in error messages, `field` is the API's field for a reference to it.
+    `noun` names a row in error messages; a reference to it by name is `name`, as in `call_center`.
     """
 
     model: type[Row]
     noun: str
-    field: str
+    name: str
+
+    @property
+    def column(self) -> str:
+        """The column of a reference by id."""
+        return f"{self.name}_id"
+
+    @property
+    def field(self) -> str:
+        """The API's field of a reference by id."""
+        return camel_case(self.column)
+
+    @property
+    def name_field(self) -> str:
+        """The API's field of a reference by name."""
+        return camel_case(self.name)
 
     def get(self, session: Session, row_id: str) -> Row:
         """Return a row; raises `NotFound`."""
         return find_row(session, self.model, row_id, self.noun)
 
-    def find_by_name(self, session: Session, name: str) -> Row | None:
+    def of_name(self, session: Session, name: str) -> Row:
         """Return the row of this name.
 
         Raises:
-            InvalidInput: several rows have the name; the error names the field of the name.
+            InvalidInput: not exactly one row has the name; the error names the field of the name.
         """
+        row = self.find_by_name(session, name)
+        if row is None:
+            raise InvalidInput.field(self.name_field, f"There is no {self.noun} of this name.")
+        return row
+
+    def find_by_name(self, session: Session, name: str) -> Row | None:
+        """Return the row of this name; raises `InvalidInput` where several rows have it."""
         named = select(self.model).where(self.model.__table__.c.name == name)
         rows = session.scalars(named.limit(2)).all()
         if len(rows) > 1:
             message = f"More than one {self.noun} has this name; give its id instead."
-            raise InvalidInput.field(self.field.removesuffix("Id"), message)
+            raise InvalidInput.field(self.name_field, message)
         return rows[0] if rows else None
 
     def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
@@ -127,3 +150,18 @@ class NamedTable(Generic[Row]):
         columns = self.model.__table__.c
         in_order = select(columns.id, columns.name).order_by(columns.name, columns.id)
         return {row.id: row.name for row in session.execute(in_order.limit(limit))}
+
+
+def ids_of_names(
+    session: Session, names: Mapping[str, str], tables: Iterable[NamedTable[Any]]
+) -> dict[str, str]:
+    """Return the ids by column for the names of references.
+
+    Raises:
+        InvalidInput: not exactly one row has a name; the error names the field.
+    """
+    return {
+        table.column: table.of_name(session, names[table.name]).id
+        for table in tables
+        if table.name in names
+    }

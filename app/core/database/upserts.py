@@ -1,5 +1,7 @@
-"""Upserts: rows are created once, then updated to the given values."""
+"""Upserts: rows under external ids are created once, then updated to the given values."""
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -11,7 +13,12 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
+from app.core.errors import InvalidInput
 from app.core.ids import new_id
+
+MAX_EXTERNAL_ID = 200
+EXTERNAL_ID_PATTERN = rf"[^/\x00-\x1f\x7f-\x9f]{{1,{MAX_EXTERNAL_ID}}}"
+EXTERNAL_ID_MESSAGE = f"externalId must have 1 to {MAX_EXTERNAL_ID} characters, without slashes and control characters."
 
 
 class ExternallyKeyed(Table):
@@ -35,6 +42,19 @@ class Upserted(NamedTuple, Generic[Record]):
     record: Record
     created: bool
     changed: bool
+
+
+def normalised_external_id(in_path: str, in_body: str | None = None) -> str:
+    """Return the external id of a path, which the body may repeat, in NFC."""
+    external_id = unicodedata.normalize("NFC", in_path)
+    if len(external_id) > MAX_EXTERNAL_ID:
+        raise InvalidInput.field("externalId", EXTERNAL_ID_MESSAGE, code="LENGTH", location="path")
+    # U+FFFD replaces bytes that are not UTF-8: two different keys would become one.
+    if not re.fullmatch(EXTERNAL_ID_PATTERN, external_id) or "\ufffd" in external_id:
+        raise InvalidInput.field("externalId", EXTERNAL_ID_MESSAGE, location="path")
+    if in_body is not None and unicodedata.normalize("NFC", in_body) != external_id:
+        raise InvalidInput.field("externalId", "externalId must equal the one in the path.")
+    return external_id
 
 
 def upsert_into(session: Session, table: Any) -> Any:

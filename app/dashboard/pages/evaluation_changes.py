@@ -24,7 +24,7 @@ from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
 from app.reviews import service as reviews
-from app.reviews.schemas import ReviewCreate
+from app.reviews.schemas.reviews import ReviewCreate
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 

@@ -12,7 +12,7 @@ from app.analytics.enums import Dataset
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import is_id
-from app.dashboard import forms, saved_views
+from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_to
 from app.dashboard.pages import places
@@ -34,7 +34,7 @@ from app.evaluations import listing
 from app.evaluations.enums import ReviewAction
 from app.evaluations.judging import bulk, judgements
 from app.evaluations.schemas.evaluations import MOST_IDS
-from app.people import audit
+from app.people import audit, saved_views
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
 from app.web.current import current_runtime

@@ -30,7 +30,7 @@ from app.imports import service as imports
 from app.people.gate import current_person
 from app.people.roles import OWN_ACCOUNT
 from app.reviews import service as reviews
-from app.reviews.schemas import ReviewPreviewBody
+from app.reviews.schemas.reviews import ReviewPreviewBody
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
 

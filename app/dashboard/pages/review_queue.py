@@ -29,7 +29,7 @@ from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.people.audit import Action
 from app.people.gate import current_person
 from app.reviews import service as reviews
-from app.reviews.schemas import ReviewCreate
+from app.reviews.schemas.reviews import ReviewCreate
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 

@@ -48,7 +48,7 @@ def detect_format(head: bytes, name: str = "") -> str | None:
         return "srt"
     if text.startswith("{"):
         return _json_format(text)
-    return "csv" if tables.delimiter_of(text.split("\n", 1)[0].rstrip("\r")) else None
+    return "csv" if tables.is_header(text.split("\n", 1)[0].rstrip("\r")) else None
 
 
 def _json_format(text: str) -> str | None:

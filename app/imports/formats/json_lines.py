@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, BinaryIO
 
+from app.evaluations.enums import MAX_MESSAGES
 from app.imports.formats.lines import json_lines, read_documents
 from app.imports.formats.records import (
-    MAX_MESSAGES,
     TOO_MANY_MESSAGES,
     BadLine,
     Entries,

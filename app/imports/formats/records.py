@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, BinaryIO, TypeAlias
 
-MAX_MESSAGES = 10_000
+from app.evaluations.enums import MAX_MESSAGES
+
 TOO_MANY_MESSAGES = f"A conversation may have at most {MAX_MESSAGES} messages."
 _NO_TEXT = "The conversation has no text."
 ROLES = ("customer", "agent", "bot", "system")

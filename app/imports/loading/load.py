@@ -1,7 +1,7 @@
 """Loading of a batch: its records are written and counted, for API requests, files and the demo."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
@@ -10,10 +10,13 @@ from typing import Any
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
+from app.campaigns import service as campaigns
 from app.conversations import service as conversations
 from app.conversations.service import ConversationInput
 from app.core.database.locks import one_at_a_time
+from app.core.database.upserts import Upserted
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
+from app.directory import service as directory
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import BadLine, Fault, Kind
 from app.imports.loading.input import SKIP, ImportOptions
@@ -23,9 +26,23 @@ from app.imports.loading.normalise import (
     ValidRecord,
     summary_of,
 )
-from app.imports.loading.record_writers import EVALUATION_REQUESTS, WRITERS
 from app.imports.loading.references import NameResolver
+from app.voice_calls import evaluation
+from app.voice_calls import service as voice_calls
 
+# How the package of each kind writes a record; raises `InvalidInput` for a reference to nothing.
+_WRITERS: Mapping[str, Callable[[Session, str, dict[str, Any]], Upserted[Any]]] = {
+    Kind.VOICE_CALL: voice_calls.upsert,
+    Kind.CONVERSATION: conversations.upsert,
+    Kind.CAMPAIGN: campaigns.upsert,
+    Kind.CALL_CENTER: directory.upsert_call_center,
+    Kind.EXECUTIVE: directory.upsert_executive,
+}
+# Each returns None where there is nothing to judge.
+_EVALUATION_REQUESTS: Mapping[str, Callable[..., Evaluation | None]] = {
+    Kind.CONVERSATION: conversations.request_evaluation,
+    Kind.VOICE_CALL: evaluation.request_evaluation,
+}
 _MAX_ERRORS = 100
 logger = logging.getLogger(__name__)
 
@@ -215,20 +232,19 @@ class _BatchLoad:
         self._names.forget()
 
     def _write(self, record: LoadableRecord) -> tuple[RecordOutcome, str | None]:
-        writer = WRITERS[record.kind]
-        stored, created, changed = writer(
+        stored, created, changed = _WRITERS[record.kind](
             self._session, record.valid.external_id, self._values(record.valid)
         )
         if not created and self._options.on_conflict == SKIP:
             raise _SkipExisting
         # An unchanged record too: it may have been imported without an evaluation before. A record
         # that was judged is not judged again.
-        evaluation = None
-        if self._options.evaluate and record.kind in EVALUATION_REQUESTS:
-            evaluation = EVALUATION_REQUESTS[record.kind](
+        requested = None
+        if self._options.evaluate and record.kind in _EVALUATION_REQUESTS:
+            requested = _EVALUATION_REQUESTS[record.kind](
                 self._session, stored["id"], scorecard_id=self._options.scorecard_id
             )
-        evaluation_id = evaluation.id if evaluation else None
+        evaluation_id = requested.id if requested else None
         if created:
             return RecordOutcome.CREATED, evaluation_id
         return RecordOutcome.UPDATED if changed else RecordOutcome.SKIPPED, evaluation_id

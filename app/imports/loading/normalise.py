@@ -1,4 +1,4 @@
-"""Normalisation of records: defaults, validation, refusal of repeated external ids, batches."""
+"""Normalisation of records: validation, refusal of repeated external ids, batches."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -6,23 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from app.core.errors import InvalidInput
-from app.imports.formats.records import BadLine, Fault, Kind, NativeRecord
-from app.imports.loading.input import ImportOptions
-from app.imports.loading.references import NAMED_REFERENCES
+from app.imports.formats.records import BadLine, Fault, NativeRecord
 
 _MAX_FIELDS_IN_MESSAGE = 3
 # The limits of a batch keep its transaction short, so that other writers wait only a moment.
 _BATCH_RECORDS = 25
 _BATCH_MESSAGES = 300
-# The references of each kind that take a default.
-_DEFAULT_REFERENCES: Mapping[str, tuple[str, ...]] = {
-    Kind.CONVERSATION: tuple(NAMED_REFERENCES),
-    Kind.VOICE_CALL: tuple(NAMED_REFERENCES),
-    Kind.CAMPAIGN: ("engagement",),
-    Kind.EXECUTIVE: ("callCenter",),
-    Kind.CALL_CENTER: (),
-}
-_KINDS_WITH_LANGUAGE = frozenset({Kind.CONVERSATION, Kind.VOICE_CALL, Kind.CAMPAIGN})
 
 
 class DiskSet:
@@ -89,7 +78,6 @@ Validate = Callable[[str, Mapping[str, Any]], ValidRecord]
 
 def normalised(
     entries: Iterable[tuple[NativeRecord | BadLine, str | None]],
-    options: ImportOptions,
     seen_keys: DiskSet,
     validate: Validate,
 ) -> Iterator[NormalisedRecord]:
@@ -98,7 +86,7 @@ def normalised(
         if isinstance(entry, BadLine):
             yield replace(entry, file=file)
         else:
-            yield _normalised(entry, file, options, seen_keys, validate)
+            yield _normalised(entry, file, seen_keys, validate)
 
 
 def batches_of(records: Iterable[NormalisedRecord]) -> Iterator[list[NormalisedRecord]]:
@@ -124,17 +112,13 @@ def summary_of(error: InvalidInput) -> str:
 
 
 def _normalised(
-    record: NativeRecord,
-    file: str | None,
-    options: ImportOptions,
-    seen_keys: DiskSet,
-    validate: Validate,
+    record: NativeRecord, file: str | None, seen_keys: DiskSet, validate: Validate
 ) -> NormalisedRecord:
     def refused(code: Fault, message: str) -> BadLine:
         return BadLine(record.line, code, message, record.external_id, file)
 
     try:
-        valid = validate(record.kind, _with_defaults(record, options.defaults))
+        valid = validate(record.kind, record.fields)
     except InvalidInput as error:
         return refused(Fault.VALIDATION_ERROR, summary_of(error))
     if not seen_keys.add(f"{record.kind}\n{valid.external_id}"):
@@ -142,31 +126,6 @@ def _normalised(
         return refused(Fault.DUPLICATE, message)
     weight = _weight_of(record.fields)
     return LoadableRecord(record.kind, valid, record.line, record.external_id, file, weight)
-
-
-def with_default_references(
-    fields: Mapping[str, Any], names: Iterable[str], defaults: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the fields, with the default of each of these references that they do not give."""
-    completed = dict(fields)
-    for name in names:
-        keys = (NAMED_REFERENCES[name].id_field, name)
-        default = next((key for key in keys if key in defaults), None)
-        if default is not None and all(fields.get(key) is None for key in keys):
-            completed[default] = defaults[default]
-    return completed
-
-
-def _with_defaults(record: NativeRecord, defaults: Mapping[str, str]) -> dict[str, Any]:
-    names = _DEFAULT_REFERENCES.get(record.kind, ())
-    fields = with_default_references(record.fields, names, defaults)
-    if (
-        record.kind in _KINDS_WITH_LANGUAGE
-        and "language" in defaults
-        and fields.get("language") is None
-    ):
-        fields["language"] = defaults["language"]
-    return fields
 
 
 def _weight_of(fields: Mapping[str, Any]) -> int:

@@ -7,8 +7,7 @@ import logging
 import random
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -17,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, exists, insert, update
 from sqlalchemy.orm import Session
 
-from app.core.database.session import Database, translated_errors
+from app.core.database.session import Database, WriteConnection
 from app.core.errors import ServiceUnavailable
 from app.core.outgoing_http.reply import retry_after_s
 from app.core.process.log import OnceAMinute
@@ -94,7 +93,7 @@ class ResultWriter:
     ) -> None:
         self._settings = settings
         self._on_recorded = on_recorded
-        self._connection = _WriteConnection(db)
+        self._connection = WriteConnection(db)
         self._queue: deque[_Entry] = deque()
         self._queue_lock = threading.Lock()
         self._write_lock = threading.Lock()
@@ -330,34 +329,3 @@ def _update_streak(
             subscription.id,
             subscription.failing_since,
         )
-
-
-class _WriteConnection:
-    """Write transactions over one kept connection, by one thread at a time.
-
-    `Database.writing` makes a session and takes a connection from the pool for each transaction.
-    That costs more than these transactions of a few rows, of which there are a thousand a second.
-    """
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self._connection: Connection | None = None
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Open a transaction; commit when the block ends, roll back when it raises."""
-        with translated_errors():
-            if self._connection is None:
-                self._connection = self._db.engine.connect()
-            try:
-                with self._db.write_lock, self._connection.begin():
-                    yield self._connection
-            except BaseException:
-                self.close()
-                raise
-
-    def close(self) -> None:
-        """Give the connection back; the next transaction opens another."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()

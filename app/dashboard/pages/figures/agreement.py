@@ -6,13 +6,13 @@ from typing import Any
 
 from flask import render_template
 
-from app.analytics import agreement
-from app.analytics.schemas.agreement import AgreementQuery
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.tables import ConfusionTable, confusion_table
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views import formatting
 from app.dashboard.words import text_of
+from app.reviews import service as reviews
+from app.reviews.schemas.agreement import AgreementQuery
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
@@ -43,7 +43,7 @@ def show() -> str:
     page_filters = filters_of_request(for_figures=True)
     selection = page_filters.selection(page_filters.load(_SCHEMA))
     with current_runtime().db.reading() as session:
-        report = agreement.show(session, selection)
+        report = reviews.agreement(session, selection)
     return render_template(
         "reviews/agreement.html",
         page_filters=page_filters,

@@ -7,8 +7,6 @@ from typing import Any
 from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from app.analytics import calibration_rounds
-from app.analytics.schemas.agreement import CalibrationRoundCreate, CalibrationRoundQuery
 from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
@@ -20,6 +18,8 @@ from app.evaluations.schemas.evaluations import MOST_IDS
 from app.people import service as people
 from app.people.gate import current_person
 from app.people.roles import ROLES
+from app.reviews import rounds
+from app.reviews.schemas.agreement import CalibrationRoundCreate, CalibrationRoundQuery
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
@@ -63,7 +63,7 @@ def list_page() -> str:
     """List the rounds, the newest first."""
     query = forms.load(CalibrationRoundQuery(), {"page": request.args.get("page", "1")})
     with current_runtime().db.reading() as session:
-        page = calibration_rounds.list_page(session, query["page_request"])
+        page = rounds.list_page(session, query["page_request"])
         names = _names(session, page.items)
     return render_template("reviews/rounds.html", page=page, names=names)
 
@@ -88,9 +88,7 @@ def create() -> Response | tuple[str, int]:
     try:
         values = forms.load(CalibrationRoundCreate(), body)
         with current_runtime().db.writing() as session:
-            created = calibration_rounds.create(
-                session, **values, created_by=current_person().user_id
-            )
+            created = rounds.create(session, **values, created_by=current_person().user_id)
     except InvalidInput as error:
         return _form(typed["ids"], {**typed, **body}, forms.field_errors(error)), 422
     return redirect(url_for(".show", round_id=created["id"]), 303)
@@ -101,13 +99,13 @@ def create() -> Response | tuple[str, int]:
 def show(round_id: str) -> str:
     """Show a round; its people see answers and scores once they have rated everything."""
     with current_runtime().db.reading() as session:
-        calibration_round = calibration_rounds.show(session, round_id)
+        calibration_round = rounds.show(session, round_id)
         query = {"ids": ",".join(calibration_round["evaluation_ids"]), "current": "false"}
         page = listed(session, {**query, "pageSize": str(MOST_IDS)})
         names = _names(session, [calibration_round])
     user_id = current_person().user_id
     unrated = (
-        calibration_rounds.left_to_rate(calibration_round, user_id)
+        rounds.left_to_rate(calibration_round, user_id)
         if user_id in calibration_round["reviewers"]
         else []
     )

@@ -10,7 +10,6 @@ from werkzeug.wrappers import Response
 
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound, PreconditionFailed
 from app.core.json_documents import load_object
-from app.dashboard import drafts
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.scorecards.trial import (
@@ -35,7 +34,7 @@ from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
-from app.scorecards import authoring, default_scorecards
+from app.scorecards import authoring, default_scorecards, drafts
 from app.scorecards import service as scorecards
 from app.web.current import current_runtime
 from app.web.principal import require_scope

@@ -6,13 +6,13 @@ from flask import render_template, request
 
 from app.campaigns import service as campaigns
 from app.core.database.paging import PageRequest
-from app.dashboard import drafts, forms
+from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views.scorecards.described import described_sections, version_changes
 from app.evaluations import listing
 from app.people import service as people
-from app.scorecards import authoring, default_scorecards, service
+from app.scorecards import authoring, default_scorecards, drafts, service
 from app.scorecards.schemas import VersionQuery
 from app.web.current import current_runtime
 from app.web.principal import require_scope

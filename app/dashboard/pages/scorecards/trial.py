@@ -9,7 +9,7 @@ from flask import redirect, render_template, url_for
 from werkzeug.wrappers import Response
 
 from app.core.errors import Detail, InvalidInput, NotFound
-from app.dashboard import drafts, forms
+from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import PairedScore, scatter_chart
 from app.dashboard.queries import PageSession
@@ -20,7 +20,7 @@ from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations import trials
 from app.people.gate import current_person
-from app.scorecards import authoring
+from app.scorecards import authoring, drafts
 from app.scorecards.authoring import complete_document
 from app.scorecards.schemas import ScorecardCreate
 from app.web.current import current_runtime

@@ -2,6 +2,7 @@
 
 from marshmallow import fields
 
+from app.reviews.schemas.agreement import AgreementEstimateSchema
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
@@ -14,27 +15,19 @@ class CalibrationProfileQuery(PageQuery):
     sort = sort_field("createdAt", "version")
 
 
-class CalibrationEstimateSchema(CamelSchema):
-    """A figure with its 95 % interval, if it has one."""
-
-    value = fields.Float(required=True)
-    low = fields.Float(required=True, allow_none=True)
-    high = fields.Float(required=True, allow_none=True)
-
-
 class CalibrationFiguresSchema(CamelSchema):
     """Agreement of the score with people's scores; null if it cannot be computed."""
 
-    spearman = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
-    mae = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
-    bias = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
+    spearman = Nested(AgreementEstimateSchema, required=True, allow_none=True)
+    mae = Nested(AgreementEstimateSchema, required=True, allow_none=True)
+    bias = Nested(AgreementEstimateSchema, required=True, allow_none=True)
 
 
 class CalibrationChangeSchema(CamelSchema):
     """`after` minus `before`: a gain is above 0 for spearman and below 0 for mae."""
 
-    spearman = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
-    mae = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
+    spearman = Nested(AgreementEstimateSchema, required=True, allow_none=True)
+    mae = Nested(AgreementEstimateSchema, required=True, allow_none=True)
 
 
 class CalibrationGainSchema(CamelSchema):

@@ -10,19 +10,14 @@ from itertools import groupby, permutations
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from sqlalchemy import not_
-from sqlalchemy.orm import Session
-
-from app.agreement import alpha, two_raters
-from app.agreement.alpha import Units
-from app.agreement.bootstrap import Estimate, estimates
-from app.agreement.two_raters import Pair, Pairs
-from app.analytics.engine.selection import Selection, completed_evaluations
 from app.analytics.reports.measures import rounded
 from app.core.json_documents import camel_case
 from app.evaluations.enums import RESOLUTIONS
-from app.reviews.ratings import LatestRatings, latest_ratings
-from app.reviews.rounds import open_rounds, reviews_in
+from app.reviews.agreement import alpha, two_raters
+from app.reviews.agreement.alpha import Units
+from app.reviews.agreement.bootstrap import Estimate, estimates
+from app.reviews.agreement.two_raters import Pair, Pairs
+from app.reviews.ratings import LatestRatings
 
 # Scores at most this far apart count as close.
 _CLOSE = 5
@@ -66,21 +61,13 @@ class _RatingPairs:
         return sum(count * len(unit) * (len(unit) - 1) // 2 for unit, count in self.units.items())
 
 
-def show(session: Session, selection: Selection) -> dict[str, Any]:
+def compare(ratings: Sequence[LatestRatings]) -> dict[str, Any]:
     """Compare the judge's original answers with those of people, over reviewed evaluations.
 
     Each reviewer of a conversation makes a pair with the judge, and pairs with the other reviewers
     of the same conversation. Intervals are drawn from whole conversations, so that several reviews
     of one do not count as several conversations. A statistic of fewer than 20 pairs is None.
-    Ratings of open calibration rounds do not count yet.
     """
-    sealed = [not_(reviews_in(row)) for row in open_rounds(session)]
-    ratings = latest_ratings(session, [*completed_evaluations(selection), *sealed])
-    return {"period": selection.period.shown(), **compare(ratings)}
-
-
-def compare(ratings: Sequence[LatestRatings]) -> dict[str, Any]:
-    """Return the statistics of `show` for these ratings."""
     by_evaluation = [
         list(group)
         for _, group in groupby(

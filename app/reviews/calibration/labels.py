@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session, aliased
 
-from app.calibration.score_model import Sample
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
+from app.reviews.calibration.score_model import Sample
 from app.reviews.models import Review
 
 _KEYS = ("evaluationId", "externalId")

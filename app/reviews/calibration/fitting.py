@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from app.agreement import two_raters
-from app.agreement.bootstrap import Estimate, estimates
-from app.agreement.two_raters import Pairs
 from app.ai.results import EFFORT, SCORE
-from app.calibration.score_model import (
+from app.reviews.agreement import two_raters
+from app.reviews.agreement.bootstrap import Estimate, estimates
+from app.reviews.agreement.two_raters import Pairs
+from app.reviews.calibration.score_model import (
     FARTHEST,
     CalibrationModel,
     Gain,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.agreement.bootstrap import Estimate
+from app.reviews.agreement.bootstrap import Estimate
 
 LEAST_LABELS = 30
 # Beyond so many standard deviations a signal counts no more than there.

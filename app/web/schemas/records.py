@@ -1,29 +1,21 @@
-"""Base schemas, fields and checks that several kinds of imported records share."""
+"""Schemas of records of other systems: their keys, references by name, fields and checks."""
 
 import re
 from typing import Any
 
-from marshmallow import ValidationError, fields, validate, validates_schema
+from marshmallow import ValidationError, fields, post_load, validate, validates_schema
 
+from app.core.database.upserts import EXTERNAL_ID_MESSAGE, EXTERNAL_ID_PATTERN
 from app.core.json_documents import camel_case
-from app.imports.loading.references import (
-    EXTERNAL_ID_MESSAGE,
-    EXTERNAL_ID_PATTERN,
-    NAMED_REFERENCES,
-)
 from app.web.schemas.base import FORMAT, LENGTH, RANGE, TYPE, CamelSchema, CodedMessage, reject
 from app.web.schemas.fields import (
     BASE_MESSAGES,
     MAX_INTEGER,
     Labels,
-    LanguageTag,
     Members,
-    PastMoment,
     Pattern,
-    Reference,
     Text,
 )
-from app.web.schemas.query_fields import QueryFlag
 
 _MAX_VALUES = 100
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -86,7 +78,37 @@ class _PlainValue(fields.Raw):
         return value
 
 
-class RecordUpsert(CamelSchema):
+class ReferenceName(Text):
+    """A name in place of the id of a reference."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            200, low=1, allow_none=True, metadata={"description": "A name in place of the id."}
+        )
+
+
+class ReferencesByName(CamelSchema):
+    """A record whose references may be given by name, each a `ReferenceName` of a subclass."""
+
+    def name_fields(self) -> set[str]:
+        """Return the Python names of the fields with names."""
+        return {name for name, field in self.fields.items() if isinstance(field, ReferenceName)}
+
+    @validates_schema
+    def _check_names(self, data: dict[str, Any], **_: Any) -> None:
+        for name in sorted(self.name_fields()):
+            if data.get(name) and data.get(f"{name}_id"):
+                field, id_field = camel_case(name), camel_case(f"{name}_id")
+                raise reject(field, f"Give {field} or {id_field}, not both.")
+
+    @post_load
+    def _collect_names(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Move the names, which are no columns, into `names`."""
+        names = {name: data.pop(name, None) for name in self.name_fields()}
+        return {**data, "names": {name: text for name, text in names.items() if text is not None}}
+
+
+class RecordUpsert(ReferencesByName):
     """A record under the caller's own key; omitted fields are set to their defaults."""
 
     external_id = Pattern(
@@ -103,30 +125,6 @@ class NamedUpsert(RecordUpsert):
     name = Text(200, low=1, required=True)
 
 
-class ReferencesByName(CamelSchema):
-    """A record whose references may be given by name; subclasses declare the fields."""
-
-    @validates_schema
-    def _check_names(self, data: dict[str, Any], **_: Any) -> None:
-        for field, reference in NAMED_REFERENCES.items():
-            if data.get(reference.attribute) and data.get(reference.column):
-                raise reject(field, f"Give {field} or {reference.id_field}, not both.")
-
-
-def reference_name() -> Text:
-    """Return the field of a name that replaces an id."""
-    return Text(200, low=1, metadata={"description": "A name in place of the id."})
-
-
-def pop_names(values: dict[str, Any]) -> dict[str, str]:
-    """Remove the names from loaded values; return them by the API's field."""
-    names = {
-        field: values.pop(reference.attribute, None)
-        for field, reference in NAMED_REFERENCES.items()
-    }
-    return {field: name for field, name in names.items() if name is not None}
-
-
 def require_order(data: dict[str, Any], first: str, last: str) -> None:
     """Refuse an end before its start; a missing value is allowed."""
     start, end = data.get(first), data.get(last)
@@ -141,34 +139,3 @@ def require_distinct(data: dict[str, Any], name: str) -> None:
     if len(set(members)) < len(members):
         field = camel_case(name)
         raise reject(field, f"{field} must not contain the same value twice.")
-
-
-class EvaluateQuery(CamelSchema):
-    """Whether the record is evaluated."""
-
-    evaluate = QueryFlag(
-        metadata={
-            "description": "`false`: only store the record. `true`: evaluate an open conversation "
-            "too. Omitted: evaluate the record if it has ended."
-        }
-    )
-
-
-class ContactUpsert(RecordUpsert, ReferencesByName):
-    """A conversation or a voice call of another system; omitted fields are set to defaults."""
-
-    engagement_id = Reference("eng", allow_none=True, load_default=None)
-    campaign_id = Reference("camp", allow_none=True, load_default=None)
-    call_center_id = Reference("cc", allow_none=True, load_default=None)
-    executive_id = Reference("exec", allow_none=True, load_default=None)
-    engagement = reference_name()
-    campaign = reference_name()
-    call_center = reference_name()
-    executive = reference_name()
-    language = LanguageTag(allow_none=True, load_default=None)
-    started_at = PastMoment(allow_none=True, load_default=None)
-    ended_at = PastMoment(allow_none=True, load_default=None)
-
-    @validates_schema
-    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        require_order(data, "started_at", "ended_at")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import RowMapping, and_, func, select
@@ -10,14 +11,14 @@ from sqlalchemy.orm import Session
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.score import band_of, round_half_up
-from app.calibration.models import CalibrationProfile, CalibrationSwitch
-from app.calibration.score_model import CalibrationModel, Gain, model_from
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_mapping
 from app.core.database.session import Table
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
+from app.reviews.calibration.score_model import CalibrationModel, Gain, model_from
+from app.reviews.models import CalibrationProfile, CalibrationSwitch
 
 _COLUMNS = Table.metadata.tables[CalibrationProfile.__tablename__].c
 _SORTABLE = {name: _COLUMNS[name] for name in ("created_at", "version")}
@@ -128,11 +129,13 @@ def active_profile(session: Session, engagement_id: str | None) -> CalibrationPr
     )
 
 
-def calibrated(
-    judgement: Judgement,
-    profile: CalibrationProfile | None,
-    *,
-    scorecard: Callable[[], Scorecard],
+def calibration(session: Session, engagement_id: str | None) -> Callable[..., Judgement]:
+    """Return `_calibrated` by the active profile of an engagement."""
+    return partial(_calibrated, active_profile(session, engagement_id))
+
+
+def _calibrated(
+    profile: CalibrationProfile | None, judgement: Judgement, *, scorecard: Callable[[], Scorecard]
 ) -> Judgement:
     """Return the judgement with the score that people would give it.
 
@@ -143,7 +146,6 @@ def calibrated(
     changes.
 
     Args:
-        profile: the active profile of the engagement.
         scorecard: loads the version that was judged by; called only if there is a profile.
     """
     if profile is None or judgement.score is None:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
-from app.dashboard.models import SavedView
+from app.people.models import SavedView
 
 _MOST_VIEWS, _MOST_PINNED = 50, 5
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound, PreconditionFailed
 from app.core.ids import new_id
-from app.dashboard.models import ScorecardDraft
+from app.scorecards.models import ScorecardDraft
 
 _MOST_DRAFTS = 100
 

@@ -1,1 +1,0 @@
-"""Agreement statistics over plain values, without any table."""

@@ -1,0 +1,51 @@
+"""Schemas of contacts of other systems, which are evaluated once they have ended."""
+
+from typing import Any
+
+from marshmallow import validates_schema
+
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import LanguageTag, PastMoment, Reference
+from app.web.schemas.query_fields import QueryFlag
+from app.web.schemas.records import (
+    RecordUpsert,
+    ReferenceName,
+    ReferencesByName,
+    require_order,
+)
+
+
+class EvaluateQuery(CamelSchema):
+    """Whether the record is evaluated."""
+
+    evaluate = QueryFlag(
+        metadata={
+            "description": "`false`: only store the record. `true`: evaluate an open conversation "
+            "too. Omitted: evaluate the record if it has ended."
+        }
+    )
+
+
+class NamesOfReferences(ReferencesByName):
+    """The references of a contact by name."""
+
+    engagement = ReferenceName()
+    campaign = ReferenceName()
+    call_center = ReferenceName()
+    executive = ReferenceName()
+
+
+class ContactUpsert(RecordUpsert, NamesOfReferences):
+    """A conversation or a voice call of another system; omitted fields are set to defaults."""
+
+    engagement_id = Reference("eng", allow_none=True, load_default=None)
+    campaign_id = Reference("camp", allow_none=True, load_default=None)
+    call_center_id = Reference("cc", allow_none=True, load_default=None)
+    executive_id = Reference("exec", allow_none=True, load_default=None)
+    language = LanguageTag(allow_none=True, load_default=None)
+    started_at = PastMoment(allow_none=True, load_default=None)
+    ended_at = PastMoment(allow_none=True, load_default=None)
+
+    @validates_schema
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        require_order(data, "started_at", "ended_at")

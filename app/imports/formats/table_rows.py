@@ -1,0 +1,234 @@
+"""Rows of tables in CSV, read by the names of their columns, which a caller may map."""
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+from zoneinfo import ZoneInfo
+
+from app.imports.formats.lines import ByteLine, byte_lines, text_of
+from app.imports.formats.records import Fault, ReaderOptions, Unreadable
+
+IGNORED = "ignore"
+_DELIMITERS = ",;\t|"
+_LABEL_PREFIX = "label."
+_MAX_NAME = 80
+_MAX_LINE_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TableForm:
+    """The columns of a table.
+
+    Attributes:
+        fields: fields by normalised names of columns.
+        is_complete: tells whether these fields are enough; `missing` says what they lack.
+        moments: fields with times, which get the offset of the caller's time zone.
+    """
+
+    fields: Mapping[str, str]
+    is_complete: Callable[[set[str]], bool]
+    missing: str
+    moments: frozenset[str] = frozenset()
+
+    def fields_of(self, header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
+        """Return the field of each column; raises `Unreadable`."""
+        fields = _fields_of_header(header, self.fields, mapping)
+        if not self.is_complete(set(fields)):
+            raise Unreadable(Fault.MALFORMED, self.missing, 1)
+        return fields
+
+    def delimiter_of(self, header: str, mapping: Mapping[str, str]) -> str | None:
+        """Return the delimiter of a header line; None if the line is not a header."""
+        mapped = {_normalised(column): field for column, field in mapping.items()}
+        for delimiter in _DELIMITERS:
+            with suppress(csv.Error):
+                cells = next(csv.reader([header], delimiter=delimiter, strict=True), [])
+                named = (mapped.get(_normalised(cell), cell) for cell in cells)
+                if self.is_complete({field_of(name, self.fields) or IGNORED for name in named}):
+                    return delimiter
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row by field, stripped and without ignored columns; or the reason why it is unreadable.
+
+    Of an unreadable row, `cells` are those that it has, `first_line` those of its first line, and
+    `is_cut` says that it has a wrong number of them.
+    """
+
+    line: int
+    cells: Mapping[str, str]
+    error: Unreadable | None = None
+    first_line: Mapping[str, str] = field(default_factory=dict)
+    is_cut: bool = False
+
+
+def rows_of(stream: BinaryIO, form: TableForm, options: ReaderOptions) -> Iterator[TableRow]:
+    """Yield the rows below the header; an unreadable header is the only row."""
+    lines = _TextLines(byte_lines(stream, _MAX_LINE_BYTES))
+    try:
+        header = next(lines, "")
+        # A header with wrong columns has a delimiter, too: the most frequent one.
+        delimiter = form.delimiter_of(header, options.columns) or max(_DELIMITERS, key=header.count)
+        header_reader = csv.reader([header], delimiter=delimiter, strict=True)
+        fields = form.fields_of(next(header_reader, []), options.columns)
+    except (Unreadable, csv.Error) as error:
+        yield TableRow(1, {}, _as_unreadable(error, 1))
+        return
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        line, lines.row_start = lines.number + 1, ""
+        cells: list[str] = []
+        try:
+            cells = next(reader)
+            if any(cells):
+                yield TableRow(line, _cells_by_field(fields, cells, form, options, line))
+        except StopIteration:
+            return
+        except (Unreadable, csv.Error) as error:
+            first_cells: list[str] = []
+            with suppress(csv.Error):
+                first_cells = next(csv.reader([lines.row_start], delimiter=delimiter), [])
+            yield TableRow(
+                line,
+                dict(zip(fields, cells, strict=False)),
+                _as_unreadable(error, line),
+                dict(zip(fields, first_cells, strict=False)),
+                is_cut=len(cells) not in (0, len(fields)),
+            )
+
+
+def by_column_name(*fields: str) -> dict[str, str]:
+    """Map the normalised names of columns to the fields of the same names."""
+    return {_normalised(field): field for field in fields}
+
+
+def with_labels(cells: Mapping[str, str]) -> dict[str, Any]:
+    """Return the cells that are not blank, those of labels as one field `labels`."""
+    given = {name: cell for name, cell in cells.items() if cell}
+    labels = {
+        name.removeprefix(_LABEL_PREFIX): given.pop(name)
+        for name in list(given)
+        if name.startswith(_LABEL_PREFIX)
+    }
+    return {**given, "labels": labels} if labels else given
+
+
+def field_of(name: str, known: Mapping[str, str]) -> str | None:
+    """Return the field of a column's name; None if there is none."""
+    stripped = name.strip()
+    if stripped.casefold().startswith(_LABEL_PREFIX):
+        return _LABEL_PREFIX + stripped[len(_LABEL_PREFIX) :]
+    return IGNORED if stripped == IGNORED else known.get(_normalised(name))
+
+
+def with_offset(text: str, timezone: str | None, line: int = 0) -> str:
+    """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are.
+
+    A time that occurs twice, because clocks go back, is read as the first.
+
+    Raises:
+        Unreadable: the time does not occur, because clocks go forward.
+    """
+    if timezone is None:
+        return text
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if moment.tzinfo is not None:
+        return text
+    local = moment.replace(tzinfo=ZoneInfo(timezone))
+    with suppress(OverflowError):
+        if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
+            message = f"{text} does not exist in {timezone}: the clocks skip it."
+            raise Unreadable(Fault.VALIDATION_ERROR, message, line)
+    return local.isoformat()
+
+
+def _fields_of_header(
+    header: Sequence[str], known: Mapping[str, str], mapping: Mapping[str, str]
+) -> list[str]:
+    """Return the field of each column; `IGNORED` for a column that is left out.
+
+    Args:
+        known: fields by normalised names of columns.
+        mapping: the caller's fields by names of columns.
+    """
+    mapped = {_normalised(column): field for column, field in mapping.items()}
+    fields = [field_of(mapped.get(_normalised(column), column), known) for column in header]
+    times = Counter(field for field in fields if field != IGNORED)
+    present = {_normalised(column) for column in header}
+    faults = {
+        "Unknown columns": [
+            column
+            for column, field in zip(header, fields, strict=True)
+            if field is None and _normalised(column) not in mapped
+        ],
+        "More than one column of the same field": [
+            column
+            for column, field in zip(header, fields, strict=True)
+            if field is not None and times[field] > 1
+        ],
+        "Mapped columns that the file does not have": [
+            column for column in mapping if _normalised(column) not in present
+        ],
+        "Unknown fields in the mapping": [
+            field for field in mapping.values() if field_of(field, known) is None
+        ],
+    }
+    sentences = [f"{fault}: {_named(names)}." for fault, names in faults.items() if names]
+    if sentences:
+        raise Unreadable(Fault.MALFORMED, " ".join(sentences), 1)
+    return [field or IGNORED for field in fields]
+
+
+def _cells_by_field(
+    fields: Sequence[str], cells: Sequence[str], form: TableForm, options: ReaderOptions, line: int
+) -> dict[str, str]:
+    if len(cells) != len(fields):
+        message = f"The row has {len(cells)} cells, but the first line has {len(fields)}."
+        raise Unreadable(Fault.MALFORMED, message, line)
+    row = {name: cell.strip() for name, cell in zip(fields, cells, strict=True) if name != IGNORED}
+    for name in form.moments & row.keys():
+        row[name] = with_offset(row[name], options.timezone, line)
+    return row
+
+
+def _as_unreadable(error: Unreadable | csv.Error, line: int) -> Unreadable:
+    if isinstance(error, Unreadable):
+        return error
+    return Unreadable(Fault.MALFORMED, f"The row is malformed: {error}.", line)
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(repr(name.strip()[:_MAX_NAME]) for name in dict.fromkeys(names))
+
+
+def _normalised(name: str) -> str:
+    """Return the name of a column in lower case without `_`, `-` and spaces."""
+    return "".join(character for character in name.casefold() if character not in " _-\t")
+
+
+class _TextLines:
+    """Decoded lines; a class because a generator would end at the first unreadable line."""
+
+    def __init__(self, lines: Iterator[ByteLine]) -> None:
+        self._lines = lines
+        self.number = 0
+        # The first line of the row that is being read, with what could be decoded.
+        self.row_start = ""
+
+    def __iter__(self) -> "_TextLines":
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.number = line.number
+        self.row_start = self.row_start or (line.data or b"").decode(errors="replace")
+        return text_of(line, _MAX_LINE_BYTES) + "\n"

@@ -1,0 +1,1 @@
+"""Agreement of the judge with people, and of people with each other."""

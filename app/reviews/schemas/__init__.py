@@ -1,0 +1,1 @@
+"""Schemas of reviews, agreement, calibration rounds and calibration profiles."""
