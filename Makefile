@@ -1,6 +1,6 @@
 # Short names for developers; every line is a command that can be given by hand.
 .DEFAULT_GOAL := help
-.PHONY: help install lock run worker test lint format types layout openapi migrate migration check
+.PHONY: help install lock run worker test nightly lint format types layout openapi migrate migration check
 
 bin := .venv/bin
 
@@ -12,9 +12,9 @@ install: ## make .venv and install what a user needs into it
 
 # setuptools builds the project itself, once its packages are there.
 lock_packages := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --custom-compile-command 'make lock' setup.cfg -
+	--no-annotate --custom-compile-command 'make lock' pyproject.toml -
 
-lock: ## write constraints.txt (all packages) and requirements.txt (a user's) from setup.cfg
+lock: ## write constraints.txt (all packages) and requirements.txt (a user's) from pyproject.toml
 	echo 'setuptools>=77' | $(lock_packages) --all-extras -o constraints.txt
 	echo 'setuptools>=77' | $(lock_packages) -c constraints.txt \
 		--extra asr --extra cloud --extra parquet --extra postgres -o requirements.txt
@@ -27,6 +27,9 @@ worker: ## run the worker alone
 
 test: ## run the tests
 	./run test
+
+nightly: ## every test in full length, on SQLite and PostgreSQL, as each night needs it
+	CQE_TEST_NIGHTLY=1 .ci/run
 
 lint: ## ruff: rules and format
 	$(bin)/ruff check .

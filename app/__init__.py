@@ -1,3 +1,3 @@
 """CQE, the Conversation Quality Evaluation Service."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -25,11 +25,8 @@ def build_runtime(settings: Settings) -> Runtime:
     counts = ProcessCounts(settings.data_dir, enabled=settings.metrics_listen is not None)
     hooks = Hooks(
         on_publish=(fan_out,),
-        on_evaluation_changed=(
-            conversations.note_evaluations,
-            evaluation.note_evaluations,
-            facts.record,
-        ),
+        on_evaluation_changed=(conversations.note_evaluations, evaluation.note_evaluations),
+        on_results_changed=(facts.record,),
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,

@@ -47,17 +47,17 @@ def sql_list(values: Sequence[str]) -> str:
 FACTS = f"""
 INSERT INTO evaluation_facts (
   source_id, source_type, evaluation_id, status, channel, engagement_id, campaign_id,
-  call_center_id, executive_id, scorecard_id, created_at, completed_at, score, passed,
+  call_center_id, executive_id, scorecard_id, conversation_at, created_at, completed_at, score, passed,
   auto_failed, compliance_score, customer_sentiment, sentiment_trend, resolution,
   duration_seconds, talk_ratio, silence_percent, dead_air_count, interruptions, agent_wpm,
   first_response_seconds, topics, score_layout_id, scores, version, is_pending)
 SELECT 'conv_' || n, 'conversation', 'eval_' || n, 'completed', 'chat',
   'eng_' || lpad((n % {ENGAGEMENTS})::text, 26, '0'), 'camp_' || floor(power(random(), 2) * {CAMPAIGNS}),
   'cc_' || (n % {CALL_CENTERS}), 'exec_' || lpad(floor(power(random(), 2) * {EXECUTIVES})::text, 26, '0'), 'sc_1',
-  moment, moment + interval '1 second', score, score >= 70, score < 40,
+  moment, moment, moment + interval '1 second', score, score >= 70, score < 40,
   round((60 + 40 * random())::numeric, 2), round((2 * random() - 1)::numeric, 4),
-  (ARRAY[{sql_list(TRENDS)}])[1 + floor(random() * {len(TRENDS)})],
-  (ARRAY[{sql_list(RESOLUTIONS)}])[1 + floor(random() * {len(RESOLUTIONS)})],
+  (ARRAY[{sql_list([*TRENDS])}])[1 + floor(random() * {len(TRENDS)})],
+  (ARRAY[{sql_list([*RESOLUTIONS])}])[1 + floor(random() * {len(RESOLUTIONS)})],
   20 + floor(800 * random()), random(), 40 * random(), floor(random() * 3), floor(random() * 4),
   110 + 70 * random(), round((200 * random())::numeric, 2),
   json_build_array('topic ' || floor(power(random(), 2) * {TOPICS})),
@@ -67,7 +67,7 @@ FROM (
   FROM generate_series(CAST(:first AS integer), CAST(:last AS integer)) AS n
 ) AS made
 """
-fact_month = func.to_char(func.timezone("UTC", EvaluationFact.created_at), "YYYY-MM")
+fact_month = func.to_char(func.timezone("UTC", EvaluationFact.conversation_at), "YYYY-MM")
 QUESTIONS = {
     "summary, 30 days": ("summary", 30, {}),
     "summary, a year": ("summary", DAYS, {}),

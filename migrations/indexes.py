@@ -6,11 +6,13 @@ from alembic import op
 
 
 def create_index(name: str, table: str, columns: list[Any], **options: Any) -> None:
-    """Create an index; on PostgreSQL without holding up writers, outside of the transaction.
+    """Create an index, also in the place of one of that name.
 
-    Call it first in a migration: what comes before it is committed.
+    On PostgreSQL it holds up no writers and runs outside of the transaction: call it first in a
+    migration, because what comes before it is committed.
     """
     if op.get_bind().dialect.name != "postgresql":
+        op.drop_index(name, table, if_exists=True)
         op.create_index(name, table, columns, **options)
         return
     with op.get_context().autocommit_block():

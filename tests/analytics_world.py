@@ -48,6 +48,9 @@ _TABLES = (
 Evaluations = Sequence[dict[str, Any]]
 
 
+MOMENTS = {"conversation": "conversation_at", "judgement": "created_at"}
+
+
 class World:
     """A number of random evaluations, and what happens to them.
 
@@ -101,7 +104,7 @@ class World:
             with self.runtime.db.writing() as session:
                 evaluation = session.get_one(Evaluation, row["id"])
                 evaluation.score, evaluation.passed = row["score"], row["passed"]
-                service.notify_changed(session, evaluation)
+                service.notify_changed(session, [evaluation])
 
     def re_evaluate(self) -> None:
         """Replace an evaluation by another revision."""
@@ -126,7 +129,7 @@ class World:
                 )
                 session.add(result)
                 session.flush()
-            service.notify_changed(session, current)
+            service.notify_changed(session, [current])
         self.rows.append(row)
 
     def write_parts(self) -> None:
@@ -152,8 +155,12 @@ class World:
         return [
             row
             for row in self._current()
-            if start <= row["created_at"] < end
-            and all(row[names[name]] in value.split(",") for name, value in filters.items())
+            if start <= row[MOMENTS[filters.get("byDay", "conversation")]] < end
+            and all(
+                row[column] in filters[name].split(",")
+                for name, column in names.items()
+                if name in filters
+            )
         ]
 
     def _current(self) -> list[dict[str, Any]]:
@@ -164,12 +171,19 @@ class World:
         done = status == "completed"
         some = lambda value: value if done and dice.random() < 0.8 else None  # noqa: E731
         begin_h, length_h = dice.choice([(0, 70 * 24), (0, 70 * 24), (30 * 24, 24), (55 * 24, 1)])
-        seconds = dice.randrange(begin_h * 3600, (begin_h + length_h) * 3600)
-        moment = NOW - timedelta(seconds=seconds, microseconds=dice.randrange(9))
+        conversation_at, moment = (
+            NOW
+            - timedelta(
+                seconds=dice.randrange(begin_h * 3600, (begin_h + length_h) * 3600),
+                microseconds=dice.randrange(9),
+            )
+            for _ in range(2)
+        )
         ids = {noun: dice.choice([*self.ids[noun], None]) for noun in PREFIX}
         return {
             **{f"{noun}_id": key for noun, key in ids.items()},
             **{noun: key and f"{noun} {key[-4:]}" for noun, key in ids.items()},
+            "conversation_at": conversation_at,
             "created_at": moment,
             "completed_at": moment + timedelta(milliseconds=dice.randrange(5000)) if done else None,
             "source_type": dice.choice(["conversation", "audio_file", "voice_call"]),
@@ -181,8 +195,8 @@ class World:
             "auto_failed": done and dice.random() < 0.1,
             "compliance_score": some(round(dice.uniform(0, 100), 2)),
             "customer_sentiment": some(round(dice.uniform(-1, 1), 4)),
-            "sentiment_trend": some(dice.choice(TRENDS)),
-            "resolution": some(dice.choice(RESOLUTIONS)),
+            "sentiment_trend": some(dice.choice([*TRENDS])),
+            "resolution": some(dice.choice([*RESOLUTIONS])),
             "duration_seconds": some(dice.randrange(4000)),
             "topics": dice.sample(["billing", "refund", "delivery"], dice.randrange(3))
             if done

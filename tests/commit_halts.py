@@ -23,7 +23,7 @@ def anything(_: Session) -> bool:
 
 
 def rings(session: Session) -> bool:
-    """Whether the transaction rings the sender's bell: an event was published in it."""
+    """Return whether the transaction rings the sender's bell: an event was published in it."""
     return any(bell.queue == "webhooks" for bell in session.info.get("bells", []))
 
 

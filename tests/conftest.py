@@ -33,12 +33,14 @@ from app.web.current import runtime_of
 from tests.caller import Caller
 from tests.reused_database import ReusedDatabase
 from tests.running import note_started, running_runtime
+from tests.sampling import NIGHTLY, examples
 
 load_tables()
 
 # A slow machine fails no test, and CI tries the same examples each time.
 hypothesis_settings.register_profile(
     "cqe",
+    max_examples=examples(100),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize="CI" in os.environ,
@@ -47,19 +49,25 @@ hypothesis_settings.load_profile("cqe")
 
 DATA = Path(__file__).parent / "data"
 POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")
+PAGES = "tests/pages/"
 
 
 class LoadFileOrPagesScheduling(LoadFileScheduling):
-    """Gives a whole file to one process, and all browser tests, which share one service."""
+    """Gives a whole file to one process; browser tests, which share a service, in two groups."""
 
     def _split_scope(self, nodeid: str) -> str:
-        folder = "tests/pages/"
-        return folder if nodeid.startswith(folder) else str(super()._split_scope(nodeid))
+        if _is_page(nodeid):
+            return PAGES + ("first" if nodeid < f"{PAGES}test_frame" else "second")
+        return str(super()._split_scope(nodeid))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
     """Distribute tests over the processes of `-n`."""
     return LoadFileOrPagesScheduling(config, log)
+
+
+def _is_page(nodeid: str) -> bool:
+    return nodeid.startswith(PAGES)
 
 
 def pytest_collection_finish() -> None:
@@ -73,11 +81,21 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With PostgreSQL, leave out the tests that do not use its database: they run without it."""
-    if POSTGRES_URL:
-        left_out = [item for item in items if not _uses_postgresql(item)]
-        items[:] = [item for item in items if _uses_postgresql(item)]
-        config.hook.pytest_deselected(items=left_out)
+    """Begin with the longest files; leave out what runs at night alone, or the same on PostgreSQL."""
+    is_whole = NIGHTLY or all(".py" in argument for argument in config.args)
+    left_out = [item for item in items if not _is_chosen(item, is_whole=is_whole)]
+    items[:] = [item for item in items if _is_chosen(item, is_whole=is_whole)]
+    config.hook.pytest_deselected(items=left_out)
+    items.sort(key=lambda item: not (_is_page(item.nodeid) or item.get_closest_marker("long")))
+
+
+def _is_chosen(item: pytest.Item, *, is_whole: bool) -> bool:
+    if POSTGRES_URL and not _uses_postgresql(item):
+        return False
+    marks = {mark.name for mark in item.iter_markers()}
+    if POSTGRES_URL and not marks & {"sql", "postgresql_only"}:
+        return is_whole
+    return is_whole or "nightly" not in marks
 
 
 def _uses_postgresql(item: pytest.Item) -> bool:

@@ -39,7 +39,7 @@ class DeliveryAudit:
 
     @property
     def fair(self) -> bool:
-        """Whether nothing was lost, and no request was sent without a reason."""
+        """Return whether nothing was lost, and no request was sent without a reason."""
         return self.most_attempts <= 3 and not (
             self.lost or self.unexplained or self.differing or self.not_delivered or self.misbilled
         )

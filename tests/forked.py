@@ -12,10 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from app.packages import load_tables
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tests.sender_process", "tests.web_process"])
+_SERVER.set_forkserver_preload(
+    [
+        "tests.sender_process",
+        "tests.web_process",
+        "app.operations.up",
+        "app.operations.background_work",
+        "app.operations.processes.workers",
+    ]
+)
 
 load_tables()
 
@@ -36,11 +45,20 @@ class ForkedProcess:
         """Return the exit code, or None while it runs."""
         return self._process.exitcode
 
-    def wait(self, timeout_s: float = 30) -> int:
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self.poll()
+
+    def wait(self, timeout: float = PATIENCE_S) -> int:
         """Wait for its end and return the exit code, or minus the signal that ended it."""
-        self._process.join(timeout_s)
+        self._process.join(timeout)
         assert self._process.exitcode is not None, f"process {self.pid} still runs"
         return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal."""
+        os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """Ask it to end."""

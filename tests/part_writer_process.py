@@ -26,7 +26,7 @@ def write_parts() -> None:
             evaluation = session.get_one(Evaluation, evaluation_id)
             evaluation.score = ((evaluation.score or 0) + 1) % 101
             session.flush()
-            service.notify_changed(session, evaluation)
+            service.notify_changed(session, [evaluation])
         jobs.write_parts(runtime, at_least=1)
         sys.stdout.write("written\n")
         sys.stdout.flush()

@@ -37,7 +37,7 @@ class WebProcess:
         ]
 
     def kill_a_worker(self) -> bool:
-        """Kill the worker that has run longest, as `kill -9` does; False when there is none."""
+        """Kill the worker that has run longest, as `kill -9` does; False if no worker runs."""
         for pid in self.workers()[:1]:
             os.kill(pid, signal.SIGKILL)
             return True

@@ -102,7 +102,7 @@ def shortened(text: str, most: int = _SHORT_CHARS) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share of 0 to 1 as a percentage, never as certainty where there is none."""
+    """Write a share of 0 to 1 as a percentage, never as 0 % or 100 % unless it is certain."""
     return f"{min(99, max(1, round(100 * share)))} %"
 
 

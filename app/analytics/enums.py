@@ -1,78 +1,78 @@
 """Enumerations of analytics, as the API spells them."""
 
-from enum import StrEnum
+from app.core.enums import LabelledEnum
 
 
-class Granularity(StrEnum):
+class Granularity(LabelledEnum):
     """The length of one point of a trend."""
 
-    HOUR = "hour"
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
+    HOUR = "hour", "Hours"
+    DAY = "day", "Days"
+    WEEK = "week", "Weeks"
+    MONTH = "month", "Months"
 
 
-class TrendMetric(StrEnum):
+class TrendMetric(LabelledEnum):
     """The metric of a trend; each is a mean or a rate, except the count of evaluations."""
 
-    SCORE = "score"
-    PASS_RATE = "passRate"  # noqa: S105 - no password
-    AUTO_FAIL_RATE = "autoFailRate"
-    COMPLIANCE_SCORE = "complianceScore"
-    CUSTOMER_SENTIMENT = "customerSentiment"
-    EVALUATIONS = "evaluations"
-    TALK_RATIO = "talkRatio"
-    SILENCE_PERCENT = "silencePercent"
-    INTERRUPTIONS = "interruptions"
-    AGENT_WPM = "agentWpm"
-    FIRST_RESPONSE_SECONDS = "firstResponseSeconds"
-    RESOLUTION_RATE = "resolutionRate"
-    DURATION_SECONDS = "durationSeconds"
+    SCORE = "score", "Score"
+    PASS_RATE = "passRate", "Passed"
+    AUTO_FAIL_RATE = "autoFailRate", "Auto-failed"
+    COMPLIANCE_SCORE = "complianceScore", "Compliance"
+    CUSTOMER_SENTIMENT = "customerSentiment", "Customer sentiment"
+    EVALUATIONS = "evaluations", "Evaluations"
+    TALK_RATIO = "talkRatio", "Talk ratio"
+    SILENCE_PERCENT = "silencePercent", "Silence"
+    INTERRUPTIONS = "interruptions", "Interruptions"
+    AGENT_WPM = "agentWpm", "Agent's words a minute"
+    FIRST_RESPONSE_SECONDS = "firstResponseSeconds", "First response"
+    RESOLUTION_RATE = "resolutionRate", "Resolved"
+    DURATION_SECONDS = "durationSeconds", "Length"
 
 
-class GroupBy(StrEnum):
+class GroupBy(LabelledEnum):
     """The groups that a trend shows one series for; sections have scores only."""
 
-    NONE = "none"
-    CAMPAIGN = "campaign"
-    CALL_CENTER = "callCenter"
-    EXECUTIVE = "executive"
-    CHANNEL = "channel"
-    SECTION = "section"
-    TOPIC = "topic"
+    NONE = "none", "Everything together"
+    CAMPAIGN = "campaign", "Campaigns"
+    CALL_CENTER = "callCenter", "Call centres"
+    EXECUTIVE = "executive", "Executives"
+    CHANNEL = "channel", "Channels"
+    SECTION = "section", "Sections"
+    TOPIC = "topic", "Topics"
 
 
-class Dataset(StrEnum):
+class Dataset(LabelledEnum):
     """The datasets that can be exported."""
 
-    EVALUATIONS = "evaluations"
-    CRITERIA = "criteria"
-    SEGMENTS = "segments"
-    COACHING = "coaching"
-    MOMENTS = "moments"
-    EXECUTIVES = "executives"
-    CAMPAIGNS = "campaigns"
-    CALL_CENTERS = "call_centers"
-    TRENDS = "trends"
-    USAGE = "usage"
+    EVALUATIONS = "evaluations", "Evaluations"
+    CRITERIA = "criteria", "Criteria"
+    SEGMENTS = "segments", "Segments of conversations"
+    COACHING = "coaching", "Strengths and improvements"
+    MOMENTS = "moments", "Moments"
+    EXECUTIVES = "executives", "Executives"
+    CAMPAIGNS = "campaigns", "Campaigns"
+    CALL_CENTERS = "call_centers", "Call centres"
+    TRENDS = "trends", "Trends"
+    USAGE = "usage", "Usage"
 
 
-class Format(StrEnum):
+class Format(LabelledEnum):
     """The formats of export files."""
 
-    CSV = "csv"
-    JSON = "json"
-    JSONL = "jsonl"
-    XLSX = "xlsx"
-    PARQUET = "parquet"
+    CSV = "csv", "CSV"
+    JSON = "json", "JSON"
+    JSONL = "jsonl", "JSON Lines"
+    XLSX = "xlsx", "Excel (XLSX)"
+    PARQUET = "parquet", "Parquet"
 
 
-class ExportStatus(StrEnum):
+class ExportStatus(LabelledEnum):
     """The state of an export as the API shows it."""
 
-    QUEUED = "queued"
-    RUNNING = "running"
-    READY = "ready"
-    FAILED = "failed"
-    CANCELED = "canceled"
-    EXPIRED = "expired"
+    QUEUED = "queued", "Waiting"
+    RUNNING = "running", "Running"
+    READY = "ready", "Ready"
+    FAILED = "failed", "Failed"
+    CANCELED = "canceled", "Canceled"
+    EXPIRED = "expired", "File deleted"

@@ -23,7 +23,7 @@ class EvaluationFact(Table):
     __table_args__ = (
         partial_index(
             "ix_evaluation_facts_pending",
-            "created_at",
+            "conversation_at",
             where="is_pending",
             sqlite_where="is_pending = 1",
         ),
@@ -41,6 +41,7 @@ class EvaluationFact(Table):
     call_center_id: Mapped[str | None]
     executive_id: Mapped[str | None]
     scorecard_id: Mapped[str]
+    conversation_at: Mapped[datetime] = mapped_column(UtcDateTime)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     score: Mapped[int | None]
@@ -79,7 +80,7 @@ class ScoreLayout(Table):
 
 
 class FactPart(Table):
-    """The Parquet file with the facts of one month of `created_at`, such as `2026-11`, in UTC.
+    """The Parquet file with the facts of one month of `conversation_at`, such as `2026-11`, in UTC.
 
     A file never changes: an updated part is a new file under a new name.
     """

@@ -35,7 +35,7 @@ from app.web.principal import DEFAULT
 logger = logging.getLogger(__name__)
 logger.addFilter(OnceAMinute())
 
-# Balancers and orchestrators ask these by plain HTTP; the answers are no secrets.
+# Balancers and orchestrators ask these by plain HTTP; the answers are not secrets.
 _HEALTH_ENDPOINTS = frozenset({"health", "health.live", "health.ready"})
 PUBLIC_ENDPOINTS = _HEALTH_ENDPOINTS | frozenset(
     {
@@ -201,7 +201,7 @@ def _presented_key(headers: Headers) -> str:
     """Return the key string of X-Api-Key or Bearer; its form and checksum are valid.
 
     Raises:
-        InvalidApiKey: there is none, it is malformed, or the two differ.
+        InvalidApiKey: it is missing or malformed, or the two differ.
     """
     from_header = headers.get("X-Api-Key", "")
     bearer = _BEARER.fullmatch(headers.get("Authorization", ""))

@@ -49,7 +49,7 @@ def new_pair() -> KeyPair:
 
 
 def is_key_string(text: str) -> bool:
-    """Whether the text has the form and the checksum of a key string; reads no table."""
+    """Return whether the text has the form and the checksum of a key string; reads no table."""
     length = len(_KEY_PREFIX) + _KEY_RANDOM_LENGTH + _CHECKSUM_LENGTH
     if len(text) != length or not text.startswith(_KEY_PREFIX) or not text.isascii():
         return False

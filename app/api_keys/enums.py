@@ -1,14 +1,14 @@
 """Enumerations of API keys: their signature policies and scopes."""
 
-from enum import StrEnum
+from app.core.enums import LabelledEnum
 
 
-class SignaturePolicy(StrEnum):
+class SignaturePolicy(LabelledEnum):
     """Endpoints that a key may call with Bearer alone (docs/authentication.md)."""
 
-    DEFAULT = "default"
-    REQUIRED = "required"
-    OPTIONAL = "optional"
+    DEFAULT = "default", "Accepted for engagements and usage"
+    REQUIRED = "required", "Never: every request is signed"
+    OPTIONAL = "optional", "Accepted everywhere but for keys"
 
 
 # The last five belong to extensions of the API.

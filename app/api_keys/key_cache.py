@@ -49,11 +49,11 @@ class CachedKey:
     loaded_at: float
 
     def is_usable_at(self, now: datetime) -> bool:
-        """Whether the key is not revoked, and neither it nor this credential has expired."""
+        """Return whether the key is not revoked, and neither it nor this credential has expired."""
         return not self.revoked and (self.ends_at is None or self.ends_at > now)
 
     def allows(self, address: Address | None) -> bool:
-        """Whether the allowlist contains this address; an empty list allows any."""
+        """Return whether the allowlist contains this address; an empty list allows any."""
         if not self.networks:
             return True
         return address is not None and any(address in network for network in self.networks)

@@ -87,7 +87,7 @@ def create_key(
 
 
 def get_key(session: Session, key_id: str) -> ApiKey:
-    """Return a key, active or not; raise `NotFound` if there is none."""
+    """Return a key, active or not; raise `NotFound` if it does not exist."""
     return find_row(session, ApiKey, key_id, "API key")
 
 
@@ -225,7 +225,7 @@ def revoke_key(session: Session, key_id: str, *, caller: Principal | None) -> Ap
 
 
 def any_key(session: Session) -> bool:
-    """Whether a key was ever made; false only at the first start."""
+    """Return whether a key was ever made; false only at the first start."""
     return session.scalar(select(Credential.id).limit(1)) is not None
 
 

@@ -2,19 +2,21 @@
 
 from enum import StrEnum
 
+from app.core.enums import LabelledEnum
 
-class AudioStatus(StrEnum):
+
+class AudioStatus(LabelledEnum):
     """Status of a recording, from the reserved upload to the evaluation."""
 
-    PENDING_UPLOAD = "pending_upload"
-    UPLOADED = "uploaded"
-    QUEUED = "queued"
-    TRANSCRIBING = "transcribing"
-    TRANSCRIBED = "transcribed"
-    EVALUATING = "evaluating"
-    PROCESSED = "processed"
-    FAILED = "failed"
-    EXPIRED = "expired"
+    PENDING_UPLOAD = "pending_upload", "Waiting for the file"
+    UPLOADED = "uploaded", "Uploaded"
+    QUEUED = "queued", "Waiting"
+    TRANSCRIBING = "transcribing", "Being transcribed"
+    TRANSCRIBED = "transcribed", "Transcribed"
+    EVALUATING = "evaluating", "Being judged"
+    PROCESSED = "processed", "Judged"
+    FAILED = "failed", "Failed"
+    EXPIRED = "expired", "The file never came"
 
 
 ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)

@@ -24,7 +24,7 @@ _ERROR = {"code": "ERASED", "message": "The recording was erased."}
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
-    """Whether a recording is of this customer."""
+    """Return whether a recording is of this customer."""
     is_theirs: ColumnElement[bool] = AudioFile.labels[CUSTOMER_LABEL].as_string() == customer_ref
     return is_theirs
 

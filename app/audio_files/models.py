@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audio_files.enums import AudioStatus
 from app.core.database.counters import Total
-from app.core.database.session import Table, UtcDateTime, partial_index
+from app.core.database.session import Table, UtcDateTime, first_known, partial_index
 from app.core.jobs.leases import LeasedJob
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
@@ -24,16 +24,17 @@ class AudioFile(Table):
 
     __tablename__ = "audio_files"
     __table_args__ = (
+        Index("ix_audio_files_conversation", "conversation_at", "id"),
         Index("ix_audio_files_created", "created_at", "id"),
-        Index("ix_audio_files_status", "status", "created_at", "id"),
-        Index("ix_audio_files_engagement", "engagement_id", "created_at", "id"),
-        Index("ix_audio_files_campaign", "campaign_id", "created_at", "id"),
-        Index("ix_audio_files_call_center", "call_center_id", "created_at", "id"),
-        Index("ix_audio_files_executive", "executive_id", "created_at", "id"),
+        Index("ix_audio_files_status", "status", "conversation_at", "id"),
+        Index("ix_audio_files_engagement", "engagement_id", "conversation_at", "id"),
+        Index("ix_audio_files_campaign", "campaign_id", "conversation_at", "id"),
+        Index("ix_audio_files_call_center", "call_center_id", "conversation_at", "id"),
+        Index("ix_audio_files_executive", "executive_id", "conversation_at", "id"),
         Index("ix_audio_files_recorded", "recorded_at", "id"),
         Index("ix_audio_files_duration", "duration_seconds", "id"),
         Index("ix_audio_files_size", "size_bytes", "id"),
-        partial_index("ix_audio_files_kept", "created_at", "id", where="erased_at IS NULL"),
+        partial_index("ix_audio_files_kept", "conversation_at", "id", where="erased_at IS NULL"),
         partial_index("ix_audio_files_stored", "size_bytes", where="uploaded_at IS NOT NULL"),
         partial_index(
             "ix_audio_files_purge",
@@ -65,6 +66,9 @@ class AudioFile(Table):
     auto_process: Mapped[bool] = mapped_column(default=False)
     has_transcript: Mapped[bool] = mapped_column(default=False)
     recorded_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    conversation_at: Mapped[datetime] = mapped_column(
+        UtcDateTime, default=first_known("recorded_at", "created_at")
+    )
     uploaded_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     processed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)

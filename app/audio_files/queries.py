@@ -30,6 +30,7 @@ from app.evaluations.models import Evaluation
 
 _HIDDEN = ("auto_process", "search_text", "erased_at", "purge_bytes")
 _SORTABLE = {
+    "conversation_at": AudioFile.conversation_at,
     "created_at": AudioFile.created_at,
     "recorded_at": AudioFile.recorded_at,
     "duration_seconds": AudioFile.duration_seconds,
@@ -68,8 +69,9 @@ _FILTERS: Filters = {
     "max_duration": at_most(AudioFile.duration_seconds),
     "has_transcript": AudioFile.has_transcript.is_,
     "q": contains(AudioFile.search_text),
-    "start": at_least(AudioFile.created_at),
-    "end": before(AudioFile.created_at),
+    "added_since": at_least(AudioFile.created_at),
+    "start": at_least(AudioFile.conversation_at),
+    "end": before(AudioFile.conversation_at),
 }
 
 
@@ -79,7 +81,7 @@ def list_page(
     """Return a page of recordings, newest first by default.
 
     Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `created_at`.
+        filters: values for `_FILTERS`; `start` and `end` bound `conversation_at`.
     """
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     total_count = None if filters else totals.recordings(session)

@@ -6,6 +6,7 @@ from app.audio_files import playback, queries, schemas, uploads
 from app.audio_files.links import RecordingLinks
 from app.audio_files.processing import requests, stages
 from app.audio_files.uploads import AudioObjects
+from app.core.database.session import Database
 from app.evaluations import shown_transcripts
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.web.addresses import public_address
@@ -48,8 +49,7 @@ def create_upload_url(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.AudioFileSchema)
 def get_audio_file(audio_file_id: str) -> Any:
     """Show one audio file."""
-    _reconcile(audio_file_id)
-    with current_runtime().db.reading_once() as session:
+    with _database(audio_file_id).reading_once() as session:
         return queries.show(session, audio_file_id)
 
 
@@ -71,8 +71,7 @@ def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any
 @blp.response(200, schemas.ProcessingStatusSchema)
 def get_processing_status(audio_file_id: str) -> Any:
     """Show the processing status with its stages."""
-    _reconcile(audio_file_id)
-    with current_runtime().db.reading() as session:
+    with _database(audio_file_id).reading() as session:
         return stages.show_status(session, audio_file_id)
 
 
@@ -82,8 +81,7 @@ def get_processing_status(audio_file_id: str) -> Any:
 @blp.alt_response(409, description="The recording has not been uploaded.")
 def get_download_url(audio_file_id: str) -> Any:
     """Return a signed download link."""
-    _reconcile(audio_file_id)
-    with current_runtime().db.reading() as session:
+    with _database(audio_file_id).reading() as session:
         return queries.download_link(session, audio_file_id, links=_links())
 
 
@@ -93,8 +91,7 @@ def get_download_url(audio_file_id: str) -> Any:
 @blp.alt_response(409, description="The recording has not been uploaded.")
 def complete_upload(audio_file_id: str) -> Any:
     """Record an upload that went straight to an object storage; a second call changes nothing."""
-    _reconcile(audio_file_id)
-    with current_runtime().db.reading() as session:
+    with _database(audio_file_id).reading() as session:
         queries.find_stored(session, audio_file_id)
         return queries.show(session, audio_file_id)
 
@@ -124,9 +121,8 @@ def get_waveform(audio_file_id: str) -> Any:
 @blp.response(202, schemas.ProcessingJobSchema)
 def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
     """Queue transcription and evaluation; an open job is returned instead of a second one."""
-    _reconcile(audio_file_id)
     status_url = _links().status(audio_file_id)
-    with current_runtime().db.writing() as session:
+    with _database(audio_file_id).writing() as session:
         audio, job = requests.request_processing(
             session,
             audio_file_id,
@@ -143,6 +139,8 @@ def _links() -> RecordingLinks:
     )
 
 
-def _reconcile(audio_file_id: str) -> None:
-    """Record an upload that is not recorded yet, before the recording is shown."""
-    AudioObjects(current_runtime()).reconcile(audio_file_id)
+def _database(audio_file_id: str) -> Database:
+    """Return the database, in which an upload of this recording that has arrived is recorded now."""
+    runtime = current_runtime()
+    AudioObjects(runtime).reconcile(audio_file_id)
+    return runtime.db

@@ -157,7 +157,7 @@ class ProcessingStatusSchema(CamelSchema):
 
 
 class AudioFileQuery(PeriodQuery):
-    """Query of the list of audio files; `from` and `to` bound createdAt."""
+    """Query of the list of audio files; `from` and `to` bound conversationAt."""
 
     status = Choices(list(AudioStatus))
     engagement_id = Reference("eng")
@@ -169,7 +169,14 @@ class AudioFileQuery(PeriodQuery):
     max_duration = QueryWhole(metadata={"description": "Whole seconds."})
     has_transcript = QueryFlag()
     q = Text(200, low=1, metadata={"description": "Part of the fileName or the externalId."})
-    sort = sort_field("createdAt", "recordedAt", "durationSeconds", "sizeBytes")
+    sort = sort_field(
+        "conversationAt",
+        "createdAt",
+        "recordedAt",
+        "durationSeconds",
+        "sizeBytes",
+        default="-conversationAt",
+    )
 
     @validates_schema
     def _check_durations(self, data: dict[str, Any], **_: Any) -> None:
@@ -210,6 +217,7 @@ class AudioFileSchema(CamelSchema):
     recorded_at = Timestamp(required=True, allow_none=True)
     uploaded_at = Timestamp(required=True, allow_none=True)
     processed_at = Timestamp(required=True, allow_none=True)
+    conversation_at = Timestamp(required=True)
     created_at = Timestamp(required=True)
     updated_at = Timestamp(required=True)
     expires_at = Timestamp(required=True, allow_none=True)

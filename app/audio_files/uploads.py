@@ -103,7 +103,7 @@ def check_space(session: Session, runtime: Runtime, size_bytes: int) -> None:
 
 
 def of_external_id(session: Session, external_id: str) -> AudioFile | None:
-    """Return the recording of an external id, locked; one that has expired is none."""
+    """Return the recording of an external id, locked; an expired one does not count."""
     return session.scalar(
         select(AudioFile)
         .where(AudioFile.external_id == external_id, AudioFile.status != AudioStatus.EXPIRED)

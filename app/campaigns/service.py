@@ -97,7 +97,7 @@ def list_page(
 
 
 def name_of(session: Session, campaign_id: str | None) -> str | None:
-    """Return the name of a campaign, or None if there is none."""
+    """Return the name of a campaign, or None."""
     if campaign_id is None:
         return None
     return session.scalar(select(Campaign.name).where(Campaign.id == campaign_id))

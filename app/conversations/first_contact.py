@@ -31,10 +31,8 @@ def first_contact_resolution(session: Session, evaluation: Evaluation) -> LateMe
         return LateMetric(_METRIC, None, "It is unknown whether the problem was resolved.")
     if evaluation.resolution != "resolved":
         return LateMetric(_METRIC, 0)
-    if row.started_at is None:
-        return LateMetric(_METRIC, None, "The conversation has no times.")
-    ended_at = row.ended_at or row.started_at
-    since = max(row.started_at, _EARLIEST + _WINDOW) - _WINDOW
+    ended_at = row.ended_at or row.conversation_at
+    since = max(row.conversation_at, _EARLIEST + _WINDOW) - _WINDOW
     if _has_another(session, row, since, ended_at + _WINDOW):
         return LateMetric(_METRIC, 0)
     if utc_now() < ended_at + _WINDOW:
@@ -48,7 +46,7 @@ def _has_another(session: Session, row: Conversation, since: datetime, until: da
         .where(
             Conversation.customer_ref == row.customer_ref,
             Conversation.id != row.id,
-            Conversation.started_at.between(since, until),
+            Conversation.conversation_at.between(since, until),
         )
         .limit(1)
     )

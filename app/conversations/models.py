@@ -7,14 +7,14 @@ from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.conversations.enums import ConversationStatus
-from app.core.database.session import Table, UtcDateTime, partial_index
+from app.core.database.session import Table, UtcDateTime, first_known, partial_index
 from app.core.database.upserts import ExternallyKeyed
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 # Columns that lists filter by in any combination. Every index contains them, so that a filtered
 # count reads only the index.
 _FACETS = (
-    *("started_at", "status", "platform", "language"),
+    *("status", "platform", "language"),
     *("message_count", "score", "evaluation_id"),
 )
 
@@ -30,17 +30,20 @@ class Conversation(ExternallyKeyed):
 
     __tablename__ = "conversations"
     __table_args__ = (
-        Index("ix_conversations_created", "created_at", "id", *_FACETS),
-        Index("ix_conversations_engagement", "engagement_id", "created_at", "id", *_FACETS),
-        Index("ix_conversations_campaign", "campaign_id", "created_at", "id", *_FACETS),
-        Index("ix_conversations_call_center", "call_center_id", "created_at", "id", *_FACETS),
-        Index("ix_conversations_executive", "executive_id", "created_at", "id", *_FACETS),
+        Index("ix_conversations_conversation", "conversation_at", "id", *_FACETS),
+        Index("ix_conversations_created", "created_at", "id"),
+        Index("ix_conversations_engagement", "engagement_id", "conversation_at", "id", *_FACETS),
+        Index("ix_conversations_campaign", "campaign_id", "conversation_at", "id", *_FACETS),
+        Index("ix_conversations_call_center", "call_center_id", "conversation_at", "id", *_FACETS),
+        Index("ix_conversations_executive", "executive_id", "conversation_at", "id", *_FACETS),
         Index("ix_conversations_started", "started_at", "id"),
         Index("ix_conversations_message_count", "message_count", "id"),
         Index("ix_conversations_score", "score", "id"),
-        partial_index("ix_conversations_kept", "created_at", "id", where="erased_at IS NULL"),
+        partial_index("ix_conversations_kept", "conversation_at", "id", where="erased_at IS NULL"),
         Index("ix_conversations_customer", "customer_ref"),
-        partial_index("ix_conversations_unevaluated", "created_at", where="evaluation_id IS NULL"),
+        partial_index(
+            "ix_conversations_unevaluated", "conversation_at", where="evaluation_id IS NULL"
+        ),
     )
 
     engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
@@ -54,6 +57,9 @@ class Conversation(ExternallyKeyed):
     customer_ref: Mapped[str | None]
     language: Mapped[str | None]
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    conversation_at: Mapped[datetime] = mapped_column(
+        UtcDateTime, default=first_known("started_at", "created_at")
+    )
     ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     duration_seconds: Mapped[int | None]
     message_count: Mapped[int]

@@ -35,6 +35,7 @@ _COLUMNS = select(
 )
 _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
     "started_at": Conversation.started_at,
+    "conversation_at": Conversation.conversation_at,
     "created_at": Conversation.created_at,
     "message_count": Conversation.message_count,
     "score": Conversation.score,
@@ -54,8 +55,8 @@ _FILTERS: Filters = {
     "q": contains_in(
         Conversation.id, ConversationSearchText.conversation_id, ConversationSearchText.text
     ),
-    "start": at_least(Conversation.started_at),
-    "end": before(Conversation.started_at),
+    "start": at_least(Conversation.conversation_at),
+    "end": before(Conversation.conversation_at),
 }
 
 
@@ -67,7 +68,7 @@ def list_page(
     """Return a page of conversations, newest first by default.
 
     Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `started_at`.
+        filters: values for `_FILTERS`; `start` and `end` bound `conversation_at`.
     """
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     return select_page(session, statement, request, sortable=_SORTABLE, tail=Conversation.id)

@@ -37,7 +37,7 @@ _MAX_ATTACHMENTS = 20
 
 
 class ConversationQuery(PeriodQuery):
-    """Query of the list of conversations; `from` and `to` bound startedAt."""
+    """Query of the list of conversations; `from` and `to` bound conversationAt."""
 
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
@@ -53,7 +53,14 @@ class ConversationQuery(PeriodQuery):
     q = Text(
         200, low=1, metadata={"description": "Part of the subject, externalId or customerRef."}
     )
-    sort = sort_field("startedAt", "createdAt", "messageCount", "score")
+    sort = sort_field(
+        "conversationAt",
+        "startedAt",
+        "createdAt",
+        "messageCount",
+        "score",
+        default="-conversationAt",
+    )
 
 
 class MessageQuery(PageQuery):
@@ -122,6 +129,7 @@ class ConversationSchema(CamelSchema):
     evaluation_id = fields.String(required=True, allow_none=True)
     score = fields.Integer(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    conversation_at = Timestamp(required=True)
     created_at = Timestamp(required=True)
     updated_at = Timestamp(required=True)
 

@@ -216,7 +216,7 @@ def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
-    """Whether a conversation is of this customer and not erased."""
+    """Return whether a conversation is of this customer and not erased."""
     return Conversation.customer_ref == customer_ref
 
 
@@ -267,6 +267,7 @@ def _new_evaluation(
         **names,
         language=row.language,
         started_at=row.started_at,
+        conversation_at=row.conversation_at,
         duration_seconds=row.duration_seconds,
         external_id=row.external_id,
         labels=row.labels,
@@ -287,6 +288,7 @@ def _update(session: Session, row: Conversation, conversation: ConversationInput
     if row.messages_digest != conversation.messages.digest:
         messages.replace(session, row.id, conversation.messages.rows)
         columns["raw_text_id"] = raw_texts.store(session, row.id, conversation.messages.raw)
+    columns["conversation_at"] = columns["started_at"] or row.created_at
     upserts.update_row(session, row, columns)
     text = queries.search_text(columns, conversation.external_id)
     session.merge(ConversationSearchText(conversation_id=row.id, text=text))

@@ -25,6 +25,7 @@ class Hooks:
         on_publish: receives published events, so that their deliveries commit with them.
         on_evaluation_changed: receives the current evaluations of sources after they were opened,
             have ended or got another score.
+        on_results_changed: receives the same evaluations, each with its results document or None.
         on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
         sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
@@ -33,6 +34,7 @@ class Hooks:
 
     on_publish: tuple[SessionHook, ...] = ()
     on_evaluation_changed: tuple[SessionHook, ...] = ()
+    on_results_changed: tuple[SessionHook, ...] = ()
     on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
     sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed

@@ -116,7 +116,7 @@ class Heartbeat:
 
 
 def is_running(db: Database, service: str) -> bool:
-    """Whether this service was seen on any host within 15 seconds."""
+    """Return whether this service was seen on any host within 15 seconds."""
     with suppress(ServiceUnavailable, SQLAlchemyError), db.reading() as session:
         return any(host.service == service for host in list_running(session))
     return False
@@ -151,7 +151,7 @@ def by_queue_server(hosts: Iterable[Host]) -> dict[str, dict[str, Host]]:
 
 
 def shares_queue_server(session: Session) -> bool:
-    """Whether the queue server of this web host is that of most web hosts.
+    """Return whether the queue server of this web host is that of most web hosts.
 
     Of two servers that as many use, it is the one that several hosts can share, or was used first.
     """

@@ -41,7 +41,7 @@ def counted_networks(address: Address | None) -> list[tuple[str, int]]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is `localhost`, a name below it, or a loopback address."""
+    """Return whether a host is `localhost`, a name below it, or a loopback address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

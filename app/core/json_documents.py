@@ -66,7 +66,7 @@ def _require_few_values(body: bytes, noun: str) -> None:
     """Refuse a document that would take far more memory than its bytes."""
     if sum(map(body.count, (b",", b":", b"[", b"{"))) <= _MAX_VALUES:
         return
-    # The commas and colons of texts are no values.
+    # The commas and colons of texts are not values.
     signs = (match for match in _STRING_OR_SIGN.finditer(body) if match.lastindex)
     if next(islice(signs, _MAX_VALUES, None), None) is not None:
         raise MalformedRequest(f"The {noun} has more than {_MAX_VALUES:,} names and values.")

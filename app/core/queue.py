@@ -88,7 +88,7 @@ def redis_url(settings: Settings) -> str:
 
 
 def is_shared_by_hosts(url: str) -> bool:
-    """Whether other hosts may use this server as well; a Unix socket serves one host."""
+    """Return whether other hosts may use this server as well; a Unix socket serves one host."""
     return bool(url) and not url.startswith("unix:")
 
 
@@ -111,7 +111,7 @@ class Breaker:
 
     @property
     def open(self) -> bool:
-        """Whether the server failed a moment ago."""
+        """Return whether the server failed a moment ago."""
         return time.monotonic() < self._closed_again_at
 
     def trip(self) -> None:
@@ -151,7 +151,7 @@ class Doorbell:
 
     @property
     def answers(self) -> bool:
-        """Whether a server is configured and answers now."""
+        """Return whether a server is configured and answers now."""
         if self._client is None:
             return False
         try:
@@ -161,7 +161,7 @@ class Doorbell:
 
     @property
     def configured(self) -> bool:
-        """Whether there is a queue server at all."""
+        """Return whether there is a queue server at all."""
         return self._client is not None
 
     def server_id(self) -> str:
@@ -204,7 +204,7 @@ class _Call(Job):
 
     @property
     def func(self) -> RunRow:
-        """Return the function of the queue; raise `_RefusedJob` for arguments that are no row id."""
+        """Return the function of the queue; raise `_RefusedJob` unless its argument is a row id."""
         is_row_id = len(self.args) == 1 and _is_row_id(self.args[0])
         if self.func_name != CALL or self.instance is not None or self.kwargs or not is_row_id:
             raise _RefusedJob("a queue takes bells with a row id only")

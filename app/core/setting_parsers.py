@@ -63,7 +63,7 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
 
 
 def days(low: int) -> Callable[[str], int]:
-    """Make a parser of days from `low` to a hundred years, more than which is no date."""
+    """Make a parser of days from `low` to a hundred years, more than which is not a date."""
     return whole(low, 36_500)
 
 
@@ -175,7 +175,7 @@ def certificates(value: str) -> str:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(value)
     except OSError as error:
-        raise ValueError(f"{value!r} is no file of certificates: {error.strerror}") from error
+        raise ValueError(f"{value!r} is not a file of certificates: {error.strerror}") from error
     return value
 
 
@@ -233,7 +233,7 @@ def header_token(value: str) -> str:
 
 
 def is_base64(value: str) -> bool:
-    """Whether a text is base64, as access keys of Azure are."""
+    """Return whether a text is base64, as access keys of Azure are."""
     try:
         base64.b64decode(value, validate=True)
     except ValueError:

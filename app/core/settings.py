@@ -38,7 +38,7 @@ def setting(
 
     Args:
         parse: makes a value of the variable's text, or raises `ValueError`.
-        zero: the meaning of 0, if it is no amount.
+        zero: the meaning of 0, if it is not an amount.
         secret: whether the value is left out of the printed settings.
     """
     metadata = {"variable": variable, "parse": parse, "zero": zero}
@@ -255,7 +255,7 @@ class Settings:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether the main database is SQLite."""
+        """Return whether the main database is SQLite."""
         return self.effective_database_url.startswith("sqlite")
 
 
@@ -295,7 +295,7 @@ def _text_of(declared: Field[Any], value: Any) -> str:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """Return a sentence about each CQE_ variable that is no setting, with the nearest name."""
+    """Return a sentence about each CQE_ variable that is not a setting, with the nearest name."""
     variables = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
     unknown = sorted(
         name

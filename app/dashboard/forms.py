@@ -1,15 +1,18 @@
 """Forms of pages: loaded by schemas of the API, and answered by a redirect with a notice."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-from flask import redirect, request, url_for
+from flask import g, redirect, request, url_for
 from marshmallow import Schema
 from werkzeug.wrappers import Response
 
-from app.core.errors import InvalidInput
+from app.core.errors import AppError, InvalidInput
 from app.web.schemas.base import load_valid
+
+View = TypeVar("View", bound=Callable[..., Any])
 
 # The location of a form's fields in the details of an error.
 LOCATION = "form"
@@ -49,11 +52,44 @@ def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
     """Load the values of a form or a query; an empty field counts as not given.
 
     Raises:
-        InvalidInput: its details name each field; `field_errors` makes messages of them.
+        InvalidInput: its details name each field; `shown_again` shows them there.
     """
     known = {field.data_key or name for name, field in schema.load_fields.items()}
     document = {name: values[name] for name in known & set(values) if values[name] != ""}
     return load_valid(schema, document, location=LOCATION)
+
+
+def shown_again(
+    page: Callable[..., str],
+    others: Mapping[type[AppError], str] | None = None,
+    *,
+    inside: str = "",
+) -> Callable[[View], View]:
+    """Decorate a view that loads input: where this is invalid, answer with the page and its messages.
+
+    Args:
+        page: renders the page from the arguments of the view; templates find the messages in `errors`.
+        others: more errors that the page shows, each with the field of its message.
+        inside: an object of the document whose members the form has as fields of its own.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def view_or_page(**arguments: Any) -> Any:
+            try:
+                return view(**arguments)
+            except InvalidInput as error:
+                messages = field_errors(error)
+                status = error.status
+            except tuple(others or ()) as error:
+                messages = {(others or {})[type(error)]: error.message}
+                status = error.status
+            g.errors = {name.removeprefix(f"{inside}."): text for name, text in messages.items()}
+            return page(**arguments), status
+
+        return cast("View", view_or_page)
+
+    return decorate
 
 
 def field_errors(error: InvalidInput) -> dict[str, str]:

@@ -167,6 +167,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
             "navigation": list(sections_for(person)) if person else [],
             "form_token": gate.form_token(person.token) if person else "",
             "notice": current_notice(),
+            "errors": g.get("errors", {}),
             "is_insecure": not is_secure(request, runtime.settings),
             "worker_is_alive": hosts.is_running(runtime.db, hosts.WORKER),
         }

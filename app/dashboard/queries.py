@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from flask import request
@@ -26,9 +26,6 @@ from app.web.current import current_runtime
 LIST_PATH = "/evaluations"
 LIST_SCHEMA = EvaluationQuery()
 _LONGEST_DAYS = str(max(filters.DAYS))
-
-# Pages hand sessions to services and do nothing else with them, so they know no more than the type.
-PageSession: TypeAlias = Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +142,6 @@ def listed(session: Session, query: Mapping[str, str]) -> Page[Any]:
 
 def linked_count(session: Session, query: Mapping[str, str]) -> LinkedCount:
     """Count the rows of a query of the list; see `listed`."""
-    page = listed(session, {**query, "page": "1", "pageSize": "1", "sort": "createdAt"})
-    oldest_at = page.items[0]["created_at"] if page.items else None
+    page = listed(session, {**query, "page": "1", "pageSize": "1", "sort": "conversationAt"})
+    oldest_at = page.items[0]["conversation_at"] if page.items else None
     return LinkedCount(page.total_count, filters.url(LIST_PATH, query), oldest_at)

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import CompoundSelect, select, union_all, update
+from sqlalchemy import CompoundSelect, select, union_all
 from sqlalchemy.orm import Session
 
 from app.audio_files import uploads
@@ -28,7 +28,7 @@ from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import Kind, NativeRecord
 from app.imports.loading.input import SKIP, ImportOptions
-from app.imports.loading.load import ImportCounts, RecordOutcome, load_batch
+from app.imports.loading.load import RecordOutcome, load_batch
 from app.imports.loading.normalise import DiskSet, NormalisedRecord, Validate, normalised
 from app.imports.schemas.records import validator
 from app.voice_calls.models import VoiceCall
@@ -127,27 +127,10 @@ def progress(session: Session) -> DemoProgress:
     )
 
 
-def _date_back(session: Session) -> None:
-    """Date first evaluations that are queued at the start of their contacts, as if judged then.
-
-    All contacts are loaded at once; dated today, they would be one point in every trend.
-    """
-    session.execute(
-        update(Evaluation)
-        .where(
-            Evaluation.source_id.in_(_source_ids()),
-            Evaluation.status == Status.QUEUED,
-            Evaluation.revision == 1,
-            Evaluation.started_at.is_not(None),
-        )
-        .values(created_at=Evaluation.started_at)
-    )
-
-
 def _load(runtime: Runtime, kind: Kind, report: LoadReport) -> None:
     batch = _validated(kind, _resolved(runtime, kind), validator(runtime, _OPTIONS))
     with runtime.db.writing() as session:
-        counts = _write(session, batch)
+        counts = load_batch(session, batch, _OPTIONS)
     report.new[_NOUNS[kind]] = counts.by_outcome[RecordOutcome.CREATED]
     report.refused += [f"{error['external_id']}: {error['message']}" for error in counts.errors]
 
@@ -198,13 +181,6 @@ def _validated(
         return list(normalised(entries, seen_keys, validate))
 
 
-def _write(session: Session, batch: Sequence[NormalisedRecord]) -> ImportCounts:
-    """Write the records that do not exist, and request their evaluations."""
-    counts = load_batch(session, batch, _OPTIONS)
-    _date_back(session)
-    return counts
-
-
 def _store(runtime: Runtime, record: Mapping[str, Any]) -> bool:
     """Store a recording and queue its processing; return whether it was not there before.
 
@@ -223,7 +199,6 @@ def _store(runtime: Runtime, record: Mapping[str, Any]) -> bool:
         with runtime.db.writing() as session:
             redact = runtime.settings.redaction
             uploads.mark_uploaded(session, audio_file_id, stored, redact=redact)
-            _date_back(session)
     return True
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ExecutiveKind(StrEnum):
-    """Whether a person or a bot handles the contacts; rankings keep the two apart."""
+    """Who handles the contacts: a person or a bot. Rankings keep the two apart."""
 
     HUMAN = "human"
     BOT = "bot"

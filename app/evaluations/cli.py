@@ -26,6 +26,7 @@ from app.web.schemas.base import load_valid, text_fields
 
 _POLL_S = 0.25
 _SORTS = {
+    "conversationAt": "conversation_at",
     "createdAt": "created_at",
     "completedAt": "completed_at",
     "score": "score",
@@ -65,7 +66,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the JSON of 
 @click.option(
     "--sort",
     type=click.Choice([f"{sign}{name}" for name in _SORTS for sign in ("", "-")]),
-    default="-createdAt",
+    default="-conversationAt",
     show_default=True,
     metavar="NAME",
     help=f"One of {', '.join(_SORTS)}; with a minus, the highest first.",
@@ -117,7 +118,7 @@ def show(evaluation_id: str, *, as_json: bool) -> None:
 def _line(evaluation: Mapping[str, Any]) -> str:
     score = "-" if evaluation["score"] is None else evaluation["score"]
     return (
-        f"{evaluation['id']}  {evaluation['createdAt'][:16]}  {evaluation['status']:10}  {score:>3}  "
+        f"{evaluation['id']}  {evaluation['conversationAt'][:16]}  {evaluation['status']:10}  {score:>3}  "
         f"{evaluation['band'] or '-':17}  {evaluation['channel']:9}  "
         f"{evaluation['executive'] or '-'}  {evaluation['externalId'] or ''}".rstrip()
     )

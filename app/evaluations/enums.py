@@ -2,63 +2,73 @@
 
 from enum import StrEnum
 
+from app.ai.scorecard import schema
+from app.core.enums import LabelledEnum
+
 # The most messages of a conversation, or turns of a call.
 MAX_MESSAGES = 10_000
 
 
-class SourceType(StrEnum):
+class SourceType(LabelledEnum):
     """Type of the source of an evaluation."""
 
-    CONVERSATION = "conversation"
-    AUDIO_FILE = "audio_file"
-    VOICE_CALL = "voice_call"
+    CONVERSATION = "conversation", "Chat"
+    AUDIO_FILE = "audio_file", "Recording"
+    VOICE_CALL = "voice_call", "Voice bot call"
 
 
-class Channel(StrEnum):
+class Channel(LabelledEnum):
     """Channel: a recorded call, a chat, or a call of a voice bot."""
 
-    VOICE = "voice"
-    CHAT = "chat"
-    VOICE_BOT = "voice_bot"
+    VOICE = "voice", "Call"
+    CHAT = "chat", "Chat"
+    VOICE_BOT = "voice_bot", "Voice bot"
 
 
-class Status(StrEnum):
+class ByDay(LabelledEnum):
+    """What a period bounds: the day of the conversation, or that of its evaluation."""
+
+    CONVERSATION = "conversation", "of the conversation"
+    JUDGEMENT = "judgement", "of the evaluation"
+
+
+class Status(LabelledEnum):
     """Status of an evaluation: open ones first, then three final ones."""
 
-    QUEUED = "queued"
-    TRANSCRIBING = "transcribing"
-    EVALUATING = "evaluating"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELED = "canceled"
+    QUEUED = "queued", "Waiting"
+    TRANSCRIBING = "transcribing", "Being transcribed"
+    EVALUATING = "evaluating", "Being judged"
+    COMPLETED = "completed", "Judged"
+    FAILED = "failed", "Failed"
+    CANCELED = "canceled", "Replaced by newer words"
 
 
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELED})
 
 
-class ReviewStatus(StrEnum):
+class ReviewStatus(LabelledEnum):
     """Status of the review by people."""
 
-    NONE = "none"
-    REQUESTED = "requested"
-    IN_REVIEW = "in_review"
-    REVIEWED = "reviewed"
-    DISPUTED = "disputed"
-    DISPUTE_ACCEPTED = "dispute_accepted"
-    DISPUTE_REJECTED = "dispute_rejected"
+    NONE = "none", "Not reviewed"
+    REQUESTED = "requested", "Review requested"
+    IN_REVIEW = "in_review", "In review"
+    REVIEWED = "reviewed", "Reviewed"
+    DISPUTED = "disputed", "Disputed"
+    DISPUTE_ACCEPTED = "dispute_accepted", "Dispute accepted"
+    DISPUTE_REJECTED = "dispute_rejected", "Dispute rejected"
 
 
-class ReviewAction(StrEnum):
+class ReviewAction(LabelledEnum):
     """Action of a review."""
 
-    REQUEST = "request"
-    START = "start"
-    CONFIRM = "confirm"
-    OVERRIDE = "override"
-    DISPUTE = "dispute"
-    ACCEPT_DISPUTE = "accept_dispute"
-    REJECT_DISPUTE = "reject_dispute"
-    COMMENT = "comment"
+    REQUEST = "request", "Requested a review"
+    START = "start", "Started a review"
+    CONFIRM = "confirm", "Confirmed"
+    OVERRIDE = "override", "Changed answers"
+    DISPUTE = "dispute", "Disputed"
+    ACCEPT_DISPUTE = "accept_dispute", "Accepted the dispute"
+    REJECT_DISPUTE = "reject_dispute", "Rejected the dispute"
+    COMMENT = "comment", "Commented"
 
 
 REVIEW_ACTIONS = tuple(str(action) for action in ReviewAction)
@@ -74,27 +84,61 @@ class TranscriptStatus(StrEnum):
     FAILED = "failed"
 
 
-class FailureCode(StrEnum):
+class FailureCode(LabelledEnum):
     """Reason of a failed evaluation."""
 
-    TRANSCRIPTION_FAILED = "TRANSCRIPTION_FAILED"
-    EMPTY_TRANSCRIPT = "EMPTY_TRANSCRIPT"
-    INSUFFICIENT_CONTENT = "INSUFFICIENT_CONTENT"
-    UNSUPPORTED_LANGUAGE = "UNSUPPORTED_LANGUAGE"
-    ENGINE_UNAVAILABLE = "ENGINE_UNAVAILABLE"
-    ENGINE_OUTPUT_INVALID = "ENGINE_OUTPUT_INVALID"
-    INTERNAL = "INTERNAL"
+    TRANSCRIPTION_FAILED = "TRANSCRIPTION_FAILED", "The recording could not be transcribed"
+    EMPTY_TRANSCRIPT = "EMPTY_TRANSCRIPT", "Nothing was said"
+    INSUFFICIENT_CONTENT = "INSUFFICIENT_CONTENT", "Too little was said to judge"
+    UNSUPPORTED_LANGUAGE = "UNSUPPORTED_LANGUAGE", "The language is not supported"
+    ENGINE_UNAVAILABLE = "ENGINE_UNAVAILABLE", "The judge could not be reached"
+    ENGINE_OUTPUT_INVALID = "ENGINE_OUTPUT_INVALID", "The judge gave an unusable answer"
+    INTERNAL = "INTERNAL", "The service failed"
 
 
-DIRECTIONS = ("inbound", "outbound", "unknown")
-BANDS = ("exceeds", "meets", "needs_improvement", "critical")
-TRENDS = (
-    "improving",
-    "slightly_improving",
-    "no_change",
-    "slightly_declining",
-    "declining",
-    "not_calculated",
-)
-RESOLUTIONS = ("resolved", "partially_resolved", "unresolved", "escalated", "unknown")
-ROLES = ("agent", "customer", "bot", "supervisor", "system", "unknown")
+BANDS, DIRECTIONS = schema.BANDS, schema.DIRECTIONS
+# Values with their labels.
+TRENDS = {
+    "improving": "Improving",
+    "slightly_improving": "Slightly improving",
+    "no_change": "Steady",
+    "slightly_declining": "Slightly declining",
+    "declining": "Declining",
+    "not_calculated": "Too short to tell",
+}
+RESOLUTIONS = {
+    "resolved": "Resolved",
+    "partially_resolved": "Partly resolved",
+    "unresolved": "Not resolved",
+    "escalated": "Escalated",
+    "unknown": "Resolution not known",
+}
+ROLES = {
+    "agent": "Agent",
+    "customer": "Customer",
+    "bot": "Bot",
+    "supervisor": "Supervisor",
+    "system": "System",
+    "unknown": "Unknown speaker",
+}
+JUDGED_BY = {
+    "rule": "by rule",
+    "metric": "by measurement",
+    "model": "by language model",
+    "human": "by a reviewer",
+}
+MOMENT_TYPES = {
+    "interruption": "Interruption",
+    "dead_air": "Dead air",
+    "long_hold": "Long hold",
+    "escalation_request": "Asked for a supervisor",
+    "complaint": "Complaint",
+    "commitment": "Promise",
+    "compliance_disclosure": "Disclosure",
+    "opt_out": "Opt-out",
+    "profanity": "Profanity",
+    "rudeness": "Rudeness",
+    "danger": "Danger",
+    "overlap": "Both talked at once",
+    "instruction_in_transcript": "Instruction to the judge",
+}

@@ -18,6 +18,7 @@ from app.evaluations.models import (
     SearchText,
     StoredTranscript,
 )
+from app.evaluations.search import index
 from app.redaction import raw_texts
 
 # Members of a results document that contain sentences, at any depth.
@@ -32,6 +33,7 @@ def erase(session: Session, source_ids: Sequence[str]) -> int:
     result, and their workers can write no more.
     """
     raw_texts.delete_originals(session, source_ids)
+    index.forget(session, source_ids)
     _erase_transcripts(session, source_ids)
     evaluations = session.scalars(
         select(Evaluation).where(Evaluation.source_id.in_(source_ids)).with_for_update()

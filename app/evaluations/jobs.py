@@ -38,10 +38,12 @@ from app.evaluations.judging import bulk, judgements
 from app.evaluations.judging.judgements import JudgedTask, Task
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.models import EvaluationJob, ScorecardTrial
+from app.evaluations.search import index
 from app.evaluations.trials import TriedConversation, tried
 from app.scorecards import service as scorecards
 
 logger = logging.getLogger(__name__)
+_BATCHES_INDEXED = 5
 
 # Storing a batch holds the write lock for less than a tenth of a second.
 _BATCH = 50
@@ -98,8 +100,26 @@ def purge_trials(runtime: Runtime) -> None:
         trials.purge(session, before=utc_now() - trials.KEPT_FOR)
 
 
+def index_words(runtime: Runtime) -> None:
+    """Index some of the transcripts that were stored before there was a search."""
+    for _ in range(_BATCHES_INDEXED):
+        with runtime.db.writing() as session:
+            if not index.fill(session):
+                return
+
+
+def purge_words(runtime: Runtime) -> None:
+    """Remove erased words from the file of the search index, in short transactions."""
+    is_first = True
+    while not stopping.requested():
+        with runtime.db.writing() as session:
+            if not index.merge(session, is_first=is_first):
+                return
+        is_first = False
+
+
 def judge_batch(runtime: Runtime, judge: Judge) -> bool:
-    """Judge evaluations that were never started; False when there are none.
+    """Judge evaluations that were never started; False if there was nothing to do.
 
     One that fails returns to the queue with its attempt counted, and is judged alone from then on:
     so an evaluation that kills its worker takes others of its batch with it only once.
@@ -230,7 +250,7 @@ def _fail(session: Session, lease: Lease[EvaluationJob], error: Exception) -> No
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether another attempt would only fail in the same way."""
+    """Return whether another attempt would only fail in the same way."""
     return isinstance(error, NotFound | CpuLimitExceeded)
 
 

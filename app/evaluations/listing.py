@@ -20,7 +20,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import AnyColumn, Page, PageRequest, order_of
 from app.core.database.session import Reader
-from app.evaluations.enums import ReviewStatus
+from app.evaluations.enums import ByDay, ReviewStatus
 from app.evaluations.models import (
     Evaluation,
     EvaluationReviewer,
@@ -28,6 +28,8 @@ from app.evaluations.models import (
     EvaluationTotal,
     SearchText,
 )
+from app.evaluations.search.index import source_says
+from app.evaluations.search.turns import matching_turns
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
 _EVALUATION = Evaluation.__table__.c
@@ -48,6 +50,7 @@ _FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
 _SORTABLE: dict[str, AnyColumn] = {
     name: _EVALUATION[name]
     for name in (
+        "conversation_at",
         "created_at",
         "completed_at",
         "started_at",
@@ -89,7 +92,7 @@ def _reviewed_by(reviewer: str) -> ColumnElement[bool]:
 def _q(words: str) -> ColumnElement[bool]:
     """Match the evaluations whose search text contains every word."""
     matching = select(_TEXTS.evaluation_id).where(
-        *(_TEXTS.text.contains(word, autoescape=True) for word in folded(words).split())
+        *(_TEXTS.text.contains(word, autoescape=True) for word in normalised(words).split())
     )
     return _EVALUATION.id.in_(matching)
 
@@ -119,8 +122,13 @@ _FILTERS: Filters = {
     "topic": _topic,
     "language": language(_EVALUATION.language),
     "q": _q,
-    "start": at_least(_EVALUATION.created_at),
-    "end": before(_EVALUATION.created_at),
+    "said": lambda asked: source_says(_EVALUATION.source_id, asked),
+}
+_BY_DAY = "by_day"
+# The columns that a period may bound.
+MOMENTS: Mapping[str, ColumnElement[Any]] = {
+    ByDay.CONVERSATION: _EVALUATION.conversation_at,
+    ByDay.JUDGEMENT: _EVALUATION.created_at,
 }
 # Selective filters with an index of their own.
 _SELECTIVE = frozenset(
@@ -134,11 +142,12 @@ _SELECTIVE = frozenset(
         "reviewed_by",
         "topic",
         "q",
+        "said",
     ]
 )
 
 
-def folded(text: str) -> str:
+def normalised(text: str) -> str:
     """Normalise a text for search: case folded, single spaces."""
     return " ".join(text.casefold().split())
 
@@ -155,16 +164,24 @@ def list_page(
     Args:
         current: only the current revision of each source; else every revision.
         filters: the names of the API in snake_case, lists where a comma list is taken;
-            `start` and `end` bound `created_at`.
+            `start` and `end` bound the column of `by_day` (see `MOMENTS`).
     """
     where = conditions(current=current, **filters)
-    total_count = _count(session, where, current=current, filtered=bool(filters))
+    total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
     offset = request.offset
     rows: Sequence[Any] = []
     if offset < total_count:
         statement = _page(where, request, offset, total_count)
         rows = session.execute(statement).mappings().all()
+        if "said" in filters:
+            rows = _with_turns(session, rows, str(filters["said"]))
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def _with_turns(session: Reader, rows: Sequence[Any], asked: str) -> list[dict[str, Any]]:
+    """Add the turn in which it was said to each row."""
+    turns = matching_turns(session, [row["source_id"] for row in rows], asked)
+    return [{**row, "said": turns.get(row["source_id"])} for row in rows]
 
 
 def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, dict[int, int]]:
@@ -179,14 +196,16 @@ def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, d
 
 def conditions(*, current: bool = True, **filters: _FilterValue) -> list[ColumnElement[bool]]:
     """Return the conditions of a list; the arguments are those of `list_page`."""
-    where = [_FILTERS[name](value) for name, value in filters.items()]
+    moment = MOMENTS[str(filters.get(_BY_DAY, ByDay.CONVERSATION))]
+    known = {**_FILTERS, "start": at_least(moment), "end": before(moment)}
+    where = [known[name](value) for name, value in filters.items() if name != _BY_DAY]
     if current:
         where.append(_current(selective=_are_selective(filters)))
     return where
 
 
 def _are_selective(filters: Mapping[str, Any]) -> bool:
-    """Whether one of these filters has an index of its own that leaves few rows."""
+    """Return whether one of these filters has an index of its own that leaves few rows."""
     statuses = filters.get("review_status", (ReviewStatus.NONE,))
     return (
         ReviewStatus.NONE not in statuses

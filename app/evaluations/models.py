@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy import DDL, JSON, ForeignKey, Index, Text, event
+from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.counters import Total
-from app.core.database.session import Table, UtcDateTime, partial_index
+from app.core.database.session import Table, UtcDateTime, first_known, partial_index
 from app.core.jobs.leases import JobState, LeasedJob
 from app.evaluations.enums import ReviewStatus, Status
 
@@ -33,7 +34,8 @@ class Evaluation(Table):
     """One revision of the evaluation of a source; names and ids as they were when it was opened.
 
     Of each source exactly one revision is current: the newest completed one, and where none is
-    completed the newest. `context` has the facts about the conversation that the judge received.
+    completed the newest. `conversation_at` is when the conversation began, or came in where that is
+    unknown: the time that reports count it at. `context` has the facts about the conversation that the judge received.
     `re_evaluation_id` names the bulk re-evaluation that opened it.
     """
 
@@ -42,38 +44,40 @@ class Evaluation(Table):
         Index("uq_evaluations_revision", "source_id", "source_type", "revision", unique=True),
         Index(
             "ix_evaluations_facets",
-            *("is_current", "created_at", "id"),
+            *("is_current", "conversation_at", "id"),
             *_FACETS[1:],
             *_MORE_FACETS,
         ),
-        Index("ix_evaluations_engagement", "engagement_id", "created_at", "id", *_FACETS),
-        Index("ix_evaluations_campaign", "campaign_id", "created_at", "id", *_FACETS),
-        Index("ix_evaluations_call_center", "call_center_id", "created_at", "id", *_FACETS),
-        Index("ix_evaluations_executive", "executive_id", "created_at", "id", *_FACETS),
-        Index("ix_evaluations_status", "is_current", "status", "created_at", "id"),
+        Index("ix_evaluations_engagement", "engagement_id", "conversation_at", "id", *_FACETS),
+        Index("ix_evaluations_campaign", "campaign_id", "conversation_at", "id", *_FACETS),
+        Index("ix_evaluations_call_center", "call_center_id", "conversation_at", "id", *_FACETS),
+        Index("ix_evaluations_executive", "executive_id", "conversation_at", "id", *_FACETS),
+        Index("ix_evaluations_status", "is_current", "status", "conversation_at", "id"),
         Index("ix_evaluations_score", "is_current", "score", "id"),
         Index(
             "ix_evaluations_confidence",
             *("is_current", "confidence", "id"),
-            *("created_at", "status", "review_status"),
+            *("conversation_at", "status", "review_status"),
         ),
         Index("ix_evaluations_completed", "is_current", "completed_at", "id"),
         Index("ix_evaluations_started", "is_current", "started_at", "id"),
         Index("ix_evaluations_duration", "is_current", "duration_seconds", "id"),
         Index("ix_evaluations_created", "created_at", "id"),
+        Index("ix_evaluations_conversation", "conversation_at", "id"),
         partial_index(
             "ix_evaluations_reviewed",
-            *("executive_id", "created_at", "is_current", "status", "review_status"),
+            *("executive_id", "conversation_at", "is_current", "status", "review_status"),
             where="review_status <> 'none'",
         ),
         partial_index(
             "ix_evaluations_review_queue",
-            *("review_status", "created_at", "id"),
+            *("review_status", "conversation_at", "id"),
             where="review_status <> 'none'",
         ),
         partial_index(
             "ix_evaluations_auto_failed",
-            *("auto_failed", "created_at", "id", "is_current", "status", "review_status"),
+            *("auto_failed", "conversation_at", "id"),
+            *("is_current", "status", "review_status"),
             where="auto_failed",
             sqlite_where="auto_failed = 1",
         ),
@@ -122,6 +126,9 @@ class Evaluation(Table):
     duration_seconds: Mapped[int | None]
     turn_count: Mapped[int | None]
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    conversation_at: Mapped[datetime] = mapped_column(
+        UtcDateTime, default=first_known("started_at", "created_at")
+    )
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
@@ -228,6 +235,36 @@ class StoredTranscript(Table):
     digest: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+
+class SpokenWords(Table):
+    """The words of the newest transcript of a source, as the search of what was said indexes them.
+
+    `words` is null where they are not indexed yet.
+    """
+
+    __tablename__ = "spoken_words"
+    __table_args__ = (partial_index("ix_spoken_words_waiting", "id", where="words IS NULL"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    source_id: Mapped[str] = mapped_column(unique=True)
+    transcript_id: Mapped[str] = mapped_column(ForeignKey("transcripts.id"))
+    words: Mapped[str | None] = mapped_column(Text().with_variant(TSVECTOR(), "postgresql"))
+
+
+# The words are folded before they are indexed: here each begins and ends at a space.
+SEARCH_INDEX = "spoken_words_index"
+CREATE_SEARCH_INDEX = {
+    "sqlite": (
+        f"CREATE VIRTUAL TABLE {SEARCH_INDEX} USING fts5(words, content='spoken_words', "
+        "content_rowid='id', "
+        "tokenize=\"unicode61 remove_diacritics 0 categories 'L* M* N*' tokenchars '_'\")"
+    ),
+    "postgresql": f"CREATE INDEX {SEARCH_INDEX} ON spoken_words USING gin (words)",
+}
+for _dialect, _statement in CREATE_SEARCH_INDEX.items():
+    _ddl = DDL(_statement)  # type: ignore[no-untyped-call]
+    event.listen(SpokenWords.__table__, "after_create", _ddl.execute_if(dialect=_dialect))
 
 
 class EvaluationJob(LeasedJob):

@@ -16,7 +16,7 @@ from app.campaigns.enums import CampaignCount
 from app.core.hooks import hooks_of
 from app.engagements.service import count_evaluations
 from app.evaluations.enums import ReviewStatus, Status
-from app.evaluations.listing import folded
+from app.evaluations.listing import normalised
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
 from app.events.catalogue import EvaluationCompleted, EventType
 from app.events.outbox import publish_all
@@ -40,10 +40,11 @@ class EvaluationCompletion:
     turn_count: int | None = None
 
 
-def store(session: Session, judged: Sequence[EvaluationCompletion]) -> list[EvaluationResult]:
+def store(session: Session, judged: Sequence[EvaluationCompletion]) -> dict[str, Any]:
     """Store the results documents, and the columns that lists show and filter by.
 
-    Where an engagement has an active calibration profile, the score is the calibrated one.
+    Where an engagement has an active calibration profile, the score is the calibrated one. Returns
+    the documents, by evaluation.
     """
     evaluations = [item.evaluation for item in judged]
     calibrated = {
@@ -65,7 +66,7 @@ def store(session: Session, judged: Sequence[EvaluationCompletion]) -> list[Eval
         for topic in evaluation.topics
     )
     _update_search_texts(session, evaluations)
-    return results
+    return {result.evaluation_id: result.document for result in results}
 
 
 def _set_columns(evaluation: Evaluation, judgement: Judgement, turn_count: int | None) -> None:
@@ -128,7 +129,7 @@ def search_text(evaluation: Evaluation) -> str:
         summary.get("issue"),
         summary.get("outcome"),
     )
-    return "\n".join(folded(part) for part in parts if part)
+    return "\n".join(normalised(part) for part in parts if part)
 
 
 def count(

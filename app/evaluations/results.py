@@ -190,7 +190,7 @@ def note_review(
     evaluation.review_status = status
     evaluation.updated_at = utc_now()
     session.flush()
-    service.notify_changed(session, evaluation)
+    service.notify_changed(session, [evaluation], {evaluation.id: result.document})
 
 
 def _with_late_metrics(

@@ -1,6 +1,6 @@
 """Lifecycle of evaluations, revision by revision: open, advance, complete or fail, and read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -13,7 +13,7 @@ from app.core.hooks import hooks_of
 from app.core.ids import new_id
 from app.evaluations import listing, outcome, transcripts
 from app.evaluations.enums import ENDED, Status
-from app.evaluations.models import Evaluation, SearchText
+from app.evaluations.models import Evaluation, EvaluationResult, SearchText
 from app.evaluations.outcome import EvaluationCompletion
 from app.scorecards.service import ResolvedScorecard
 
@@ -127,14 +127,13 @@ def _complete(session: Session, judged: Sequence[EvaluationCompletion]) -> None:
     completed = [item.evaluation for item in judged]
     with session.no_autoflush:
         of_sources = _of_sources(session, completed)
-        # Keeping these rows in a variable keeps them in the session, where the hooks find them.
-        results = outcome.store(session, judged)
+        documents = outcome.store(session, judged)
         outcome.count(session, completed, of_sources)
     now = utc_now()
     for evaluation in completed:
         evaluation.status = Status.COMPLETED
         evaluation.completed_at = evaluation.updated_at = now
-    chosen = _choose_current(session, of_sources.values())
+    chosen = _choose_current(session, of_sources.values(), documents)
     ended = {evaluation.id for evaluation in completed}
     outcome.update_campaign_means(
         session,
@@ -145,7 +144,6 @@ def _complete(session: Session, judged: Sequence[EvaluationCompletion]) -> None:
         ),
     )
     outcome.announce(session, completed)
-    del results
 
 
 def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Evaluation:
@@ -176,7 +174,7 @@ def cancel(session: Session, evaluation_id: str) -> Evaluation:
 
 
 def find(session: Session, evaluation_id: str, *, for_update: bool = False) -> Evaluation:
-    """Return the row of an evaluation, locked if `for_update`; `NotFound` where there is none."""
+    """Return the row of an evaluation, locked if `for_update`; raise `NotFound` if missing."""
     return find_row(session, Evaluation, evaluation_id, "evaluation", for_update=for_update)
 
 
@@ -198,7 +196,7 @@ def ended_among(session: Session, evaluation_ids: Sequence[str]) -> dict[str, st
 
 
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:
-    """Show an evaluation with its summary; `NotFound` where there is none."""
+    """Show an evaluation with its summary; raise `NotFound` if it does not exist."""
     row = find_mapping(
         session, _DETAIL.where(Evaluation.__table__.c.id == evaluation_id), "evaluation"
     )
@@ -211,10 +209,24 @@ def of_source(session: Session, evaluation: Evaluation) -> Sequence[Evaluation]:
     return revisions
 
 
-def notify_changed(session: Session, *changed: Evaluation) -> None:
-    """Call `Hooks.on_evaluation_changed`: higher packages show evaluations with their sources."""
-    for on_changed in hooks_of(session).on_evaluation_changed:
+def notify_changed(
+    session: Session, changed: Sequence[Evaluation], documents: Mapping[str, Any] | None = None
+) -> None:
+    """Call the hooks: higher packages show evaluations with their sources, and count results.
+
+    Args:
+        documents: results that this transaction has at hand, by evaluation; others are read.
+    """
+    hooks = hooks_of(session)
+    for on_changed in hooks.on_evaluation_changed:
         on_changed(session, changed)
+    known = dict(documents or {})
+    if unread := {row.id for row in changed if row.status == Status.COMPLETED} - known.keys():
+        stored = select(EvaluationResult.evaluation_id, EvaluationResult.document)
+        of_these = EvaluationResult.evaluation_id.in_(unread)
+        known |= dict(session.execute(stored.where(of_these)).all())
+    for on_results in hooks.on_results_changed:
+        on_results(session, [(row, known.get(row.id)) for row in changed])
 
 
 def _of_sources(
@@ -250,7 +262,9 @@ def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
 
 
 def _choose_current(
-    session: Session, of_sources: Iterable[Sequence[Evaluation]]
+    session: Session,
+    of_sources: Iterable[Sequence[Evaluation]],
+    documents: Mapping[str, Any] | None = None,
 ) -> list[tuple[Evaluation | None, Evaluation]]:
     """Choose the current revision of each source and notify.
 
@@ -262,7 +276,7 @@ def _choose_current(
         before = next((revision for revision in revisions if revision.is_current), None)
         chosen.append((before, _make_current(revisions)))
     session.flush()
-    notify_changed(session, *(current for _, current in chosen))
+    notify_changed(session, [current for _, current in chosen], documents)
     return chosen
 
 

@@ -17,6 +17,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
+from app.evaluations.search import index
 from app.redaction.redactor import documents_of, redactions_from
 
 
@@ -145,7 +146,7 @@ def store(session: Session, row: StoredTranscript) -> str:
     if newest is not None and newest.digest == row.digest:
         return newest.id
     session.add(row)
-    session.flush()
+    index.record(session, [row])
     return row.id
 
 
@@ -178,12 +179,12 @@ def find_with_segments(session: Session, transcript_id: str) -> StoredTranscript
 
 
 def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
-    """Build the newest transcript of a source again; `NotFound` where there is none."""
+    """Build the newest transcript of a source again; raise `NotFound` if it does not exist."""
     return _transcript(find(session, source_type=source_type, source_id=source_id, with_text=True))
 
 
 def load_stored(session: Session, transcript_id: str) -> Transcript:
-    """Load a stored transcript; raise `NotFound` where there is none."""
+    """Load a stored transcript; raise `NotFound` if it does not exist."""
     return _transcript(find_with_segments(session, transcript_id))
 
 

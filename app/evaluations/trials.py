@@ -39,7 +39,7 @@ class TriedConversation:
 
     @property
     def is_compared(self) -> bool:
-        """Whether both scorecards come to a verdict."""
+        """Return whether both scorecards come to a verdict."""
         return self.before is not None and self.after is not None
 
     @property

@@ -21,6 +21,7 @@ from app.imports import files, request_parsing, service
 from app.imports.file_import import FileImport, Progress
 from app.imports.files import AUTO, STDIN, FolderWatch, ImportFile, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
+from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import ROLES, Unreadable
 from app.imports.loading.input import ON_CONFLICT, ImportOptions
 from app.imports.loading.load import ImportCounts, RecordOutcome
@@ -103,6 +104,11 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
     multiple=True,
     callback=_pairs,
     help="Field of a CSV column, or `ignore`; may be repeated.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help="The system that has exported the CSV, whose columns are known.",
 )
 @click.option("--timezone", callback=_ZONE, help="Time zone of times without an offset.")
 @click.option(

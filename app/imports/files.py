@@ -51,7 +51,7 @@ class ImportFile:
         """Open the file.
 
         Raises:
-            OSError: it cannot be read, is a link, or is no regular file any more.
+            OSError: it cannot be read, is a link, or is no longer a regular file.
         """
         return self.folder.open(self.path)
 

@@ -124,7 +124,7 @@ def _rows_of(
     table: Path, columns: Mapping[str, str], follow_links: bool
 ) -> Iterator[tuple[str, dict[str, str]]]:
     with UntrustedFolder(table.parent, follow_links).open(table) as file:
-        for row in rows_of(file, _FORM, ReaderOptions(columns=columns)):
+        for row in rows_of(file, _FORM, ReaderOptions(), lambda _: columns):
             if row.error is not None:
                 message = f"{table.name}, line {row.error.line}: {row.error.message}"
                 raise Unreadable(row.error.code, message)

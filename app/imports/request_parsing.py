@@ -13,7 +13,7 @@ from app.imports.formats.catalogue import ONE_RECORD_FORMATS, detect_format
 from app.imports.loading.input import ImportOptions
 
 _TEXT_FORMATS = frozenset({"vtt", "srt"})
-_COMMON_OPTIONS = ("evaluate", "on_conflict", "create_missing", "dry_run", "columns")
+_COMMON_OPTIONS = ("evaluate", "on_conflict", "create_missing", "dry_run", "columns", "preset")
 _ID_FIELDS = {reference.column: reference.field for reference in REFERENCES}
 _ID_PREFIXES = {"engagement": "eng", "campaign": "camp", "call_center": "cc", "executive": "exec"}
 
@@ -34,7 +34,7 @@ def documents_from_file(name: str, data: bytes) -> tuple[str, list[dict[str, str
     """Return the format of a file that was sent, and the file as a document."""
     detected = detect_format(data, name)
     if detected is None:
-        message = f"The format of {name} is unknown: it is no file of conversations."
+        message = f"The format of {name} is unknown: it is not a file of conversations."
         raise InvalidInput.field("file", message, code="FORMAT")
     try:
         content = data.decode("utf-8-sig")

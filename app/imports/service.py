@@ -268,7 +268,7 @@ def _record(row: Import) -> dict[str, Any]:
 
 
 def _may_retry(row: Import) -> bool:
-    """Whether a failed import keeps its input, without reading that."""
+    """Return whether a failed import keeps its input, without reading that."""
     if row.error is None or row.completed_at is None:
         return False
     return row.error["code"] in _RETRYABLE and row.completed_at > utc_now() - INPUT_KEPT_FOR

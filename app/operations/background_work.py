@@ -127,6 +127,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("model answers", 3600, _purge_model_answers),
     PeriodicTask("audit trail", 3600, _purge_audit_trail),
     PeriodicTask("sessions", 3600, _purge_sessions),
+    PeriodicTask("words to search", 5, evaluations.index_words),
     PeriodicTask("trials of scorecards", 3600, evaluations.purge_trials),
     PeriodicTask("imports", 3600, imports.purge),
     PeriodicTask("documents of dry runs", 300, imports.forget_documents),

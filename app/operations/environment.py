@@ -9,7 +9,7 @@ from typing import Any
 
 from dotenv import dotenv_values
 
-from app.core.private_files import is_private
+from app.core.secrets.private_files import is_private
 from app.core.settings import Settings, SettingsError, unknown_variables
 
 logger = logging.getLogger(__name__)
@@ -32,12 +32,12 @@ def settings_here(
 
 
 def unknown_settings() -> list[str]:
-    """Return a sentence about each CQE_ variable here that is no setting."""
+    """Return a sentence about each CQE_ variable here that is not a setting."""
     return unknown_variables(_environment(_CODE))
 
 
 def warn_of_unknown() -> None:
-    """Log the CQE_ variables that are no settings."""
+    """Log the CQE_ variables that are not settings."""
     for sentence in unknown_settings():
         logger.warning("%s", sentence)
 

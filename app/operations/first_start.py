@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import is_usable, stored_revision
-from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
+from app.core.secrets.private_files import write_private_file
 from app.core.settings import Settings
 from app.core.storage import deployment
 from app.operations import migrating, start_checks, stored_secrets

@@ -21,6 +21,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from app.core.commands import COMMAND
 from app.core.database.engine import postgresql_parameters, set_on_connect
@@ -32,6 +33,7 @@ from app.core.database.schema_revision import (
     stored_revision,
 )
 from app.core.settings import Settings
+from app.evaluations.search import index
 from app.operations.failure import CannotRun
 
 if TYPE_CHECKING:
@@ -84,6 +86,12 @@ def current(settings: Settings) -> str:
         return ""
     with migration_engine(settings).connect() as connection:
         return stored_revision(connection)
+
+
+def rebuild_search_index(settings: Settings) -> None:
+    """Make the index of what was said anew, which a copy of a SQLite database lacks."""
+    with Session(migration_engine(settings)) as session, session.begin():
+        index.rebuild(session)
 
 
 def migration_engine(settings: Settings) -> Engine:

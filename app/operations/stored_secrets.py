@@ -104,7 +104,7 @@ def rewrap(runtime: Runtime) -> dict[str, int]:
 def discard_lost(settings: Settings) -> dict[str, int]:
     """Give up the secrets whose master keys are lost; return counts by kind.
 
-    Makes a master key if there is none. The service must be stopped.
+    Makes a master key if the keyring is empty. The service must be stopped.
 
     Raises:
         CannotRun: a service uses the data folder.

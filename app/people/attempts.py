@@ -15,7 +15,7 @@ from app.core.request_limits.values import Limit, Visit
 from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
 from app.people.cookies import KNOWN_BROWSER
-from app.people.service import NAME_LENGTH, folded
+from app.people.service import NAME_LENGTH, compared_name
 from app.web import rate_limit
 from app.web.addresses import client_address
 from app.web.current import current_runtime
@@ -40,7 +40,7 @@ def spend_sign_in(name: str) -> None:
         RateLimitExceeded: there were too many; nothing was spent.
         ServiceUnavailable: attempts cannot be counted right now.
     """
-    if len(folded(name)) > NAME_LENGTH:
+    if len(compared_name(name)) > NAME_LENGTH:
         raise InvalidInput(f"A name has at most {NAME_LENGTH} characters.")
     runtime = current_runtime()
     rate = runtime.settings.rate_limit_sign_in
@@ -85,7 +85,7 @@ def _signer(runtime: Runtime, name: str) -> TimestampSigner:
     # The last key signs, all verify.
     key_ids = sorted(keyring.key_ids, key=lambda key_id: key_id == keyring.current_id)
     keys = [keyring.subkey(_KEY_LABEL, key_id) for key_id in key_ids]
-    return TimestampSigner(keys, salt=folded(name).encode(), key_derivation="hmac")
+    return TimestampSigner(keys, salt=compared_name(name).encode(), key_derivation="hmac")
 
 
 def _of_stranger(name: str, rate: RateLimit, runtime: Runtime) -> list[Limit]:
@@ -94,7 +94,7 @@ def _of_stranger(name: str, rate: RateLimit, runtime: Runtime) -> list[Limit]:
     limits: list[Limit] = []
     for network, factor in counted_networks(address):
         count = rate.limit * factor
-        caller = f"{folded(name)} {network}"
+        caller = f"{compared_name(name)} {network}"
         limits += [
             Limit("sign-in-name", caller, count, rate.window_s),
             Limit("sign-in-address", network, count * _PEOPLE_PER_ADDRESS, rate.window_s),

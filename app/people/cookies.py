@@ -54,7 +54,7 @@ KNOWN_BROWSER = Cookie("__Host-cqe-browser", "cqe_browser")
 
 
 def is_secure(request: Request, settings: Settings) -> bool:
-    """Whether browsers take `Secure` cookies here: over https, and from this machine itself."""
+    """Return whether browsers take `Secure` cookies: over https, and from this machine itself."""
     return own_scheme(request, settings) == "https" or is_loopback(requested_host())
 
 

@@ -160,7 +160,7 @@ def current_address() -> str:
 
 
 def may_open(app: Flask, endpoint: str, person: Person) -> bool:
-    """Whether a person's role has the scope of an endpoint."""
+    """Return whether a person's role has the scope of an endpoint."""
     scope = getattr(app.view_functions[endpoint], "required_scope", None)
     return scope in ROLES[person.role]
 

@@ -100,7 +100,7 @@ def hash_password(password: str) -> str:
 
 
 def verify_password(password: str, phc: str | None, places: Places = OWN_FORMS) -> bool:
-    """Whether the password has this hash; without a hash it is false after the same time.
+    """Return whether the password has this hash; without a hash it is false after the same time.
 
     Raises:
         ServiceUnavailable: too many passwords are being checked.
@@ -131,7 +131,7 @@ def problem_with(password: str, name: str) -> str | None:
 
 
 def _is_common(folded: str) -> bool:
-    """Whether it is one common word, written once or several times, with digits and signs."""
+    """Return whether it is one common word, once or repeated, with digits and signs."""
     # The lookbehind keeps the search linear: it starts once for each stretch of digits and signs.
     core = re.sub(r"(?<![\W\d_])[\W\d_]+$", "", folded)
     spellings = (core, core.translate(_LOOK_ALIKES))

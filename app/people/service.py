@@ -20,7 +20,7 @@ NAME_LENGTH = 64
 FIRST_ADMIN = "admin"
 
 
-def folded(name: str) -> str:
+def compared_name(name: str) -> str:
     """Return a name as it is compared and stored: NFKC, without case and outer spaces."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
@@ -34,7 +34,7 @@ def create(
         InvalidInput: the name or the role is invalid.
         Conflict: there is a user of this name.
     """
-    stored = folded(name)
+    stored = compared_name(name)
     if not 1 <= len(stored) <= NAME_LENGTH or not stored.isprintable() or " " in stored:
         raise InvalidInput.field(
             "name", f"The name must have 1 to {NAME_LENGTH} characters without spaces."
@@ -61,7 +61,7 @@ def create(
 
 def find_by_name(session: Session, name: str) -> User | None:
     """Return the user of a name, written in any case."""
-    known = folded(name)
+    known = compared_name(name)
     # PostgreSQL refuses to look for NUL, which no name contains.
     if not known.isprintable():
         return None
@@ -81,12 +81,12 @@ def sign_in(session: Session, user: User, *, address: str, browser: str) -> str:
 
 
 def get(session: Session, user_id: str) -> User:
-    """Return a user; raise `NotFound` if there is none."""
+    """Return a user; raise `NotFound` if it does not exist."""
     return find_row(session, User, user_id, "user")
 
 
 def any_user(session: Session) -> bool:
-    """Whether a user was ever created; false only at the first start."""
+    """Return whether a user was ever created; false only at the first start."""
     return session.scalar(select(User.id).limit(1)) is not None
 
 

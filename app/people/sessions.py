@@ -82,7 +82,7 @@ def find(session: Session, token: str, settings: Settings) -> Person | None:
 
 
 def is_to_be_seen(person: Person, settings: Settings) -> bool:
-    """Whether the last use of a session is so long ago that it is written again."""
+    """Return whether the last use of a session is so long ago that it is written again."""
     every_s = min(_SEEN_EVERY_S, settings.session_idle_s / 2)
     return utc_now() - person.last_seen_at >= timedelta(seconds=every_s)
 
@@ -125,7 +125,7 @@ def end(session: Session, session_id: str, *, user_id: str) -> None:
 
 
 def end_of_browser(session: Session, token: str) -> str | None:
-    """End the session of a cookie; return its id, None where there is none."""
+    """End the session of a cookie; return its id, or None."""
     return session.scalar(
         delete(UserSession)
         .where(UserSession.token_hash == _hash_of(token))

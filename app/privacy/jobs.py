@@ -23,6 +23,7 @@ from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway
+from app.evaluations import jobs as evaluations
 from app.privacy import service
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords
@@ -121,11 +122,11 @@ def erase_old(runtime: Runtime, settings: Settings) -> None:
 def oldest_kept(
     session: Session, table: _SourceTable, before: datetime, *, limit: int
 ) -> Sequence[str]:
-    """Return the ids of the oldest rows created before a time that are not erased."""
+    """Return the ids of the oldest conversations before a time that are not erased."""
     return session.scalars(
         select(table.id)
-        .where(table.created_at < before, table.erased_at.is_(None))
-        .order_by(table.created_at, table.id)
+        .where(table.conversation_at < before, table.erased_at.is_(None))
+        .order_by(table.conversation_at, table.id)
         .limit(limit)
     ).all()
 
@@ -144,6 +145,7 @@ def _erase(job: RunningJob[Erasure]) -> None:
             purge_bytes(job.runtime)
             job.require_going_on()
     purge_bytes(job.runtime)
+    evaluations.purge_words(job.runtime)
     with job.transaction() as session:
         service.finish(session, job.lease)
 

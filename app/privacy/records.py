@@ -19,8 +19,8 @@ import orjson
 
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import is_id
-from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
+from app.core.secrets.private_files import write_private_file
 from app.core.settings import Settings
 from app.core.storage.objects import Storage
 from app.core.storage.untrusted import UntrustedFolder

@@ -1,4 +1,4 @@
-"""Custom scorecards: drafts completed from the default, validated, and stored as versions that never change."""
+"""Custom scorecards: drafts completed from the default, checked, and stored as versions that never change."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -10,16 +10,15 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.ai.dialogue.friction import HALF_AT, WEIGHTS
-from app.ai.scorecard.findings import Finding, path
-from app.ai.scorecard.lint import warnings_of
-from app.ai.scorecard.problems import problems_between_parts, problems_of_parts
 from app.core.clock import utc_now
 from app.core.database.rows import find_row, require_match
 from app.core.errors import Conflict, Detail, InvalidInput
 from app.core.ids import new_id
 from app.scorecards import default_scorecards as defaults
 from app.scorecards import service
+from app.scorecards.lint import warnings_of
 from app.scorecards.models import ScorecardVersion, StoredScorecard
+from app.scorecards.problems import Finding, problems_between_parts, problems_of_criteria
 
 MOST_SCORECARDS = 200
 MOST_VERSIONS = 1_000
@@ -43,9 +42,9 @@ class ScorecardCheck:
 
 
 def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> ScorecardCheck:
-    """Complete a draft and find its errors, and its warnings once each part by itself is valid."""
+    """Complete a draft that its schema accepts; find its errors, and its warnings once every criterion is valid."""
     document, errors = _completed(draft, channel=channel, version=version)
-    errors = errors or problems_of_parts(document)
+    errors = errors or problems_of_criteria(document)
     if errors:
         return ScorecardCheck(document, errors, [])
     return ScorecardCheck(document, problems_between_parts(document), warnings_of(document))
@@ -153,7 +152,7 @@ def _require_valid(checked: ScorecardCheck, *, where: str = "") -> ScorecardChec
             details=[
                 Detail(
                     location="json",
-                    field=path(where, finding.field),
+                    field=f"{where}.{finding.field}" if where else finding.field,
                     code=finding.code,
                     message=finding.message,
                 )
@@ -217,10 +216,9 @@ def _pinned(criterion: dict[str, Any]) -> dict[str, Any]:
     """Write out the values that a version would otherwise take from the release that judges by it."""
     judge = criterion["judge"]
     if judge.get("rule") == "completeness":
-        pinned = {"halfAt": HALF_AT, "weights": {}, **judge.get("parameters", {})}
-        if isinstance(pinned["weights"], dict):
-            pinned["weights"] = {**WEIGHTS, **pinned["weights"]}
-        judge["parameters"] = pinned
+        parameters = judge.get("parameters", {})
+        weights = {**WEIGHTS, **parameters.get("weights", {})}
+        judge["parameters"] = {"halfAt": HALF_AT, **parameters, "weights": weights}
     return criterion
 
 

@@ -11,7 +11,9 @@ from app.core.commands import errors_as_messages, print_json
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, InvalidInput, MalformedRequest
 from app.core.json_documents import load_object
-from app.scorecards import authoring, schemas, service
+from app.scorecards import authoring, service
+from app.scorecards.schemas import scorecards as schemas
+from app.scorecards.schemas.document import CHANNELS, ScorecardCreate, ScorecardVersionCreate
 from app.web.current import current_runtime
 from app.web.schemas.base import load_valid
 
@@ -25,11 +27,11 @@ def scorecards() -> None:
 
 
 @scorecards.command("list")
-@click.option("--channel", type=click.Choice(schemas.CHANNELS), help="Only of this channel.")
+@click.option("--channel", type=click.Choice(CHANNELS), help="Only of this channel.")
 @_JSON
 def list_(channel: str | None, *, as_json: bool) -> None:
     """List the default and the custom scorecards."""
-    request = PageRequest(page_size=authoring.MOST_SCORECARDS + len(schemas.CHANNELS), sort="name")
+    request = PageRequest(page_size=authoring.MOST_SCORECARDS + len(CHANNELS), sort="name")
     with current_runtime().db.reading() as session:
         listed = service.list_page(session, request, channel=channel).items
     if as_json:
@@ -65,7 +67,7 @@ def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
 def lint(file: Path, *, as_json: bool) -> None:
     """Check FILE for errors and warnings; the exit status is 1 on errors."""
     with _errors_in(file):
-        draft = _read(file, schemas.ScorecardCreate())
+        draft = _read(file, ScorecardCreate())
     checked = authoring.check(draft, channel=draft["channel"])
     if as_json:
         findings = {"errors": checked.errors, "warnings": checked.warnings}
@@ -89,7 +91,7 @@ def lint(file: Path, *, as_json: bool) -> None:
 def create(file: Path, *, as_json: bool) -> None:
     """Add FILE as a scorecard."""
     with _errors_in(file):
-        draft = _read(file, schemas.ScorecardCreate())
+        draft = _read(file, ScorecardCreate())
         with current_runtime().db.writing() as session:
             stored = authoring.create(session, draft)
     _print_stored(stored, as_json=as_json)
@@ -102,13 +104,13 @@ def create(file: Path, *, as_json: bool) -> None:
 def add_version(scorecard_id: str, file: Path, *, as_json: bool) -> None:
     """Add FILE as the next version of a scorecard; new evaluations use it from now on."""
     with _errors_in(file):
-        draft = _read(file, schemas.ScorecardVersionCreate())
+        draft = _read(file, ScorecardVersionCreate())
         with current_runtime().db.writing() as session:
             stored = authoring.add_version(session, scorecard_id, draft)
     _print_stored(stored, as_json=as_json)
 
 
-def _read(file: Path, schema: schemas.ScorecardVersionCreate) -> dict[str, Any]:
+def _read(file: Path, schema: ScorecardVersionCreate) -> dict[str, Any]:
     return load_valid(schema, load_object(file.read_bytes(), noun="file"), location="file")
 
 

@@ -98,5 +98,5 @@ def note_trial(session: Session, draft_id: str, trial_id: str) -> None:
 
 
 def delete(session: Session, draft_id: str) -> None:
-    """Delete a draft; raises `NotFound` where there is none."""
+    """Delete a draft; raise `NotFound` if it does not exist."""
     session.delete(get(session, draft_id))

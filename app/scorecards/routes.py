@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from app.scorecards import authoring, schemas, service
+from app.scorecards import authoring, service
+from app.scorecards.schemas import document
+from app.scorecards.schemas import scorecards as schemas
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -28,7 +30,7 @@ def list_scorecards(query: dict[str, Any]) -> Any:
 
 @blp.post("")
 @require_scope("scorecards:manage")
-@blp.arguments(schemas.ScorecardCreate)
+@blp.arguments(document.ScorecardCreate)
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def create_scorecard(body: dict[str, Any]) -> Any:
     """Create a custom scorecard; omitted fields are those of the default."""
@@ -58,7 +60,7 @@ def list_scorecard_versions(query: dict[str, Any], scorecard_id: str) -> Any:
 
 @blp.post("/<id:scorecard_id>/versions")
 @require_scope("scorecards:manage")
-@blp.arguments(schemas.ScorecardVersionCreate)
+@blp.arguments(document.ScorecardVersionCreate)
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def add_scorecard_version(body: dict[str, Any], scorecard_id: str) -> Any:
     """Add the next version of a scorecard; new evaluations use it from now on."""

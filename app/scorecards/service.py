@@ -77,7 +77,7 @@ def find(session: Session, scorecard_id: str, *, version: int | None = None) -> 
     """Return a version of a scorecard, by default the current one.
 
     Raises:
-        InvalidInput: there is none; the field is `scorecardId` or `scorecardVersion`.
+        InvalidInput: it does not exist; the field is `scorecardId` or `scorecardVersion`.
     """
     current = _current_version(session, scorecard_id)
     if current is None:
@@ -95,7 +95,7 @@ def require(session: Session, scorecard_id: str | None) -> None:
 
 
 def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedScorecard:
-    """Return one version, current or not; `NotFound` where there is none."""
+    """Return one version, current or not; raise `NotFound` if it does not exist."""
     channel = defaults.channel_of(scorecard_id)
     if channel is not None and version in defaults.SHIPPED_AT:
         return _default(channel, version)
@@ -140,7 +140,7 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
 
 
 def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> Page[Any]:
-    """List the versions of a scorecard, the newest first; `NotFound` where there is none."""
+    """List the versions of a scorecard, the newest first; raise `NotFound` if it does not exist."""
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
         versions = sorted(defaults.SHIPPED_AT, reverse=True)

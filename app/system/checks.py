@@ -31,8 +31,8 @@ from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import Host
-from app.core.private_files import is_private
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
+from app.core.secrets.private_files import is_private
 from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway, StorageMissing

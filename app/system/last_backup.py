@@ -27,7 +27,7 @@ def note(data_dir: Path, folder: Path, size_bytes: int) -> None:
 
 
 def find(data_dir: Path) -> LastBackup | None:
-    """Return the last backup; None if there was none, or its note is damaged."""
+    """Return the last backup, or None if none was made or its note is damaged."""
     try:
         fields = orjson.loads((data_dir / _FILE).read_bytes())
         return LastBackup(

@@ -22,7 +22,7 @@ _CLOCK_TOLERANCE = timedelta(seconds=5)
 
 @dataclass(frozen=True, slots=True)
 class ServicePart:
-    """One part: its name in /health, and what an alert says when it fails.
+    """One part: its name in /health, its label, and what an alert says when it fails.
 
     Attributes:
         is_vital: whether the service answers no request without it.
@@ -30,6 +30,7 @@ class ServicePart:
     """
 
     name: str
+    label: str
     alert: str
     works: Callable[[Runtime], bool]
     is_vital: bool = False
@@ -98,6 +99,7 @@ def _disk_has_space(runtime: Runtime) -> bool:
 PARTS = (
     ServicePart(
         "database",
+        "Database",
         "The database does not answer",
         _database_is_ready,
         is_vital=True,
@@ -105,41 +107,49 @@ PARTS = (
     ),
     ServicePart(
         "masterKeys",
+        "Master keys",
         "The master keys are not those of the database",
         _master_keys_match,
         is_of_host=True,
     ),
     ServicePart(
         "queue",
+        "Queue server",
         "The queue does not answer",
         lambda runtime: not runtime.doorbell.configured or runtime.doorbell.answers,
     ),
     ServicePart(
         "sharedQueue",
+        "Queue server of all hosts",
         "This web host has another queue server than the others",
         _queue_is_shared,
         is_of_host=True,
     ),
     ServicePart(
         "worker",
+        "Worker",
         "The worker does not answer",
         lambda runtime: hosts.is_running(runtime.db, hosts.WORKER),
     ),
     ServicePart(
         "clock",
+        "Clock",
         "The clock is more than 5 seconds off the database's",
         _clock_is_right,
         is_of_host=True,
     ),
-    ServicePart("disk", "The disk is full: nothing more is stored", _disk_has_space),
+    ServicePart("disk", "Disk space", "The disk is full: nothing more is stored", _disk_has_space),
     # The last one: those after it would wait for a storage that is silent.
-    ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
+    ServicePart(
+        "storage", "Storage", "The storage does not answer, or is another's", _storage_is_own
+    ),
 )
 # With the part that /health leaves out.
 ALL = (
     *PARTS,
     ServicePart(
         "sender",
+        "Sender of webhooks",
         "The sender of webhooks does not answer",
         lambda runtime: hosts.is_running(runtime.db, hosts.SENDER),
     ),

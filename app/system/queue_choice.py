@@ -94,6 +94,6 @@ def bundled_program() -> str:
 
 
 def _is_genuine(program: Path) -> bool:
-    """Whether a bundled program is the one that was packaged in the pinned version."""
+    """Return whether a bundled program is the one that was packaged in the pinned version."""
     with program.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() in _BUNDLED_DIGESTS

@@ -5,6 +5,7 @@ Each may run twice, or in two processes at the same time.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -51,7 +52,7 @@ def check_quotas(runtime: Runtime) -> None:
 
 
 def has_reached(used: int, included: int) -> bool:
-    """Whether usage is at the threshold; never if the plan includes nothing."""
+    """Return whether usage is at the threshold; never if the plan includes nothing."""
     return included > 0 and used * 100 >= included * _THRESHOLD_PERCENT
 
 
@@ -83,7 +84,7 @@ def _publish_once(session: Session, warning: _DueWarning, now: datetime) -> None
         EventType.USAGE_QUOTA_WARNING,
         UsageQuotaWarning(
             billing_period=warning.period,
-            metric=warning.metric.value,
+            metric=cast("Any", warning.metric.value),
             used=in_unit(warning.metric, warning.used),
             included=in_unit(warning.metric, warning.included),
             percent=warning.used * 100 // warning.included,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 
+from app.core.enums import LabelledEnum
 from app.core.settings import Settings
 
 GB = 1_000_000_000
@@ -14,12 +14,12 @@ STORAGE_STEP_BYTES = 1_000
 PERIOD_PATTERN = "[0-9]{4}-(0[1-9]|1[0-2])"
 
 
-class UsageMetric(StrEnum):
+class UsageMetric(LabelledEnum):
     """A quantity that the plan includes an amount of."""
 
-    CALLS = "calls"
-    WEBHOOKS = "webhooks"
-    STORAGE_GB = "storage_gb"
+    CALLS = "calls", "API calls"
+    WEBHOOKS = "webhooks", "Webhooks"
+    STORAGE_GB = "storage_gb", "Storage, GB"
 
 
 UNITS = {

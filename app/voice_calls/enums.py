@@ -4,15 +4,16 @@ from enum import StrEnum
 
 ENDED_BY = ("customer", "bot", "agent", "system")
 ROLES = ("customer", "bot", "agent", "system")
-OUTCOMES = (
-    "goal_met",
-    "goal_not_met",
-    "callback",
-    "opt_out",
-    "voicemail",
-    "transferred",
-    "unknown",
-)
+# Values with their labels.
+OUTCOMES = {
+    "goal_met": "Goal met",
+    "goal_not_met": "Goal not met",
+    "callback": "Call back agreed",
+    "opt_out": "Opted out",
+    "voicemail": "Voicemail",
+    "transferred": "Transferred",
+    "unknown": "Outcome not known",
+}
 
 
 class CallStatus(StrEnum):

@@ -55,6 +55,7 @@ def request_evaluation(
         language=row.language,
         direction=row.direction,
         started_at=row.started_at,
+        conversation_at=row.conversation_at,
         duration_seconds=row.duration_seconds,
         external_id=row.external_id,
         labels=row.labels,

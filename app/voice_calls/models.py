@@ -6,14 +6,14 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.session import Table, UtcDateTime, partial_index
+from app.core.database.session import Table, UtcDateTime, first_known, partial_index
 from app.core.database.upserts import ExternallyKeyed
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 # Columns that lists filter by in any combination. Every index contains them, so that a filtered
 # count reads only the index.
 _FACETS = (
-    *("started_at", "status", "direction", "outcome"),
+    *("status", "direction", "outcome"),
     *("transferred_to_human", "recording_id", "score"),
 )
 
@@ -30,18 +30,21 @@ class VoiceCall(ExternallyKeyed):
 
     __tablename__ = "voice_calls"
     __table_args__ = (
-        Index("ix_voice_calls_created", "created_at", "id", *_FACETS),
-        Index("ix_voice_calls_engagement", "engagement_id", "created_at", "id", *_FACETS),
-        Index("ix_voice_calls_campaign", "campaign_id", "created_at", "id", *_FACETS),
-        Index("ix_voice_calls_call_center", "call_center_id", "created_at", "id", *_FACETS),
-        Index("ix_voice_calls_executive", "executive_id", "created_at", "id", *_FACETS),
-        Index("ix_voice_calls_bot", "bot_id", "created_at", "id", *_FACETS),
+        Index("ix_voice_calls_conversation", "conversation_at", "id", *_FACETS),
+        Index("ix_voice_calls_created", "created_at", "id"),
+        Index("ix_voice_calls_engagement", "engagement_id", "conversation_at", "id", *_FACETS),
+        Index("ix_voice_calls_campaign", "campaign_id", "conversation_at", "id", *_FACETS),
+        Index("ix_voice_calls_call_center", "call_center_id", "conversation_at", "id", *_FACETS),
+        Index("ix_voice_calls_executive", "executive_id", "conversation_at", "id", *_FACETS),
+        Index("ix_voice_calls_bot", "bot_id", "conversation_at", "id", *_FACETS),
         Index("ix_voice_calls_recording", "recording_id"),
         Index("ix_voice_calls_started", "started_at", "id"),
         Index("ix_voice_calls_duration", "duration_seconds", "id"),
         Index("ix_voice_calls_score", "score", "id"),
-        partial_index("ix_voice_calls_kept", "created_at", "id", where="erased_at IS NULL"),
-        partial_index("ix_voice_calls_unevaluated", "created_at", where="evaluation_id IS NULL"),
+        partial_index("ix_voice_calls_kept", "conversation_at", "id", where="erased_at IS NULL"),
+        partial_index(
+            "ix_voice_calls_unevaluated", "conversation_at", where="evaluation_id IS NULL"
+        ),
     )
 
     engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
@@ -58,6 +61,9 @@ class VoiceCall(ExternallyKeyed):
     end_reason: Mapped[str | None]
     ended_by: Mapped[str | None]
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    conversation_at: Mapped[datetime] = mapped_column(
+        UtcDateTime, default=first_known("started_at", "created_at")
+    )
     answered_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     duration_seconds: Mapped[int | None]

@@ -38,6 +38,7 @@ _COLUMNS = select(
 )
 _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
     "started_at": VoiceCall.started_at,
+    "conversation_at": VoiceCall.conversation_at,
     "created_at": VoiceCall.created_at,
     "duration_seconds": VoiceCall.duration_seconds,
     "score": VoiceCall.score,
@@ -64,8 +65,8 @@ _FILTERS: Filters = {
     "has_recording": is_set(VoiceCall.recording_id),
     "transferred_to_human": VoiceCall.transferred_to_human.is_,
     "q": contains_in(VoiceCall.id, VoiceCallSearchText.voice_call_id, VoiceCallSearchText.text),
-    "start": at_least(VoiceCall.started_at),
-    "end": before(VoiceCall.started_at),
+    "start": at_least(VoiceCall.conversation_at),
+    "end": before(VoiceCall.conversation_at),
 }
 
 
@@ -77,7 +78,7 @@ def list_page(
     """Return a page of voice calls, newest first by default.
 
     Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `started_at`.
+        filters: values for `_FILTERS`; `start` and `end` bound `conversation_at`.
     """
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=VoiceCall.id)

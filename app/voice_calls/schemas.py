@@ -32,7 +32,7 @@ _PHONE_NUMBER = r"[0-9A-Za-z+#*()@.:;=_ -]{1,64}"
 
 
 class VoiceCallQuery(PeriodQuery):
-    """Query of the list of voice calls; `from` and `to` bound startedAt."""
+    """Query of the list of voice calls; `from` and `to` bound conversationAt."""
 
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
@@ -49,7 +49,14 @@ class VoiceCallQuery(PeriodQuery):
         low=1,
         metadata={"description": "Part of the externalId, botId, botName or endReason."},
     )
-    sort = sort_field("startedAt", "createdAt", "durationSeconds", "score")
+    sort = sort_field(
+        "conversationAt",
+        "startedAt",
+        "createdAt",
+        "durationSeconds",
+        "score",
+        default="-conversationAt",
+    )
 
 
 class LatencySchema(CamelSchema):
@@ -107,6 +114,7 @@ class VoiceCallSchema(CamelSchema):
     score = fields.Integer(required=True, allow_none=True)
     epa_status = Choice(list(EpaStatus), required=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    conversation_at = Timestamp(required=True)
     created_at = Timestamp(required=True)
     updated_at = Timestamp(required=True)
 

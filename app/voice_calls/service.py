@@ -105,6 +105,7 @@ def upsert(
     former_campaign_id = None if created else row.campaign_id
     if created or _stored_digest(session, row.id) != turns_digest:
         columns["raw_text_id"] = raw_texts.store(session, row.id, raw)
+    columns["conversation_at"] = columns["started_at"] or row.created_at
     upserts.update_row(session, row, columns)
     text = queries.search_text(columns, external_id)
     for part in (
@@ -166,7 +167,7 @@ def find(session: Session, voice_call_id: str) -> VoiceCall:
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
-    """Whether a call is of this customer and not erased, by label or the customer's number.
+    """Return whether a call is of this customer and not erased, by label or the customer's number.
 
     The customer's number is the called one in an outbound call and the calling one in any other, so
     that a company's own number does not select all its calls.

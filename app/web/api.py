@@ -128,7 +128,7 @@ def if_match() -> str | None:
 
 
 def is_under_a_base(path: str) -> bool:
-    """Whether a path belongs to the API."""
+    """Return whether a path belongs to the API."""
     return any(path == base or path.startswith(f"{base}/") for base in BASES)
 
 

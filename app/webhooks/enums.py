@@ -2,15 +2,17 @@
 
 from enum import StrEnum
 
+from app.core.enums import LabelledEnum
 
-class DeliveryState(StrEnum):
+
+class DeliveryState(LabelledEnum):
     """State of a delivery; an inactive subscription's deliveries stay pending."""
 
-    PENDING = "pending"
-    DELIVERING = "delivering"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELED = "canceled"
+    PENDING = "pending", "Waiting"
+    DELIVERING = "delivering", "Being sent"
+    SUCCEEDED = "succeeded", "Delivered"
+    FAILED = "failed", "Failed"
+    CANCELED = "canceled", "Missed"
 
 
 class Trigger(StrEnum):

@@ -53,13 +53,13 @@ class Subscription(Table):
         self.failed_in_streak += 1
 
     def has_failed_for(self, limit: timedelta, *, now: datetime) -> bool:
-        """Whether every delivery has failed for so long; a single failed delivery is not enough."""
+        """Return whether every delivery has failed for so long; a single one is not enough."""
         if self.failing_since is None or self.failed_in_streak < _FEWEST_FAILURES:
             return False
         return now - self.failing_since >= limit
 
     def has_ended_for(self, trigger: str) -> bool:
-        """Whether deliveries of this trigger are never sent again."""
+        """Return whether deliveries of this trigger are never sent again."""
         if self.deleted_at is not None:
             return True
         return self.deactivated_at is not None and trigger != Trigger.TEST
@@ -111,7 +111,7 @@ class Delivery(Table):
 
 
 class Attempt(Table):
-    """One request that ended, with the answer or the reason why there was none."""
+    """One request that ended, with the answer or the reason for its absence."""
 
     __tablename__ = "webhook_attempts"
 

@@ -198,7 +198,7 @@ def unreadable_requests(port: int) -> Row:
 
 @dataclass
 class _Answer:
-    """The answer to one request; status 0 if there was none."""
+    """The answer to one request; status 0 without one."""
 
     status: int = 0
     body: bytes = b""

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 import requests
 
-from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
+from app.core.secrets.private_files import write_private_file
 from app.core.settings import Settings
 from app.operations import migrating
 from bench.attacks.row import Row

@@ -19,6 +19,8 @@ from tests.conversations import HELPFUL, chat, completed
 from tests.running import CommandRunner
 from tests.visitor import Visitor, signed_in
 
+pytestmark = pytest.mark.sql
+
 GREETING = "opening.greeting"
 # The same without the agent's greeting.
 UNGREETED = (HELPFUL[0], (Role.AGENT, HELPFUL[1][1].removeprefix("Good morning! ")), *HELPFUL[2:])
@@ -100,7 +102,7 @@ def test_figures_come_from_twenty_pairs_on(
     assert "Nobody reviewed an evaluation" in visitor.get("/review/agreement").text
     greeted, ungreeted = made(runtime)
     results = {each: get(client, f"/evaluations/{each}/results") for each in (*greeted, *ungreeted)}
-    # Nora: 2 of the greeted are none for her, 2 of the others are; the rest she confirms.
+    # Nora disagrees on 2 of the greeted and on 2 of the others; the rest she confirms.
     for evaluation_id in (*greeted[2:], *ungreeted[2:11]):
         score = results[evaluation_id]["score"]
         review(client, evaluation_id, "confirm", score=score - 3)

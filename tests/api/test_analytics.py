@@ -24,6 +24,8 @@ from tests.conversations import completed, opened
 from tests.evaluation_rows import rows_of
 from tests.running import CommandRunner
 
+pytestmark = pytest.mark.sql
+
 VIEWS = ("summary", "campaigns", "call-centers", "executives", "trends")
 
 

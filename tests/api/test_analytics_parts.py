@@ -30,6 +30,8 @@ from tests.conversations import completed, opened
 from tests.evaluation_rows import rows_of
 from tests.running import CommandRunner, running_runtime
 
+pytestmark = pytest.mark.sql
+
 START = datetime(2026, 5, 31, 23, tzinfo=UTC)
 CAMPAIGNS = [new_id("camp"), new_id("camp")]
 
@@ -57,7 +59,7 @@ def override(runtime: Runtime, evaluation_id: str, score: int) -> None:
         evaluation = session.get_one(Evaluation, evaluation_id)
         evaluation.score = score
         session.flush()
-        service.notify_changed(session, evaluation)
+        service.notify_changed(session, [evaluation])
 
 
 def summary(client: Caller, **params: Any) -> Any:
@@ -122,9 +124,9 @@ def test_a_fact_that_moves_to_another_month_leaves_its_part(
     write_parts(runtime)
     with runtime.db.writing() as session:
         evaluation = session.get_one(Evaluation, ids[0])
-        evaluation.created_at = START + timedelta(days=40)
+        evaluation.conversation_at = START + timedelta(days=40)
         session.flush()
-        service.notify_changed(session, evaluation)
+        service.notify_changed(session, [evaluation])
     assert summary(client)["totals"]["evaluations"] == 59
     assert write_parts(runtime) == 1
     assert summary(client)["totals"]["evaluations"] == 59

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -23,9 +24,12 @@ from app.core.clock import iso_utc
 from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
 from app.evaluations.enums import RESOLUTIONS
-from tests.analytics_world import NOW, Evaluations, World
+from tests.analytics_world import MOMENTS, NOW, Evaluations, World
 from tests.caller import Caller
 from tests.running import CommandRunner, running_runtime
+from tests.sampling import examples
+
+pytestmark = pytest.mark.sql
 
 
 def known(rows: Evaluations, name: str) -> list[Any]:
@@ -248,7 +252,9 @@ def check_leaderboard(
         assert [row["rank"] for row in placed] == list(range(1, len(placed) + 1))
 
 
-def check_trend(data: Any, name: str, rows: Evaluations, group: str, zone: ZoneInfo) -> None:
+def check_trend(
+    data: Any, name: str, rows: Evaluations, group: str, zone: ZoneInfo, moment: str
+) -> None:
     done = [row for row in rows if row["status"] == "completed"]
     keys = {"none": lambda row: ["all"], "channel": lambda row: [row["channel"]]}
     keys |= {"topic": lambda row: row["topics"], "campaign": lambda row: [row["campaign_id"]]}
@@ -260,7 +266,7 @@ def check_trend(data: Any, name: str, rows: Evaluations, group: str, zone: ZoneI
             start, end = (
                 datetime.fromisoformat(point[f"period{each}"]) for each in ("Start", "End")
             )
-            there = [row for row in own if start <= row["created_at"] < end]
+            there = [row for row in own if start <= row[moment] < end]
             assert same(point["value"], work_out(there), within), point
             counts += point["count"]
             first = start.astimezone(zone)
@@ -276,6 +282,7 @@ FILTERS = st.fixed_dictionaries(
         "callCenterId": st.integers(0, 3),
         "executiveId": st.integers(0, 3),
         "channel": st.sampled_from(["chat", "voice", "chat,voice_bot"]),
+        "byDay": st.sampled_from(sorted(MOMENTS)),
     },
 )
 NOUNS = {"campaignId": "campaign", "callCenterId": "call_center", "executiveId": "executive"}
@@ -356,8 +363,9 @@ class Reports(RuleBasedStateMachine):
     ) -> None:
         asked, rows, _ = self.question(period)
         shown = {"metric": metric, "granularity": granularity, "groupBy": group}
+        moment = MOMENTS[asked.get("byDay", "conversation")]
         check_trend(
-            self.get("trends", {**asked, **shown}), metric, rows, group, ZoneInfo(period[2])
+            self.get("trends", {**asked, **shown}), metric, rows, group, ZoneInfo(period[2]), moment
         )
 
     def question(
@@ -392,5 +400,5 @@ def test_every_report_is_right_whatever_happens(
     client = make_caller(serve(rate=RateLimit(1_000_000, 60)))
     run_state_machine_as_test(
         lambda: Reports(client, running_runtime()),  # type: ignore[arg-type]
-        settings=settings(max_examples=8, stateful_step_count=15, derandomize=True),
+        settings=settings(max_examples=examples(8), stateful_step_count=15, derandomize=True),
     )

@@ -56,7 +56,7 @@ def listing(sort: str, **filters: Any) -> Callable[[Session], object]:
 @pytest.mark.parametrize(
     ("filters", "index"),
     [
-        ({}, "ix_audio_files_created"),
+        ({}, "ix_audio_files_conversation"),
         ({"status": ["pending_upload"]}, "ix_audio_files_status"),
         ({"engagement_id": ENGAGEMENT}, "ix_audio_files_engagement"),
         ({"campaign_id": CAMPAIGN}, "ix_audio_files_campaign"),
@@ -68,7 +68,7 @@ def test_common_filters_use_an_index(
     client: Caller, runtime: Runtime, filters: dict[str, Any], index: str
 ) -> None:
     reserve(client)
-    plans = plans_of(runtime, listing("-created_at", **filters))
+    plans = plans_of(runtime, listing("-conversation_at", **filters))
     assert plans
     for plan in plans:
         assert "INDEX" in plan
@@ -79,7 +79,7 @@ def test_common_filters_use_an_index(
 
 def test_every_sort_uses_an_index(client: Caller, runtime: Runtime) -> None:
     reserve(client)
-    fields = ("created_at", "recorded_at", "duration_seconds", "size_bytes")
+    fields = ("conversation_at", "created_at", "recorded_at", "duration_seconds", "size_bytes")
     for field, sign in product(fields, ("", "-")):
         page = plans_of(runtime, listing(sign + field))[-1]
         assert "USING INDEX ix_audio_files_" in page, (field, sign)

@@ -15,6 +15,8 @@ from app.core.runtime import Runtime
 from tests.caller import Caller, error_code, findings
 from tests.conversations import HELPFUL, chat, completed
 
+pytestmark = pytest.mark.sql
+
 
 def make(client: Caller, external_id: str, **fields: Any) -> dict[str, Any]:
     answer = client.call("PUT", f"/imports/campaigns/{external_id}", {"name": "N", **fields})

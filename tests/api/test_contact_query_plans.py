@@ -23,33 +23,33 @@ pytestmark = pytest.mark.sqlite_only("the plans are SQLite's")
 
 NOW = utc_now()
 SHARED: list[tuple[dict[str, Any], str]] = [
-    ({}, "-created_at"),
+    ({}, "-conversation_at"),
     ({}, "started_at"),
     ({}, "-started_at"),
     ({}, "score"),
     ({}, "-score"),
-    ({"engagement_id": ""}, "-created_at"),
-    ({"engagement_id": "", "start": NOW - timedelta(days=1), "end": NOW}, "-created_at"),
-    ({"campaign_id": ""}, "-created_at"),
-    ({"call_center_id": ""}, "-created_at"),
-    ({"executive_id": "", "campaign_id": "", "engagement_id": ""}, "-created_at"),
+    ({"engagement_id": ""}, "-conversation_at"),
+    ({"engagement_id": "", "start": NOW - timedelta(days=1), "end": NOW}, "-conversation_at"),
+    ({"campaign_id": ""}, "-conversation_at"),
+    ({"call_center_id": ""}, "-conversation_at"),
+    ({"executive_id": "", "campaign_id": "", "engagement_id": ""}, "-conversation_at"),
     ({"start": NOW - timedelta(hours=2)}, "-started_at"),
-    ({"q": "parcel"}, "-created_at"),
+    ({"q": "parcel"}, "-conversation_at"),
 ]
 OF_CONVERSATIONS: list[tuple[dict[str, Any], str]] = [
     *SHARED,
     ({}, "-message_count"),
-    ({"status": ["open"]}, "-created_at"),
-    ({"platform": ["sms", "web"], "language": "en"}, "-created_at"),
-    ({"has_evaluation": False}, "-created_at"),
+    ({"status": ["open"]}, "-conversation_at"),
+    ({"platform": ["sms", "web"], "language": "en"}, "-conversation_at"),
+    ({"has_evaluation": False}, "-conversation_at"),
     ({"min_messages": 40}, "-message_count"),
 ]
 OF_CALLS: list[tuple[dict[str, Any], str]] = [
     *SHARED,
     ({}, "-duration_seconds"),
-    ({"bot_id": "nora"}, "-created_at"),
-    ({"status": ["busy"], "direction": ["inbound"], "outcome": ["callback"]}, "-created_at"),
-    ({"has_recording": True, "transferred_to_human": True}, "-created_at"),
+    ({"bot_id": "nora"}, "-conversation_at"),
+    ({"status": ["busy"], "direction": ["inbound"], "outcome": ["callback"]}, "-conversation_at"),
+    ({"has_recording": True, "transferred_to_human": True}, "-conversation_at"),
 ]
 
 
@@ -156,7 +156,7 @@ def test_the_last_page_of_messages_costs_as_much_as_the_first(
 
 
 def is_scan(step: str, table: str) -> bool:
-    """Whether the rows themselves are read from the first to the last."""
+    """Return whether the rows themselves are read from the first to the last."""
     return step.startswith(f"SCAN {table}") and "INDEX" not in step
 
 

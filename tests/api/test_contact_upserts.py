@@ -17,6 +17,8 @@ from tests.caller import Caller, findings
 from tests.contacts import HELPFUL, call, chat, get, judge, messages, put, put_call, put_chat
 from tests.happenings import happened
 
+pytestmark = pytest.mark.sql
+
 NOBODY = "01m7y8acjwfq8bmhevp404058a"
 KINDS = ("conversations", "voice-calls")
 BODIES = {"conversations": chat, "voice-calls": call}

@@ -8,12 +8,15 @@ import pytest
 from tests.caller import Caller, error_code, findings
 from tests.contacts import HELPFUL, get, judge, messages, put_chat
 
+pytestmark = pytest.mark.sql
+
 SHOWN = {
     *("id", "externalId", "channel", "platform", "status", "subject", "engagementId"),
     *("campaignId", "callCenterId", "executiveId", "executives", "customerRef", "language"),
     *("startedAt", "endedAt", "durationSeconds", "messageCount", "customerMessageCount"),
     *("agentMessageCount", "botMessageCount", "firstResponseSeconds", "averageResponseSeconds"),
-    *("csat", "disposition", "tags", "evaluationId", "score", "labels", "createdAt", "updatedAt"),
+    *("csat", "disposition", "tags", "evaluationId", "score", "labels"),
+    *("conversationAt", "createdAt", "updatedAt"),
 }
 SHOWN_OF_MESSAGE = {
     *("id", "conversationId", "index", "role", "participantId", "authorName", "executiveId"),

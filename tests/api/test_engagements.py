@@ -6,6 +6,8 @@ import pytest
 
 from tests.caller import Caller, error_code, findings
 
+pytestmark = pytest.mark.sql
+
 
 def make(client: Caller, **fields: object) -> dict[str, object]:
     answer = client.post("/engagements", {"name": "Audit", "type": "qa", **fields})

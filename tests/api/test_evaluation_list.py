@@ -14,6 +14,8 @@ from app.evaluations.models import EvaluationTopic
 from tests.caller import Caller, findings
 from tests.evaluation_rows import NOW, rows_of
 
+pytestmark = pytest.mark.sql
+
 
 def found(client: Caller, **params: Any) -> list[str]:
     answer = client.get("/evaluations", params=params)

@@ -49,34 +49,34 @@ def many(runtime: Runtime) -> dict[str, list[str]]:
 PREFIXES = {"campaign": "camp", "call_center": "cc", "executive": "exec"}
 KNOWN = object()
 USUAL: list[tuple[dict[str, Any], str]] = [
-    ({}, "-created_at"),
+    ({}, "-conversation_at"),
     ({}, "score"),
     ({}, "-completed_at"),
     ({}, "started_at"),
     ({}, "-duration_seconds"),
-    ({"engagement_id": KNOWN}, "-created_at"),
-    ({"engagement_id": KNOWN, "status": ["completed"], "channel": ["chat"]}, "-created_at"),
+    ({"engagement_id": KNOWN}, "-conversation_at"),
+    ({"engagement_id": KNOWN, "status": ["completed"], "channel": ["chat"]}, "-conversation_at"),
     ({"engagement_id": KNOWN, "min_score": 20, "passed": False}, "-score"),
-    ({"engagement_id": KNOWN, "start": NOW - timedelta(days=1), "end": NOW}, "-created_at"),
-    ({"campaign_id": KNOWN, "resolution": ["resolved"]}, "-created_at"),
-    ({"call_center_id": KNOWN, "sentiment_trend": ["declining"]}, "-created_at"),
-    ({"executive_id": KNOWN, "auto_failed": True}, "-created_at"),
-    ({"executive_id": KNOWN, "engagement_id": KNOWN, "campaign_id": KNOWN}, "-created_at"),
-    ({"status": ["queued", "evaluating"]}, "created_at"),
-    ({"channel": ["chat"], "passed": False}, "-created_at"),
-    ({"review_status": ["requested"]}, "-created_at"),
-    ({"source_type": ["audio_file"], "language": "en"}, "-created_at"),
-    ({"scorecard_id": new_id("sc"), "resolution": ["unresolved"]}, "-created_at"),
+    ({"engagement_id": KNOWN, "start": NOW - timedelta(days=1), "end": NOW}, "-conversation_at"),
+    ({"campaign_id": KNOWN, "resolution": ["resolved"]}, "-conversation_at"),
+    ({"call_center_id": KNOWN, "sentiment_trend": ["declining"]}, "-conversation_at"),
+    ({"executive_id": KNOWN, "auto_failed": True}, "-conversation_at"),
+    ({"executive_id": KNOWN, "engagement_id": KNOWN, "campaign_id": KNOWN}, "-conversation_at"),
+    ({"status": ["queued", "evaluating"]}, "conversation_at"),
+    ({"channel": ["chat"], "passed": False}, "-conversation_at"),
+    ({"review_status": ["requested"]}, "-conversation_at"),
+    ({"source_type": ["audio_file"], "language": "en"}, "-conversation_at"),
+    ({"scorecard_id": new_id("sc"), "resolution": ["unresolved"]}, "-conversation_at"),
     ({"min_score": 90}, "-score"),
-    ({"min_score": 20, "max_score": 30, "channel": ["voice"]}, "-created_at"),
-    ({"start": NOW - timedelta(hours=2)}, "-created_at"),
-    ({"source_id": new_id("conv")}, "-created_at"),
-    ({"topic": "billing"}, "-created_at"),
-    ({"reviewed_by": "user_nora"}, "-created_at"),
+    ({"min_score": 20, "max_score": 30, "channel": ["voice"]}, "-conversation_at"),
+    ({"start": NOW - timedelta(hours=2)}, "-conversation_at"),
+    ({"source_id": new_id("conv")}, "-conversation_at"),
+    ({"topic": "billing"}, "-conversation_at"),
+    ({"reviewed_by": "user_nora"}, "-conversation_at"),
     ({"max_confidence": 0.5}, "confidence"),
     ({}, "-confidence"),
-    ({"q": "refund"}, "-created_at"),
-    ({"source_id": new_id("conv"), "current": False}, "-created_at"),
+    ({"q": "refund"}, "-conversation_at"),
+    ({"source_id": new_id("conv"), "current": False}, "-conversation_at"),
 ]
 
 
@@ -98,7 +98,9 @@ def test_a_count_within_an_engagement_reads_no_row(
 ) -> None:
     filters = {"status": ["completed"], "channel": ["chat"], "passed": True, "min_score": 9}
     engagement_id = many["engagement_id"][0]
-    counting, _ = plans_of(runtime, PageRequest(), engagement_id=engagement_id, **filters)
+    counting, _ = plans_of(
+        runtime, PageRequest(sort="-conversation_at"), engagement_id=engagement_id, **filters
+    )
     assert counting == [
         "SEARCH evaluations USING COVERING INDEX ix_evaluations_engagement (engagement_id=?)"
     ]
@@ -107,7 +109,9 @@ def test_a_count_within_an_engagement_reads_no_row(
 def test_the_queue_of_reviews_reads_the_reviewed_alone(
     runtime: Runtime, many: dict[str, list[str]]
 ) -> None:
-    for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), review_status=["disputed"]):
+    for plan in plans_of(
+        runtime, PageRequest(1, 25, "conversation_at"), review_status=["disputed"]
+    ):
         assert any("ix_evaluations_review_queue" in step for step in plan), plan
 
 
@@ -116,7 +120,7 @@ def test_auto_fails_are_counted_by_an_index_of_their_own(
 ) -> None:
     waiting = {"auto_failed": True, "review_status": ["none"], "status": ["completed"]}
     for filters in (waiting, {**waiting, "start": NOW - timedelta(days=30), "end": NOW}):
-        for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), **filters):
+        for plan in plans_of(runtime, PageRequest(1, 25, "conversation_at"), **filters):
             assert any("COVERING INDEX ix_evaluations_auto_failed" in step for step in plan), plan
 
 

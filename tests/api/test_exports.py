@@ -97,7 +97,7 @@ def test_an_export_is_queued_made_and_downloaded(
     assert rows[0]["passed"] in ("true", "false")
     assert rows[0]["completed_at"].endswith("Z")
     assert rows[0]["has_verdict"] == "true"
-    assert len(rows[0]) == 43
+    assert len(rows[0]) == 45
     detail = client.get(f"/evaluations/{three[0].id}").json()["data"]
     assert rows[0]["band"] == detail["band"]
     assert rows[0]["summary"] == ""

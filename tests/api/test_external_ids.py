@@ -7,6 +7,8 @@ import pytest
 
 from tests.caller import Caller, error_code, findings
 
+pytestmark = pytest.mark.sql
+
 
 def put(client: Caller, external_id: str, **fields: Any) -> dict[str, Any]:
     path = f"/imports/campaigns/{quote(external_id, safe='')}"

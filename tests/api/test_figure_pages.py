@@ -356,7 +356,7 @@ class RareTopic(World):
         topics = self.topics.pop(0)
         moment = NOW - timedelta(days=2 if topics == ["refund"] else 60)
         judged = {"status": "completed", "is_current": True, "score": 50, "passed": True}
-        moments = {"created_at": moment, "completed_at": moment}
+        moments = {"conversation_at": moment, "completed_at": moment}
         return {**super()._row(dice), **judged, **moments, "topics": topics}
 
 

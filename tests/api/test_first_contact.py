@@ -5,7 +5,7 @@ from typing import Any
 
 from app.core.clock import iso_utc, utc_now
 from tests.caller import Caller
-from tests.contacts import get, judge, put_chat
+from tests.contacts import HELPFUL, get, judge, put_chat
 
 METRIC = "firstContactResolution"
 RUDE = [
@@ -44,7 +44,10 @@ def test_first_contact_resolution_requires_a_week_without_another_contact(
     oldest = "0001-01-01T00:00:00Z"
     first = put_chat(client, "first", customerRef="adam", startedAt=oldest, endedAt=oldest)
     fresh = put_chat(client, "fresh", customerRef="eve", startedAt=an_hour_ago, endedAt=an_hour_ago)
+    untimed = [{"role": role, "text": text} for role, text in HELPFUL]
+    no_times = put_chat(client, "no-times", customerRef="ida", messages=untimed)
     judge()
+    assert told(client, no_times) == told(client, fresh)
     assert told(client, alone) == (1, None)
     assert told(client, first) == (1, None)
     assert told(client, later) == (0, None)

@@ -60,7 +60,7 @@ def test_no_answer_waits_for_a_check_that_hangs(
     assert client.get("/health").status_code == 200
 
 
-def test_a_part_that_hangs_and_is_no_matter_of_the_host_leaves_it_ready(
+def test_a_part_that_hangs_and_is_not_a_matter_of_the_host_leaves_it_ready(
     hang: threading.Event, client_of: Callable[[Health], FlaskClient]
 ) -> None:
     checks = {"database": lambda: True, "storage": hang.wait}

@@ -200,5 +200,5 @@ def test_doctor_and_restore_show_no_name_raw(tmp_path: Path) -> None:
     assert SHOWN in doctor
     assert "\x1b]0" not in doctor
     restore = printed_on_terminal(["db", "restore", str(hostile)], tmp_path / "new")
-    assert f"{SHOWN} is no complete backup" in restore
+    assert f"{SHOWN} is not a complete backup" in restore
     assert "\x1b" not in restore

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import pytest
 import time_machine
 from sqlalchemy import select
 
@@ -12,6 +13,8 @@ from app.core.clock import utc_now
 from app.core.database.idempotency import StoredAnswerRow
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code
+
+pytestmark = pytest.mark.sql
 
 BODY = {"name": "A", "type": "qa"}
 

@@ -21,6 +21,7 @@ from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.runtime import Runtime
 from app.engagements.models import Engagement
+from app.evaluations import jobs as evaluations
 from app.evaluations.models import Evaluation
 from app.events.models import Event
 from app.imports import jobs, service
@@ -239,6 +240,29 @@ def test_defaults_apply_to_records_without_a_value(client: Caller) -> None:
     assert {row["engagementId"] for row in found.values()} == {engagement}
     assert [found[key]["language"] for key in "ab"] == ["en-GB", "hi"]
     assert [row["evaluationId"] for row in found.values()] == [None, None]
+
+
+def test_private_notes_of_tickets_are_not_judged(client: Caller) -> None:
+    lines = (
+        ("end-user", "Hello, my kettle is broken. Can I have another one?", "true"),
+        ("agent", "What an annoying customer.", "false"),
+        ("agent", "I am sorry. I will send another one today.", "true"),
+    )
+    rows = [
+        f'35,{role},"<p>{text}</p>",{public},2026-07-01 09:3{number}:00 UTC'
+        for number, (role, text, public) in enumerate(lines)
+    ]
+    content = "\n".join(["ticket_id,author_role,html_body,public,created_at", *rows])
+    done = run(client, format="csv", content=content, preset="zendesk")
+    assert done["errors"] == []
+    assert counted(done) == {"received": 1, "created": 1, "evaluationsQueued": 1}
+    evaluations.judge(running_runtime())
+    [evaluation] = client.get("/evaluations").json()["data"]
+    assert evaluation["conversationAt"] == "2026-07-01T09:30:00.000Z"
+    transcript = client.get(f"/evaluations/{evaluation['id']}/transcript").json()["data"]
+    assert [segment["text"] for segment in transcript["segments"]] == [lines[0][1], lines[2][1]]
+    refused = client.post("/imports", {"format": "csv", "content": content, "preset": "other"})
+    assert refused.status_code == 422
 
 
 def test_content_is_read_like_a_file(client: Caller) -> None:

@@ -240,7 +240,7 @@ def test_command_and_api_have_the_same_result(
         jobs.run_import(running_runtime(), client.post("/imports", body).json()["data"]["id"])
         data = client.get("/conversations").json()["data"]
         assert len(data) == 2
-        own = {"id", "externalId", "createdAt", "updatedAt"}
+        own = {"id", "externalId", "conversationAt", "createdAt", "updatedAt"}
         first, second = ({k: v for k, v in row.items() if k not in own} for row in data)
         assert first == second
         said = [

@@ -1,6 +1,5 @@
 """The OpenAPI document: valid, complete, and with examples that match their schemas."""
 
-import configparser
 import itertools
 import json
 import re
@@ -155,10 +154,8 @@ def test_what_needs_no_start_runs_in_an_empty_environment(
     refused = CliRunner().invoke(cqe, ["usage", "show"])
     assert (refused.exit_code, "no master keys" in refused.output) == (2, True)
     assert not (tmp_path / "instance").exists()
-    declared = configparser.ConfigParser()
-    declared.read(ROOT / "setup.cfg")
-    lines = declared["options.entry_points"]["flask.commands"].split("\n")
-    plugins = dict(line.split(" = ") for line in lines if line)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    plugins = declared["project"]["entry-points"]["flask.commands"]
     standalone = {name: command.path for name, command in COMMANDS.items() if command.standalone}
     assert plugins == standalone
 

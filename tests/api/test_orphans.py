@@ -5,6 +5,7 @@ import os
 import time
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import update
 
 from app.analytics import jobs as exports
@@ -19,6 +20,8 @@ from app.privacy import service
 from tests.caller import Caller
 from tests.recordings import reserve, show, stored_file, upload
 from tests.running import running_runtime
+
+pytestmark = pytest.mark.sql
 
 
 def left_behind(runtime: Runtime, object_id: str) -> str:

@@ -35,7 +35,7 @@ def stored(runtime: Runtime, audio_file_id: str) -> dict[str, int | None]:
 
 
 def waveform(client: Caller, audio_file_id: str) -> Any:
-    """Ask for the waveform, and return the answer's data; None where there is none."""
+    """Ask for the waveform, and return the answer's data, or None."""
     answer = client.get(f"/audio-files/{audio_file_id}/waveform")
     assert answer.status_code in (200, 404), answer.text
     return answer.json()["data"] if answer.status_code == 200 else None

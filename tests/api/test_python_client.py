@@ -167,7 +167,7 @@ def test_a_lost_answer_is_asked_for_again(unreliable: Receiver, unlucky: Client)
     assert len(unreliable.received("/api/v1/webhooks/wh_1")) == 1
 
 
-def test_an_answer_that_is_no_json_is_an_error_with_its_status(
+def test_an_answer_that_is_not_json_is_an_error_with_its_status(
     unreliable: Receiver, unlucky: Client
 ) -> None:
     for code in (301, 404):

@@ -4,6 +4,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select, update
 
 from app.analytics.engine import rebuilding
@@ -26,6 +27,8 @@ from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
 from tests.own_scorecards import add_version, create, says
 from tests.running import CommandRunner
+
+pytestmark = pytest.mark.sql
 
 
 def chats(client: Caller, number: int, **fields: Any) -> list[str]:

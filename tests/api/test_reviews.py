@@ -12,6 +12,8 @@ from tests.contacts import HELPFUL, get, judge, messages, put, put_chat
 from tests.happenings import happened
 from tests.running import running_runtime
 
+pytestmark = pytest.mark.sql
+
 
 def review(client: Caller, evaluation_id: str, action: str, **fields: Any) -> Any:
     body = {"action": action, "reviewer": "Nora Field", "reason": "Because.", **fields}

@@ -73,7 +73,7 @@ def test_checks_and_settings_are_shown_without_secrets(
     assert ">set<" in rows_of(page, "Settings")['<code class="small">CQE_JUDGE_API_KEY</code>']
 
 
-def test_the_own_queue_server_is_no_setting(
+def test_the_own_queue_server_is_not_a_setting(
     serve: Callable[..., str], data_dir: Path, admin: Visitor
 ) -> None:
     def shown(redis_url: str) -> str:

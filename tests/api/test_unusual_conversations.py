@@ -180,7 +180,7 @@ def test_a_request_that_gets_no_more_than_a_no_is_not_complete(client: Caller) -
         assert complete[name]["normalizedScore"] > 0.9
 
 
-def test_a_stock_phrase_is_no_empathy(client: Caller) -> None:
+def test_a_stock_phrase_is_not_empathy(client: Caller) -> None:
     replies = {
         "patience": "Thank you for your patience. I can see the order. Which e-mail do you use?",
         "value": "We appreciate your patience and understanding. Which e-mail do you use?",

@@ -15,6 +15,8 @@ from app.directory.models import CallCenter, Executive
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from tests.caller import Caller, error_code, findings
 
+pytestmark = pytest.mark.sql
+
 KINDS = ("campaigns", "call-centers", "executives")
 SHOWN = {
     "campaigns": {

@@ -25,6 +25,8 @@ from tests.caller import Caller, error_code, findings
 from tests.recordings import upload
 from tests.running import CommandRunner, running_runtime
 
+pytestmark = pytest.mark.sql
+
 PAST = "2024-02"
 DAY = datetime(2024, 2, 28, 12, tzinfo=UTC)
 HERE = ip_network("127.0.0.0/8")

@@ -13,13 +13,16 @@ from tests.conversations import completed
 from tests.happenings import data_of, happened
 from tests.recordings import CALL, reserve, upload
 
+pytestmark = pytest.mark.sql
+
 SHOWN = {
     *("id", "externalId", "engagementId", "campaignId", "callCenterId", "executiveId", "botId"),
     *("botName", "botVersion", "direction", "fromNumber", "toNumber", "status", "endReason"),
     *("endedBy", "startedAt", "answeredAt", "endedAt", "durationSeconds", "ringSeconds"),
     *("language", "hasRecording", "hasTranscript", "outcome", "transferredToHuman", "latencyMs"),
     *("interruptionsByCustomer", "interruptionsByBot", "fallbackCount", "collectedFields"),
-    *("evaluationId", "score", "epaStatus", "labels", "createdAt", "updatedAt"),
+    *("evaluationId", "score", "epaStatus", "labels"),
+    *("conversationAt", "createdAt", "updatedAt"),
 }
 NOBODY = "01m7y8acjwfq8bmhevp404058a"
 DIMENSIONS = [
@@ -68,7 +71,7 @@ def test_unknown_fields_are_null(client: Caller) -> None:
     told = {name for name, value in bare.items() if value not in (None, {}, False)}
     assert told == {
         *("id", "externalId", "direction", "status", "outcome", "epaStatus"),
-        *("createdAt", "updatedAt"),
+        *("conversationAt", "createdAt", "updatedAt"),
     }
     assert (bare["direction"], bare["outcome"]) == ("unknown", "unknown")
     untimed = [{"role": turn["role"], "text": turn["text"]} for turn in turns()]

@@ -6,7 +6,6 @@ exception. A test that provokes one takes `console` and clears it.
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from app.evaluations.enums import ENDED
 from app.wiring import build_runtime
 from tests.visitor import PASSWORD, add_user
 from tests.waiting import wait_until
-from tests.walks.service_process import ServiceProcess
+from tests.walks.service_process import UP, ServiceProcess
 
 CHROMIUM = Path("/usr/bin/chromium")
 # The speech model needs its time on a busy machine.
@@ -113,7 +112,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory, shared_database_url: str) -> 
     """One `up --demo` for all browser tests of a session."""
     process = ServiceProcess(
         tmp_path_factory.mktemp("pages") / "instance",
-        command=[sys.executable, "-P", "-m", "app.cli", "up", "--demo"],
+        command=[*UP, "--demo"],
         CQE_DATABASE_URL=shared_database_url,
     )
     started = Demo(process.wait_ready(), shared_database_url)

@@ -60,3 +60,24 @@ def test_a_table_with_a_bad_line_is_imported_after_a_dry_run(
     expect(errors).to_contain_text("somebody")
     assert page.get_by_role("definition").all_inner_texts() == counts
     check_accessibility(page)
+
+
+def test_tickets_are_read_by_the_preset_of_their_system(
+    page_of: Callable[..., Page], tmp_path: Path
+) -> None:
+    table = tmp_path / "tickets.csv"
+    table.write_text(
+        "ticket_id,author_role,html_body,public,created_at\n"
+        "t-35,end-user,<p>My parcel is late.</p>,true,2026-07-01 09:30:00 UTC\n"
+        "t-35,agent,<p>A private note.</p>,false,2026-07-01 09:31:00 UTC\n"
+    )
+    page = page_of("reviewer")
+    page.goto("/add")
+    page.get_by_text("Options for conversation files").click()
+    page.get_by_label("Columns of CSV are those of").select_option("zendesk")
+    check_accessibility(page)
+    page.get_by_label("Drop files here").set_input_files(table)
+    page.get_by_role("link", name="Check of tickets.csv").click()
+    expect(page.get_by_role("region", name="Errors")).to_have_count(0)
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Import")

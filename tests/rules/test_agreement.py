@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.reviews.agreement import alpha, bootstrap, two_raters
 from app.reviews.agreement.alpha import Units
 from app.reviews.agreement.two_raters import Pair, Pairs
+from tests.sampling import examples
 
 # (judge, human), as one public tool prints it: kappa 0.763 at 90 % raw agreement.
 TABLE: dict[Pair, int] = {(1, 1): 78, (1, 0): 10, (0, 1): 2, (0, 0): 30}
@@ -84,7 +85,7 @@ def test_nothing_and_sameness_have_no_figure() -> None:
 
 
 @given(ratings)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_kappas_are_what_their_definitions_say(pairs: list[tuple[float, float]]) -> None:
     counted, size = Counter(pairs), len(pairs)
     crossed = [(a, b) for (a, _), (_, b) in itertools.product(pairs, pairs)]
@@ -102,7 +103,7 @@ def test_kappas_are_what_their_definitions_say(pairs: list[tuple[float, float]])
 
 
 @given(rated)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_alpha_is_what_its_definition_says(units: list[tuple[float, ...]]) -> None:
     paired = [unit for unit in units if len(unit) > 1]
     every = [value for unit in paired for value in unit]
@@ -130,7 +131,7 @@ def _between(every: list[float], one: float, other: float) -> float:
 
 
 @given(numbers)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_distances_and_correlations_are_what_the_library_says(
     pairs: list[tuple[float, float]],
 ) -> None:

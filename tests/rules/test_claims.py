@@ -81,7 +81,7 @@ def test_nobody_is_told_to_ask_a_furious_customer_whether_all_is_solved() -> Non
     assert "ask whether the issue is solved" not in told
 
 
-def test_an_apology_is_no_bad_news_and_no_improvement() -> None:
+def test_an_apology_is_not_bad_news_and_no_improvement() -> None:
     document = results(IGNORED)
     for entry in document["coaching"]["improvements"]:
         assert "sorry" not in entry["text"]
@@ -187,7 +187,7 @@ def test_the_overview_of_an_outbound_call_quotes_the_agent_as_the_agent() -> Non
     assert overview.startswith("The agent said “I'm calling about the quote you asked for.”")
 
 
-def test_a_courtesy_is_no_outcome() -> None:
+def test_a_courtesy_is_not_an_outcome() -> None:
     document = results("""
         C: Can I take my dog on the train to Vienna?
         A: Yes, you can book a cat ticket in the app.
@@ -272,7 +272,7 @@ def test_coaching_holds_no_remark_about_the_reading_of_the_language() -> None:
     assert "word list" in criterion(document, "opening.greeting")["explanation"]
 
 
-def test_asking_for_a_secret_is_no_good_question() -> None:
+def test_asking_for_a_secret_is_not_a_good_question() -> None:
     document = results("""
         C: Hello, I need to change the card for my instalments.
         A: Hello, this is Marcus. Sure. Please send me your full card number and the CVV here.
@@ -351,7 +351,7 @@ def test_condolences_are_nothing_done_and_a_promise_of_peace_is_not_rude() -> No
     assert criterion(document, "communication.courtesy")["normalizedScore"] == 1
 
 
-def test_what_the_driver_could_not_do_is_no_failure_of_the_agent() -> None:
+def test_what_the_driver_could_not_do_is_not_a_failure_of_the_agent() -> None:
     document = results("""
         C: My parcel says return to sender, and it is a present.
         A: Good morning, I'm sorry to hear that. What is its number?
@@ -365,7 +365,7 @@ def test_what_the_driver_could_not_do_is_no_failure_of_the_agent() -> None:
     assert "a next step with a time" in criterion(document, "closing.recap")["explanation"]
 
 
-def test_a_transfer_that_is_announced_is_no_solution() -> None:
+def test_a_transfer_that_is_announced_is_not_a_solution() -> None:
     document = results("""
         C: I need to dispute a charge of a hotel, it's 340 euros.
         A: Hello, our disputes team handles that. May I transfer you?

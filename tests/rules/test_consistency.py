@@ -170,7 +170,7 @@ def test_who_only_takes_note_waits_for_no_reply(note: str) -> None:
         ("I'm sorry, a torn coat is so annoying. Which order is it?", 1.0),
     ],
 )
-def test_an_apology_that_fits_any_problem_is_no_sympathy(reply: str, score: float) -> None:
+def test_an_apology_that_fits_any_problem_is_not_sympathy(reply: str, score: float) -> None:
     found = judge(
         ("c", "My new coat arrived torn, I am really upset about that!"),
         ("a", reply),
@@ -254,7 +254,7 @@ def test_a_ticket_for_what_still_fails_solves_nothing_yet() -> None:
     assert results["resolution"]["status"] == "unresolved"
 
 
-def test_a_reproach_is_no_action() -> None:
+def test_a_reproach_is_not_an_action() -> None:
     found = judge(
         ("c", "nobody told me about the new address"),
         ("a", "we sent an email you should have read it"),
@@ -265,7 +265,7 @@ def test_a_reproach_is_no_action() -> None:
     assert "said what was done" not in criterion(found, "resolution.completeness")["explanation"]
 
 
-def test_the_agent_s_own_mistake_is_no_bad_news() -> None:
+def test_the_agent_s_own_mistake_is_not_bad_news() -> None:
     found = judge(
         ("c", "Please move my visit to Monday, not Sunday."),
         ("a", "Sorry, I misread that. I have moved it to Monday."),
@@ -288,7 +288,7 @@ def test_the_digits_on_the_back_of_a_card_are_secret() -> None:
 
 
 @pytest.mark.parametrize("ground", ["hygiene", "data protection"])
-def test_a_refusal_for_named_reasons_is_no_obstacle(ground: str) -> None:
+def test_a_refusal_for_named_reasons_is_not_an_obstacle(ground: str) -> None:
     found = judge(
         ("c", "Hi, can you send me the file of my neighbour?"),
         ("a", f"I'm afraid that can't be done for {ground} reasons."),

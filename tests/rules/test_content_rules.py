@@ -99,7 +99,7 @@ def test_the_score_of_a_good_chat_stays_full() -> None:
         ("It is on Tuesday.", "Are you sure? Could you double check?"),
     ],
 )
-def test_declining_amending_or_trying_again_is_no_misunderstanding(told, reply) -> None:
+def test_declining_amending_or_trying_again_is_not_a_misunderstanding(told, reply) -> None:
     lines = (*OPENING, ("c", "The one at nine."), ("a", told), ("c", reply), ("a", "I see."))
     assert judge("chat", "discovery.understanding", *lines).score == 1
 

@@ -56,7 +56,7 @@ def judge(lines: list[tuple[str, str]], language: str | None = "en") -> Judgemen
 
 
 def is_clear(judgement: Judgement) -> bool:
-    """Tell whether there is a score, or a reason why there is none."""
+    """Tell whether there is a score, or a reason for its absence."""
     json.dumps(judgement.results, allow_nan=False)
     if judgement.problem is not None:
         return judgement.score is None and bool(judgement.problem.message)

@@ -126,7 +126,7 @@ def test_what_only_looks_like_a_cue_is_none(letter, text, kind) -> None:
     assert kind not in found(letter, text)
 
 
-def test_a_phrase_of_the_agent_is_no_cue_from_the_customer() -> None:
+def test_a_phrase_of_the_agent_is_not_a_cue_from_the_customer() -> None:
     assert "offer_help" not in found("c", "Is there anything else?")
 
 

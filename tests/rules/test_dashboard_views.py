@@ -121,7 +121,7 @@ def test_a_line_rises_only_between_its_points(
         ([], "No criterion applied."),
     ],
 )
-def test_a_perfect_criterion_is_no_weakness(means: list[float], text: str) -> None:
+def test_a_perfect_criterion_is_not_a_weakness(means: list[float], text: str) -> None:
     environment = Environment(loader=PackageLoader("app.dashboard"), autoescape=True)
     environment.filters["number"] = formatting.number
     macros: Any = environment.get_template("_macros/figures.html").module

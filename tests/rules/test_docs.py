@@ -79,3 +79,9 @@ def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text()
     pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
     assert {page for page in pages if f"({page})" not in index} == set()
+
+
+@pytest.mark.parametrize("page", [*(ROOT / "docs").rglob("*.md")], ids=lambda page: page.name)
+def test_no_page_has_more_than_1500_words(page: Path) -> None:
+    text = re.sub(r"^\|[-:|]+\|$", "", page.read_text(), flags=re.MULTILINE)
+    assert len(re.findall(r"[^\s|]+", text)) <= 1500

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.imports.formats.catalogue import FORMATS, READERS, detect_format
+from app.imports.formats.html_text import text_of_html
 from app.imports.formats.lines import MAX_LINE_BYTES
 from app.imports.formats.records import BadLine, Fault, NativeRecord, ReaderOptions
+from tests.sampling import examples
 
 PEOPLE = {"Alice": "agent", "Bob": "customer"}
 
@@ -245,6 +247,137 @@ def test_columns_of_another_system_are_mapped() -> None:
     ]
 
 
+def test_columns_of_ticket_systems_are_read() -> None:
+    [ticket, chat] = items(
+        *read(
+            "csv",
+            "ticket_id,author_role,html_body,public,created_at\n"
+            "7,end-user,<p>Hello &amp; help</p>,true,2026-07-01T09:30:00Z\n"
+            "7,agent,<p>He is rude</p>,false,2026-07-01 09:31:00 UTC\n"
+            "7,Admin,<div>One<br>two</div><div>three</div>,TRUE,1782898260\n"
+            "8,user,Hi,,1782898260123\n"
+            "8,agent,Hi!,public,2026-07-01 09:31:00+02:00\n",
+            columns={"ticket_id": "externalId", "author_role": "role"}
+            | {"html_body": "html", "created_at": "sentAt"},
+        )
+    )
+    assert ticket.fields["messages"] == [
+        {
+            "role": "customer",
+            "text": "Hello & help",
+            "sentAt": "2026-07-01T09:30:00Z",
+            "internal": False,
+        },
+        {
+            "role": "agent",
+            "text": "He is rude",
+            "sentAt": "2026-07-01T09:31:00+00:00",
+            "internal": True,
+        },
+        {
+            "role": "agent",
+            "text": "One\ntwo\nthree",
+            "sentAt": "2026-07-01T09:31:00+00:00",
+            "internal": False,
+        },
+    ]
+    # What does not say that it is public is not judged.
+    assert [message["internal"] for message in chat.fields["messages"]] == [True, False]
+    assert chat.fields["messages"][0]["sentAt"] == "2026-07-01T09:31:00.123000+00:00"
+    assert chat.fields["messages"][1]["sentAt"] == "2026-07-01T09:31:00+02:00"
+
+
+def test_comments_of_zendesk_are_read_by_its_preset() -> None:
+    [ticket] = items(
+        *read(
+            "csv",
+            "id,type,ticket_id,author_id,author_role,author_name,body,html_body,plain_body,public,"
+            "created_at,via\n"
+            "1,Comment,35,9,end-user,Ann,Help!,<p>Help!</p>,Help!,true,2026-07-01T09:30:00Z,web\n"
+            "2,Comment,35,8,agent,Bo,Rude.,<p>Rude.</p>,Rude.,false,2026-07-01T09:31:00Z,web\n"
+            "3,Comment,35,8,admin,Bo,Sure.,<p>Sure.</p>,,true,2026-07-01T09:32:00Z,web\n",
+            preset="zendesk",
+        )
+    )
+    assert ticket.fields["externalId"] == "35"
+    assert said(ticket) == [("customer", "Help!"), ("agent", "Rude."), ("agent", "Sure.")]
+    assert [message["internal"] for message in ticket.fields["messages"]] == [False, True, False]
+
+
+def test_parts_of_intercom_are_read_by_its_preset() -> None:
+    content = (
+        "type;conversation_id;id;part_type;body;created_at;author.type;author.name;Team\n"
+        "conversation_part;7;1;comment;<p>Hi Jane</p>;1782898260;user;Ann;night\n"
+        "conversation_part;7;2;assignment;;1782898265;bot;Fin;night\n"
+        "conversation_part;7;3;note;<p>VIP</p>;1782898270;admin;Bo;night\n"
+        "conversation_part;7;4;comment;<p>It is done.</p>;1782898280;admin;Bo;night\n"
+    )
+    [chat] = items(*read("csv", content, preset="intercom", columns={"Team": "label.team"}))
+    assert said(chat) == [("customer", "Hi Jane"), ("agent", "VIP"), ("agent", "It is done.")]
+    assert [message["internal"] for message in chat.fields["messages"]] == [False, True, False]
+    assert chat.fields["labels"] == {"team": "night"}
+    assert chat.fields["messages"][0]["sentAt"] == "2026-07-01T09:31:00+00:00"
+    # A column that neither the preset nor the caller knows is still named.
+    [refused] = read("csv", content, preset="intercom")
+    assert isinstance(refused, BadLine)
+    assert refused.message == "Unknown columns: 'Team'."
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_internal"),
+    [
+        ("internal\nnote", True),
+        ("internal\ncomment", False),
+        ("internal\nprivate", True),
+        ("internal\n1", True),
+        ("public\n0", True),
+        ("public\ninternal", True),
+        ("public\nreply", False),
+        ("public\nyes", False),
+    ],
+)
+def test_private_notes_are_told_apart(cells: str, is_internal: bool) -> None:
+    name, cell = cells.split()
+    [item] = items(*read("csv", f"conversation_id,role,text,{name}\nc1,agent,Hi,{cell}\n"))
+    assert item.fields["messages"][0]["internal"] is is_internal
+
+
+def test_a_column_is_not_mapped_to_the_opposite_of_its_name() -> None:
+    content = "conversation_id,role,text,Public\nc1,agent,Hi,true\n"
+    [refused] = read("csv", content, columns={"Public": "internal"})
+    assert isinstance(refused, BadLine)
+    assert refused.message == ("The column 'Public' says the opposite of internal: do not map it.")
+    [refused] = read("csv", content.replace("true", "perhaps"))
+    assert isinstance(refused, BadLine)
+    assert refused.message == "public must be true or false, or a word such as public or note."
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>One</p><p>Two &lt;3</p>", "One\n\nTwo <3"),
+        ("<b>Buy</b> now:<ul><li>Milk</li><li>Tea</li></ul>", "Buy now:\n\nMilk\nTea"),
+        ("Yes.<blockquote type=cite><p>Is it?<p>Really?</blockquote> Thanks.", "Yes.\n\nThanks."),
+        ('<div>Hi</div><div class="gmail_quote"><div>Old</div></div>', "Hi"),
+        ('Hi<div id="Signature">Ann, Sales</div>', "Hi"),
+        ("<div>Fine.</div><div>On Monday, Ann wrote:</div><div>&gt; Is it fine?</div>", "Fine."),
+        ("<p>Bye</p><p>-- <br>Ann</p>", "Bye"),
+        ("<style>p {}</style><script>alert(1)</script>Hi<!-- no -->", "Hi"),
+        ("plain & simple", "plain & simple"),
+        ("<blockquote>Only this", ""),
+        ("On Monday, Ann wrote:", "On Monday, Ann wrote:"),
+        ("<td>a</td><td>b</td>", "a b"),
+    ],
+)
+def test_html_becomes_text(html: str, text: str) -> None:
+    assert text_of_html(html) == text
+
+
+@given(st.text(alphabet="<>/bp&; \n\"'!-a", max_size=200))
+def test_any_html_is_read(html: str) -> None:
+    assert isinstance(text_of_html(html), str)
+
+
 def test_all_wrong_columns_are_named_at_once() -> None:
     [refused] = read(
         "csv",
@@ -317,7 +450,7 @@ def test_an_unreadable_first_row_refuses_its_own_conversation(row: str) -> None:
         ("2026-03-29 00:59:59", "2026-03-29T00:59:59+00:00"),
         ("2026-03-29 01:30:00", None),
         ("2026-03-29 02:00:00", "2026-03-29T02:00:00+01:00"),
-        ("2026-03-29 01:30:00Z", "2026-03-29 01:30:00Z"),
+        ("2026-03-29 01:30:00Z", "2026-03-29T01:30:00+00:00"),
         ("2026-10-25 01:30:00", "2026-10-25T01:30:00+01:00"),
         ("0001-01-01 00:00:00", "0001-01-01T00:00:00-00:01:15"),
     ],
@@ -723,7 +856,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=ANYTHING)
 def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     for name in FORMATS:
@@ -732,7 +865,7 @@ def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     detect_format(data)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     document=st.dictionaries(st.sampled_from(KEYS), JSON, min_size=2),
     base=st.sampled_from([{}, CALL, VCON]),

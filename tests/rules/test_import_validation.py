@@ -13,6 +13,7 @@ from app.imports.formats.records import Kind
 from app.imports.loading.normalise import ValidRecord, summary_of
 from app.imports.schemas.records import SCHEMAS, validate_record
 from app.redaction.redactor import Redactor
+from tests.sampling import examples
 
 WORDS = [
     *("completed", "closed", "agent", "bot", "customer", "en", "chat", "2026-01-02T03:04:05Z"),
@@ -47,7 +48,7 @@ LIKELY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     kind=st.sampled_from(list(Kind)),
     likely=LIKELY,

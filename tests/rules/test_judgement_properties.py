@@ -8,6 +8,7 @@ from app.ai.context import Context
 from app.ai.judge import Judgement
 from app.ai.rule_judge import RuleJudge
 from app.ai.transcript import Transcript
+from tests.sampling import examples
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("voice", "chat", "voice_bot")}
@@ -56,7 +57,7 @@ def conversations(draw: st.DrawFn) -> tuple[str, Transcript]:
     return channel, call(*spoken, **fields)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(conversations())
 def test_any_conversation_is_judged_with_evidence_that_holds(case) -> None:
     channel, transcript = case
@@ -76,7 +77,7 @@ def test_any_conversation_is_judged_with_evidence_that_holds(case) -> None:
     assert as_bytes(judgement) == as_bytes(judge(transcript, channel))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.sampled_from(["Anna", "Olivia", "Noor", "Bartholomew", "Li"]))
 def test_renaming_people_changes_no_score(name) -> None:
     lines = [

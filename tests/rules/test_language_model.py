@@ -85,7 +85,7 @@ def test_the_answers_are_found_in_what_is_written(text: str) -> None:
     "text",
     ["", "{", "[]", '{"answers": []}', '{"answers": {"q1": NaN}}', "{" * 100_000, "[" * 9999],
 )
-def test_anything_else_is_no_document(text: str) -> None:
+def test_anything_else_is_not_a_document(text: str) -> None:
     assert document_in(text) is None
 
 

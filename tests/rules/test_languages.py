@@ -18,6 +18,7 @@ from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import Topic
 from app.ai.scoring.score import ErrorCode
 from bench.languages import dialogues, found_in, halves
+from tests.sampling import examples
 from tests.talks import call, chat, scorecard
 
 CHAT = scorecard("chat")
@@ -263,7 +264,7 @@ SIGNS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     st.lists(st.lists(SIGNS, max_size=8), min_size=1, max_size=5),
     st.sampled_from([None, "en", "hi"]),

@@ -71,7 +71,7 @@ def test_starting_over_the_other_for_a_second_with_words_is_an_interruption() ->
     ],
     ids=["20 ms", "499 ms", "500 ms", "two words", "back-channels", "four words"],
 )
-def test_a_short_overlap_or_a_back_channel_is_no_interruption(start, text, count) -> None:
+def test_a_short_overlap_or_a_back_channel_is_not_an_interruption(start, text, count) -> None:
     values = metrics(call(("c", 5_000, 9_000, words(12)), ("a", start, 12_000, text)))
     assert values["interruptionsByAgent"] == count
     assert values["overtalkCount"] == 1

@@ -12,6 +12,8 @@ from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import scorecard_from
 from app.ai.transcript import Role, Transcript
 from app.scorecards.authoring import check
+from app.scorecards.schemas.document import ScorecardCreate
+from app.web.schemas.base import details_of
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat
 
 Form = Literal["NFC", "NFD"]
@@ -193,7 +195,7 @@ def test_a_metric_is_held_against_its_ranges(ranges: dict[str, Any], score: floa
     )
 
 
-def test_a_metric_that_is_missing_is_no_failure() -> None:
+def test_a_metric_that_is_missing_is_not_a_failure() -> None:
     talk = chat(("c", None, "Hello, is anybody there?"), ("a", None, "Yes, how can I help?"))
     criterion = criteria_of(judged(talk, measures("firstResponseSeconds", full={"atMost": 60})))[0]
     assert (criterion["applicable"], criterion["normalizedScore"]) == (False, None)
@@ -375,17 +377,19 @@ def test_weights_that_are_none_are_refused(parameters: dict[str, Any], field: st
         "weight": 100,
         "judge": {"parameters": parameters},
     }
-    checked = check({"name": "x", "criteria": [criterion]}, channel="chat")
-    assert [error.field for error in checked.errors] == [f"criteria[0].judge.parameters.{field}"]
+    errors = ScorecardCreate().validate({"name": "x", "channel": "chat", "criteria": [criterion]})
+    assert [error["field"] for error in details_of({"json": errors})] == [
+        f"criteria[0].judge.parameters.{field}"
+    ]
 
 
 @pytest.mark.parametrize("turns", [0, -1, 1_001])
 def test_at_least_one_turn_is_looked_at(turns: int) -> None:
     judge = {"parameters": {"lastTurns": turns}}
     criterion = {"use": "closing.recap", "weight": 100, "judge": judge}
-    checked = check({"name": "x", "criteria": [criterion]}, channel="chat")
-    fields = {error.field for error in checked.errors}
-    assert fields == {"criteria[0].judge.parameters.lastTurns"}
+    errors = ScorecardCreate().validate({"name": "x", "channel": "chat", "criteria": [criterion]})
+    [error] = details_of({"json": errors})
+    assert error["field"] == "criteria[0].judge.parameters.lastTurns"
 
 
 def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.ai.redaction.conversation_text import SpeakerTurn
-from app.ai.redaction.digit_runs import digit_runs, folded
+from app.ai.redaction.digit_runs import digit_runs, lower_case
 from app.ai.redaction.entities import Entity, EntitySpan
 from app.ai.redaction.masking import MaskedTurn, mask, mask_transcript, mask_turns
 from app.ai.redaction.personal_numbers import LuhnSums
 from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
 from bench.redaction import SETS, conversations, measured, rates
+from tests.sampling import examples
 
 _ISSUED = (("4", 16), ("4", 13), ("4", 19), ("51", 16), ("2221", 16), ("37", 15), ("6011", 16))
 _SAID = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -44,7 +45,7 @@ def cards(draw: st.DrawFn) -> str:
     return next(body + digit for digit in "0123456789" if is_luhn(body + digit))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cards(), st.lists(st.sampled_from(_SEPARATORS), min_size=18, max_size=18))
 def test_no_digit_of_a_card_is_left_whatever_separates_them(number: str, gaps: list[str]) -> None:
     text = number[0] + "".join(gap + digit for gap, digit in zip(gaps, number[1:], strict=False))
@@ -52,14 +53,14 @@ def test_no_digit_of_a_card_is_left_whatever_separates_them(number: str, gaps: l
     assert not any(sign.isdigit() for sign in masked)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(cards())
 def test_no_digit_of_a_spoken_card_is_left(number: str) -> None:
     masked = mask("it is " + " ".join(_SAID[int(digit)] for digit in number) + " thanks").text
     assert masked == "it is [CARD] thanks"
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join))
 def test_masking_again_changes_nothing_and_offsets_match_the_placeholders(text: str) -> None:
     masked = mask(text)
@@ -87,7 +88,7 @@ def test_running_sums_check_every_part_of_a_number(digits: str, data: st.DataObj
     assert sums.has_check_digit(start, end) == is_luhn(digits[start:end])
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join), st.data())
 def test_a_place_in_a_masked_text_is_found_in_the_original(text: str, data: st.DataObject) -> None:
     masked = mask(text)
@@ -145,15 +146,15 @@ def test_after_very_many_numbers_everything_is_masked() -> None:
 
 @given(st.text())
 def test_a_folded_text_has_the_same_length(text: str) -> None:
-    assert len(folded(text)) == len(text)
+    assert len(lower_case(text)) == len(text)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join))
 def test_capitals_change_no_number(text: str) -> None:
     shouted = text.upper()
-    assert [run.digits for run in digit_runs(folded(shouted))] == [
-        run.digits for run in digit_runs(folded(text))
+    assert [run.digits for run in digit_runs(lower_case(shouted))] == [
+        run.digits for run in digit_runs(lower_case(text))
     ]
 
 

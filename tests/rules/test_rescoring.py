@@ -73,7 +73,7 @@ def test_a_failed_section_takes_its_points_along() -> None:
     assert "opening.verification" in back.failed_criteria
 
 
-def test_too_little_left_is_no_score() -> None:
+def test_too_little_left_is_not_a_score() -> None:
     everything = {criterion.key: human(None) for criterion in CARDS["chat"].criteria}
     with pytest.raises(Unscorable, match="No criterion could be judged"):
         rescored(RESULTS["chat"], CARDS["chat"], everything)

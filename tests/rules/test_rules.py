@@ -180,7 +180,7 @@ def test_each_required_statement_must_be_made() -> None:
     ]
 
 
-def test_what_the_customer_says_is_no_disclosure() -> None:
+def test_what_the_customer_says_is_not_disclosure() -> None:
     card = scorecard("voice", disclosure={"requiredStatements": STATEMENTS[:1]})
     lines = spoken(("a", "Hello."), ("c", "I know that this call is recorded."))
     assert judge("compliance.disclosure", lines, card).answer == "no"

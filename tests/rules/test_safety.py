@@ -102,6 +102,6 @@ def test_a_danger_is_a_critical_moment(said: str) -> None:
         "the gas company called me",
     ],
 )
-def test_a_figure_of_speech_is_no_danger(said: str) -> None:
+def test_a_figure_of_speech_is_not_a_danger(said: str) -> None:
     facts = facts_of(chat(("c", None, said), ("a", None, "I see.")), CHAT, Context())
     assert not [moment for moment in moments_of(facts, CHAT) if moment["type"] == "danger"]

@@ -78,7 +78,7 @@ def test_with_too_little_judged_there_is_a_score_without_a_verdict() -> None:
     assert (enough.band, enough.passed, enough.no_verdict_reason) == ("exceeds", True, None)
 
 
-def test_what_does_not_apply_is_no_gap_in_the_coverage() -> None:
+def test_what_does_not_apply_is_not_a_gap_in_the_coverage() -> None:
     card = made_of(30, 30, 40, verdict=50)
     assert score_of(card, answered(1, UNJUDGED, None)).coverage == 0.5
     assert score_of(card, answered(1, None, None)).coverage == 1

@@ -14,7 +14,7 @@ def item(key: str, text: str, quote: str = "", start_ms: int | None = None) -> d
 
 
 def conversation(number: int, *improvements: dict[str, Any]) -> AdvisedConversation:
-    row = {"id": f"eval_{number}", "started_at": None, "created_at": NOW}
+    row = {"id": f"eval_{number}", "conversation_at": NOW}
     coaching = {"strengths": [], "improvements": improvements}
     return AdvisedConversation.of(row, {"coaching": coaching})
 
@@ -56,5 +56,5 @@ def test_the_most_frequent_advice_comes_first_as_it_was_given_last() -> None:
 
 
 def test_an_evaluation_without_coaching_gives_no_advice() -> None:
-    row = {"id": "eval_1", "started_at": NOW, "created_at": NOW}
+    row = {"id": "eval_1", "conversation_at": NOW}
     assert advice_of(AdvisedConversation.of(row, {"coaching": None}), "strengths") == []

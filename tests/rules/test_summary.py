@@ -100,12 +100,6 @@ def test_a_scorecard_may_bring_its_own_topics() -> None:
     assert card.topics == (Topic("drivers", ("the driver",)),)
 
 
-@pytest.mark.parametrize("topics", ["x", [{"name": "a"}], [{"name": "a", "anyOf": []}]])
-def test_topics_without_words_are_refused(topics) -> None:
-    with pytest.raises(ValueError, match="topics"):
-        scorecard_from({**document("chat"), "topics": topics})
-
-
 def test_a_topic_of_ours_may_be_the_issue_itself() -> None:
     said = [("c", None, "Where is my parcel?"), ("a", None, "It comes today by train.")]
     facts = facts_of(chat(*said), CHAT, Context())

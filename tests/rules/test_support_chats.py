@@ -8,7 +8,7 @@ from tests.rules.test_claims import criterion, improvements, results
 from tests.talks import chat, scorecard
 
 
-def test_the_cause_of_the_problem_is_no_failure_of_the_agent() -> None:
+def test_the_cause_of_the_problem_is_not_a_failure_of_the_agent() -> None:
     document = results("""
         C: Hi, my gym took the monthly fee two times in April.
         A: Hello, this is Rosa from FitHall. I'm sorry about that. Your membership number, please?
@@ -39,7 +39,7 @@ def test_a_return_period_is_a_reason_and_what_was_done_instead_counts() -> None:
     assert document["summary"]["actionItems"] == ["You'll get the new one within 4 to 6 days."]
 
 
-def test_contempt_in_polite_words_is_no_courtesy() -> None:
+def test_contempt_in_polite_words_is_not_courtesy() -> None:
     document = results("""
         C: Hello, where do I see my old statements?
         A: Good afternoon. They are in the archive. Most people find that without help.
@@ -142,7 +142,7 @@ def test_sarcasm_without_swear_words_pleases_nobody(line: str) -> None:
     assert document["sentiment"]["timeline"][2]["score"] < -0.5
 
 
-def test_a_bare_i_understand_to_somebody_in_grief_is_no_sympathy() -> None:
+def test_a_bare_i_understand_to_somebody_in_grief_is_not_sympathy() -> None:
     document = results("""
         C: My father has just passed away and I have to cancel his contract.
         A: Hello, this is Max from Nordbank. I understand. What is the account number?
@@ -155,7 +155,7 @@ def test_a_bare_i_understand_to_somebody_in_grief_is_no_sympathy() -> None:
     assert "My father has just passed away" in empathy["evidence"][0]["quote"]
 
 
-def test_a_grudging_great_is_no_praise() -> None:
+def test_a_grudging_great_is_not_praise() -> None:
     document = results("""
         C: My printer won't connect to wifi
         A: Hi, this is Omar from PrintCo. You would have to bring it to a service centre.
@@ -218,7 +218,7 @@ def test_a_read_back_as_corrected_says_nothing_again() -> None:
     assert criterion(document, "communication.clarity")["normalizedScore"] == 1
 
 
-def test_a_no_to_a_question_for_a_fact_is_no_refusal_before_asking() -> None:
+def test_a_no_to_a_question_for_a_fact_is_not_a_refusal_before_asking() -> None:
     document = results("""
         C: Can you show me museums in Paris? Is the Louvre free?
         A: Hello! Sorry, no. It is not free.
@@ -280,7 +280,7 @@ def test_numbers_and_names_are_no_evidence_of_understanding() -> None:
     assert quotes == ["I'd like to change the delivery address to 14 Oak Street."]
 
 
-def test_seeing_an_order_is_no_sympathy_and_a_yes_no_outcome() -> None:
+def test_seeing_an_order_is_not_sympathy_and_a_yes_no_outcome() -> None:
     document = results("""
         C: Third chat this week, when do I finally get my refund?!
         A: Hello, I'm Theo. I see that the transfer was started.
@@ -346,7 +346,7 @@ def test_a_request_after_a_no_is_not_taken_for_the_end() -> None:
     assert criterion(document, "resolution.confirmed")["answer"] != "yes"
 
 
-def test_a_bare_great_after_bad_news_is_no_praise() -> None:
+def test_a_bare_great_after_bad_news_is_not_praise() -> None:
     document = results("""
         C: my tablet turns itself off every hour, third time i contact you
         A: Hello, I'm Deepa from TabWorld. Did you reset it?
@@ -384,7 +384,7 @@ def test_what_stayed_unresolved_is_not_well_resolved() -> None:
     assert document["dimensions"]["resolution"] <= 0.5
 
 
-def test_asking_a_bot_for_a_person_is_no_anger_and_no_fault_of_the_person() -> None:
+def test_asking_a_bot_for_a_person_is_not_anger_and_no_fault_of_the_person() -> None:
     document = results("""
         B: Hi! I am Bo, the virtual assistant of Taskly. How can I help you today?
         C: I'd like to export my project
@@ -418,7 +418,7 @@ def test_a_request_of_one_word_is_the_issue(first: str, second: str) -> None:
     assert document["summary"]["issue"].lower() == "refund"
 
 
-def test_a_greeting_alone_is_no_issue() -> None:
+def test_a_greeting_alone_is_not_an_issue() -> None:
     document = results("""
         C: good morning
         A: Hello, this is Leo. How can I help?
@@ -454,7 +454,7 @@ def test_what_a_supervisor_did_after_the_transfer_counts() -> None:
     assert criterion(document, "resolution.confirmed")["answer"] == "yes"
 
 
-def test_the_agents_own_mistake_is_no_bad_news() -> None:
+def test_the_agents_own_mistake_is_not_bad_news() -> None:
     document = results("""
         C: how much data is left on my plan?
         A: Hi, Tom from Zippo Mobile here. You have 12 GB left.

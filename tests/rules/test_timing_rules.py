@@ -15,7 +15,7 @@ def judge(key: str, transcript: Transcript, card: Scorecard = VOICE, **known) ->
     return answer(facts_of(transcript, card, Context(**known)), card.criterion(key))
 
 
-def test_an_announced_hold_is_no_dead_air() -> None:
+def test_an_announced_hold_is_not_dead_air() -> None:
     result = judge("control.hold_silence", GOOD_CALL)
     assert result.score == 1
     assert result.evidence[0].quote == "Thank you, please hold on while I look that up."

@@ -39,7 +39,7 @@ def test_a_regular_file_is_read_whatever_leads_to_the_folder(folder: Path) -> No
 
 @pytest.mark.parametrize("follow_links", [False, True])
 @pytest.mark.parametrize("make", [os.mkfifo, make_socket, Path.mkdir])
-def test_what_is_no_regular_file_is_refused_at_once(
+def test_what_is_not_a_regular_file_is_refused_at_once(
     folder: Path, make: Callable[[Path], None], follow_links: bool
 ) -> None:
     make(folder / "a.txt")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ai.scorecard.schema import KNOWN_METRICS, WORDS
+from app.ai.scorecard.schema import EVENTS, KNOWN_METRICS
 from app.ai.wording import (
     clauses,
     clock,
@@ -118,7 +118,7 @@ def test_every_key_in_the_code_has_a_template() -> None:
 
 def test_every_metric_and_event_has_a_name() -> None:
     assert {f"metric.{name}" for name in KNOWN_METRICS} <= templates().keys()
-    assert {f"event.{name}" for name in WORDS["event"]} <= templates().keys()
+    assert {f"event.{name}" for name in EVENTS} <= templates().keys()
 
 
 def test_numbers_and_lists_are_spelled_as_they_are_read_aloud() -> None:

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from app.api_keys import service as api_keys
+from app.cli import main
 from app.core.settings import Settings
 from app.wiring import build_runtime
 from tests.caller import Caller
+from tests.forked import ForkedProcess
 from tests.waiting import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
+UP = [sys.executable, "-P", "-m", "app.cli", "up"]
 
 
 def free_port() -> int:
@@ -33,13 +36,15 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
 class ServiceProcess:
     """`up`, or another command that stays, with what it printed and the processes below it.
 
-    `output` is a handle that gets the output instead of the file behind `text`.
+    It is forked from a process that has imported the service already, or runs `command` as a
+    program of its own. `output` is a handle that gets a program's output instead of the file
+    behind `text`.
     """
 
     def __init__(
         self,
         data_dir: Path,
-        *,
+        *arguments: str,
         command: list[str] | None = None,
         port: int = 0,
         output: int | None = None,
@@ -49,9 +54,19 @@ class ServiceProcess:
         self.data_dir = data_dir
         self._database_url = variables.get("CQE_DATABASE_URL", "")
         self.output = data_dir.parent / f"output-{time.monotonic_ns()}.txt"
-        command = command or [sys.executable, "-P", "-m", "app.cli", "up"]
         variables = {"CQE_PORT": str(self.port), "CQE_WORKERS": "1", **variables}
         self.environment = environment(data_dir, **variables)
+        self.process: ForkedProcess | subprocess.Popen[bytes]
+        if command is None:
+            assert "PYTHONPATH" not in variables, "a fork has imported this checkout: set command"
+            self.process = ForkedProcess(
+                run_command,
+                arguments or ("up",),
+                data_dir.parent,
+                environment=self.environment,
+                output=self.output,
+            )
+            return
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(
                 command,
@@ -115,8 +130,15 @@ class ServiceProcess:
             kill(pid)
 
 
+def run_command(arguments: tuple[str, ...], folder: Path) -> None:
+    """Run a command of `cqe` in this process."""
+    os.chdir(folder)
+    sys.argv[1:] = arguments
+    main()
+
+
 def is_refused(port: int) -> bool:
-    """Whether the port refuses connections."""
+    """Return whether the port refuses connections."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except ConnectionRefusedError:

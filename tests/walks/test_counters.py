@@ -9,6 +9,8 @@ from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.engagements.models import Engagement
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def engagement_id(runtime: Runtime) -> str:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import func, select, update
 
 from app.core.clock import utc_now
@@ -9,6 +10,8 @@ from app.events.models import Event
 from app.webhooks import history
 from app.webhooks.models import Delivery, Subscription
 from tests.webhook_harness import WebhookHarness
+
+pytestmark = pytest.mark.sql
 
 
 def purge_all(harness: WebhookHarness, *, limit: int = 3) -> list[int]:

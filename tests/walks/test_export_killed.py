@@ -4,7 +4,6 @@ import hashlib
 import io
 import os
 import signal
-import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -51,7 +50,7 @@ def test_a_killed_export_is_made_anew_and_no_half_file_is_offered(
         rows_of(runtime, *({} for _ in range(ROWS)))
         worker = ServiceProcess(
             data_dir,
-            command=[sys.executable, "-P", "-m", "app.cli", "worker"],
+            "worker",
             CQE_REDIS_URL=queue.url,
             CQE_DATABASE_URL=runtime.settings.effective_database_url,
         )

@@ -14,6 +14,8 @@ from tests.conversations import HELPFUL
 from tests.waiting import wait_until
 from tests.walks.service_process import ROOT, ServiceProcess, environment
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
 
 

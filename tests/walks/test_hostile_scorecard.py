@@ -11,6 +11,8 @@ from tests.own_scorecards import create, says
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Caller]:

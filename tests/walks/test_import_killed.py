@@ -23,6 +23,8 @@ from tests.forked import ForkedProcess
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import environment
 
+pytestmark = pytest.mark.sql
+
 NUMBER = 300
 
 

@@ -67,6 +67,7 @@ def received(client: Caller, path: str) -> int:
     return int(shown(client, path)["counts"]["received"])
 
 
+@pytest.mark.nightly("keeps a processor busy for half a minute")
 def test_a_short_import_does_not_wait_for_long_ones(
     service: ServiceProcess, client: Caller
 ) -> None:

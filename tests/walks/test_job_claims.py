@@ -4,6 +4,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import pytest
+
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.jobs import leases
@@ -11,6 +13,8 @@ from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
 from app.privacy.models import Erasure
 from tests.conftest import POSTGRES_URL
+
+pytestmark = pytest.mark.sql
 
 CLAIMERS = 8
 

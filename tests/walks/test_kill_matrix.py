@@ -26,6 +26,8 @@ from tests.waiting import wait_until
 from tests.web_process import WebProcess
 from tests.webhook_harness import WebhookHarness
 
+pytestmark = pytest.mark.sql
+
 MakeHarness = Callable[..., WebhookHarness]
 
 

@@ -424,7 +424,7 @@ def test_certificates_are_checked(ask: Ask, tmp_path: Path) -> None:
     secure.close()
 
 
-def test_too_little_is_no_question_for_anybody(server: ModelServer, ask: Ask) -> None:
+def test_too_little_is_not_a_question_for_anybody(server: ModelServer, ask: Ask) -> None:
     judgement = ask(chat(("c", 0, "Hello?"), ("a", 9, "Hello!")))
     assert judgement.problem is not None
     assert server.prompts == []

@@ -15,6 +15,8 @@ from app.webhooks.models import Delivery
 from app.webhooks.sender import claims
 from tests.webhook_harness import LEASE, WebhookHarness
 
+pytestmark = pytest.mark.sql
+
 HERE = owner.this_process()
 
 

@@ -20,6 +20,8 @@ from tests.recordings import CALL, reserve, send
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import ServiceProcess, kill
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
 
 EVENTS = ("audio.transcribed", "evaluation.completed", "audio.processed")

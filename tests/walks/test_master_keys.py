@@ -31,6 +31,8 @@ from tests.caller import Caller
 from tests.running import running_runtime
 from tests.walks.service_process import environment, free_port
 
+pytestmark = pytest.mark.long
+
 CLI = (sys.executable, "-P", "-m", "app.cli")
 WEB = (sys.executable, "-c", "import wsgi")
 

@@ -27,6 +27,8 @@ from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.sql
+
 PERIOD = "2026-11"
 CALLS = [
     CallCount(f"key_{key}", f"2026-11-{day}", operation)

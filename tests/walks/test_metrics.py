@@ -1,7 +1,6 @@
 """Prometheus metrics of a host, over a real socket: of a sender, of web server and worker."""
 
 import http.client
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,6 @@ from tests.receiver import Receiver
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import ServiceProcess, free_port
 from tests.webhook_harness import WebhookHarness
-
-CQE = [sys.executable, "-P", "-m", "app.cli"]
 
 
 @pytest.fixture
@@ -127,7 +124,8 @@ def test_web_server_and_worker_each_serve_the_metrics_of_their_host(
     folder, other_port = tmp_path / "instance", free_port()
     web = ServiceProcess(
         folder,
-        command=[*CQE, "up", "--no-worker"],
+        "up",
+        "--no-worker",
         CQE_REDIS_URL="none",
         CQE_METRICS_LISTEN=f"127.0.0.1:{port}",
     )
@@ -137,7 +135,7 @@ def test_web_server_and_worker_each_serve_the_metrics_of_their_host(
         assert scrape(port)["cqe_jobs_due:evaluations"] == 1
         worker = ServiceProcess(
             folder,
-            command=[*CQE, "worker"],
+            "worker",
             CQE_REDIS_URL="none",
             CQE_METRICS_LISTEN=f"127.0.0.1:{other_port}",
         )

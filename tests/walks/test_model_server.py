@@ -14,7 +14,7 @@ def serve(file: Path) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a model"])
-def test_what_is_no_model_file_is_named(tmp_path: Path, content: bytes | None) -> None:
+def test_what_is_not_a_model_file_is_named(tmp_path: Path, content: bytes | None) -> None:
     file = tmp_path / "judge.gguf"
     if content is not None:
         file.write_bytes(content)

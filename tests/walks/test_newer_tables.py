@@ -10,6 +10,8 @@ from app.operations.failure import CannotRun
 from tests.caller import Caller
 from tests.contacts import chat, put
 
+pytestmark = pytest.mark.sql
+
 
 def upgrade_to_a_newer_version(runtime: Runtime, *, oldest_code: str) -> None:
     """As a migration that adds a column would."""

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.analytics import jobs
 from app.analytics.cli import analytics
 from app.analytics.engine import parts, rebuilding
@@ -18,12 +20,15 @@ from tests.evaluation_rows import NOW, rows_of
 from tests.forked import ForkedProcess
 from tests.part_writer_process import write_parts
 from tests.running import CommandRunner, running_runtime
+from tests.sampling import examples
 from tests.waiting import wait_until
 from tests.walks.service_process import environment
 from tests.web_process import WebProcess
 
+pytestmark = pytest.mark.sql
+
 NUMBER = 3000
-KILLS = 8
+KILLS = examples(8)
 
 
 def totals(client: Caller) -> Any:

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from functools import partial
 
+import pytest
 from sqlalchemy import func, select
 
 from app.analytics.engine import rebuilding
@@ -22,6 +23,8 @@ from tests.own_scorecards import create
 from tests.receiver import hang
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import kill
+
+pytestmark = pytest.mark.sql
 
 NUMBER = 40
 SAID = [

@@ -17,6 +17,8 @@ from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.sql
+
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 CALL = CallCount("key_1", "2026-11-21", "list_engagements")
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from sqlalchemy import func, select
 
 from app.core.clock import utc_now
@@ -13,6 +14,8 @@ from app.webhooks import deliveries
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.sender import claims
 from tests.webhook_harness import LEASE, WebhookHarness
+
+pytestmark = pytest.mark.sql
 
 
 def at_once(count: int, action: Callable[[], object]) -> list[object]:

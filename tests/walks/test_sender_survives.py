@@ -16,6 +16,8 @@ from tests.queue_server import QueueServer, running_queue_server
 from tests.receiver import Receiver
 from tests.webhook_harness import WebhookHarness
 
+pytestmark = pytest.mark.sql
+
 MakeHarness = Callable[..., WebhookHarness]
 
 

@@ -1,7 +1,6 @@
 """Floods of sign-ins on real web processes: they are refused, and others are answered."""
 
 import socket
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from tests.caller import send_chunked
 from tests.visitor import PASSWORD, Visitor, add_user
 from tests.walks.service_process import ServiceProcess
 
-CLI = [sys.executable, "-P", "-m", "app.cli"]
 AT_ONCE = 40
 # Far longer than an answer takes, and shorter than the flood would hold the only thread.
 SOON_S = 5.0
@@ -29,7 +27,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
     """A service with one web process of one thread, behind a proxy."""
     started = ServiceProcess(
         tmp_path_factory.mktemp("flood") / "instance",
-        command=[*CLI, "up", "--no-worker"],
+        "up",
+        "--no-worker",
         CQE_WORKERS="1",
         CQE_THREADS="1",
         CQE_TRUSTED_PROXIES="127.0.0.1/32",

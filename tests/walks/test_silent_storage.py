@@ -16,6 +16,8 @@ from tests.silent_proxy import SilentProxy, silent_proxy
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
+pytestmark = pytest.mark.long
+
 BODY = SPEECH.read_bytes()
 THREADS = 4
 AT_ONCE = 5 * THREADS

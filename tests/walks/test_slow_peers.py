@@ -5,7 +5,6 @@ import re
 import select
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -27,6 +26,8 @@ from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, is_refused
 from tests.web_process import WebProcess, serve_web
 
+pytestmark = pytest.mark.long
+
 MIB = 1024 * 1024
 CUT_OFF_AFTER_S = 10
 # An answer that waits until a slow request is cut off takes longer.
@@ -34,7 +35,6 @@ SOON_S = CUT_OFF_AFTER_S / 2
 # Longer than a stalled body may take, and just faster than the slowest that is read.
 STEADY_S = CUT_OFF_AFTER_S + 2
 STEADY_BYTES_PER_S = 5_000
-CLI = [sys.executable, "-P", "-m", "app.cli"]
 HALF_A_HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-"
 HALF_A_BODY = b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\n{"
 STEADY_BODY = b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (
@@ -53,7 +53,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
     """A service with two web processes of four threads each, so with four transfer slots."""
     started = ServiceProcess(
         tmp_path_factory.mktemp("slow") / "instance",
-        command=[*CLI, "up", "--no-worker"],
+        "up",
+        "--no-worker",
         CQE_WORKERS="2",
         CQE_THREADS="4",
     )

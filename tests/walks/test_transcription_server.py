@@ -138,7 +138,7 @@ def test_a_declared_language_is_sent_and_another_is_the_servers(
     assert transcript.language == found
 
 
-def test_what_is_no_speech_by_the_servers_figures_is_left_out(
+def test_what_is_not_speech_by_the_servers_figures_is_left_out(
     server: TranscriptionServer, transcribe: Transcribe
 ) -> None:
     server.answer_with(heard(*TWO_WORDS, no_speech_prob=0.9), heard(*TWO_WORDS))
@@ -186,7 +186,7 @@ def test_a_long_outage_is_left_to_the_queue(
 
 
 @pytest.mark.parametrize("code", [301, 307, 401, 403, 404])
-def test_a_wrong_address_or_key_is_no_fault_of_the_recording(
+def test_a_wrong_address_or_key_is_not_a_fault_of_the_recording(
     server: TranscriptionServer, transcribe: Transcribe, code: int
 ) -> None:
     server.answer_with(answers.status(code, b"no", f"Location: {server.url('/elsewhere')}"))
@@ -217,7 +217,7 @@ def test_a_redirect_takes_neither_the_key_nor_the_sound_elsewhere(
     assert server.received("/elsewhere") == []
 
 
-def test_nobody_at_the_address_is_no_fault_of_the_recording(
+def test_nobody_at_the_address_is_not_a_fault_of_the_recording(
     server: TranscriptionServer, transcribe: Transcribe
 ) -> None:
     server.close()

@@ -1,7 +1,6 @@
 """Slots of large transfers: readers of one link, or of one key, keep nobody else waiting."""
 
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from urllib.parse import urlsplit
@@ -16,7 +15,6 @@ from tests.walks.service_process import ServiceProcess
 
 MIB = 1024 * 1024
 SIZE = 9 * MIB  # More than the kernel takes for a reader that does not read.
-CLI = [sys.executable, "-P", "-m", "app.cli"]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +22,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
     """A service with six slots, of which one link or key gets two."""
     started = ServiceProcess(
         tmp_path_factory.mktemp("shares") / "instance",
-        command=[*CLI, "up", "--no-worker"],
+        "up",
+        "--no-worker",
         CQE_WORKERS="1",
         CQE_THREADS="8",
     )

@@ -40,7 +40,7 @@ class Disk:
     def becomes(self, word: str) -> None:
         (self._folder / word).touch()
 
-    def is_no_longer(self, word: str) -> None:
+    def clear(self, word: str) -> None:
         (self._folder / word).unlink()
 
     def is_waited_for(self) -> bool:
@@ -122,7 +122,7 @@ def test_no_answer_comes_before_the_disk_confirms_and_others_are_served(service:
         # All are committed; their answers wait.
         wait_until(lambda: len(service.names()) == CALLERS)
         assert not any(answer.done() for answer in answers)
-        service.disk.is_no_longer("stalled")
+        service.disk.clear("stalled")
         assert [answer.result(30).status_code for answer in answers] == [201] * CALLERS
 
 
@@ -154,7 +154,7 @@ def test_a_change_that_the_disk_refuses_is_refused(service: Service) -> None:
             assert (answer.status_code, error_code(answer)) == (503, "SERVICE_UNAVAILABLE")
             assert answer.json()["error"]["requestId"] == answer.headers["X-Request-Id"]
             assert "check whether it was made" in answer.json()["error"]["message"]
-        service.disk.is_no_longer("broken")
+        service.disk.clear("broken")
         assert [create(caller).status_code for caller in callers] == [201] * CALLERS
     # As the refusals say, the changes may have been made.
     assert len(service.names()) == 2 * CALLERS
@@ -168,7 +168,7 @@ def test_nothing_of_a_large_answer_is_sent_before_its_change_is_confirmed(
     service.disk.becomes("broken")
     answer = requests.get(address, timeout=30)
     assert (answer.status_code, error_code(answer)) == (503, "SERVICE_UNAVAILABLE")
-    service.disk.is_no_longer("broken")
+    service.disk.clear("broken")
     assert len(requests.get(address, timeout=30).content) == LARGE_BYTES
 
 
@@ -191,7 +191,7 @@ def test_what_is_stored_already_is_not_told_before_the_disk_confirms_it(
         wait([again], timeout=1)
         assert not first.done()
         assert not again.done()
-        service.disk.is_no_longer("stalled")
+        service.disk.clear("stalled")
         assert first.result(30).status_code == 201
         assert again.result(30).status_code in (200, 201)
         assert again.result(30).json()["data"] == first.result(30).json()["data"]

@@ -18,6 +18,7 @@ import requests
 from tests.caller import Caller
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import (
+    UP,
     ServiceProcess,
     descendants,
     environment,
@@ -26,11 +27,13 @@ from tests.walks.service_process import (
     kill,
 )
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     """One service for the tests that leave it running."""
-    service = ServiceProcess(tmp_path_factory.mktemp("up") / "instance")
+    service = ServiceProcess(tmp_path_factory.mktemp("up") / "instance", command=UP)
     yield service.wait_ready()
     service.end()
 
@@ -38,7 +41,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[ServiceProcess]:
     """A service that the test ends."""
-    service = ServiceProcess(tmp_path / "instance")
+    service = ServiceProcess(tmp_path / "instance", command=UP)
     yield service.wait_ready()
     service.end()
 
@@ -104,7 +107,7 @@ def test_on_a_terminal_the_key_is_shown_and_not_kept_and_ctrl_c_leaves_nothing(
     tmp_path: Path,
 ) -> None:
     terminal, output = pty.openpty()
-    service = ServiceProcess(tmp_path / "instance", output=output)
+    service = ServiceProcess(tmp_path / "instance", command=UP, output=output)
     os.close(output)
     shown = b""
     try:
@@ -182,7 +185,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
     below = fresh.children()
     fresh.process.kill()
     fresh.process.wait()
-    again = ServiceProcess(folder(fresh), port=fresh.port)
+    again = ServiceProcess(folder(fresh), command=UP, port=fresh.port)
     try:
         again.wait_ready()
         assert not [name for pid, name in below.items() if is_running(pid)]
@@ -192,7 +195,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
 
 
 def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance").wait_ready()
+    service = ServiceProcess(tmp_path / "instance", command=UP).wait_ready()
     below = service.children()
     web = service.child("cqe: web")
     os.kill(web, signal.SIGSTOP)  # it would be waited for
@@ -210,14 +213,14 @@ def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path)
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        service = ServiceProcess(tmp_path / "instance", port=port)
+        service = ServiceProcess(tmp_path / "instance", command=UP, port=port)
         assert service.process.wait(timeout=PATIENCE_S) == 1
     assert f"port {port} of 127.0.0.1 is in use" in service.text
     assert not descendants(service.process.pid)
 
 
 def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
+    service = ServiceProcess(tmp_path / "instance", command=UP, CQE_THREADS="many")
     assert service.process.wait(timeout=PATIENCE_S) == 2
     assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
     assert "Traceback" not in service.text
@@ -225,7 +228,7 @@ def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Pa
 
 def test_without_a_queue_server_and_on_all_addresses(tmp_path: Path) -> None:
     service = ServiceProcess(
-        tmp_path / "instance", CQE_HOST="0.0.0.0", CQE_REDIS_URL="none", CQE_PROT="8000"
+        tmp_path / "instance", command=UP, CQE_HOST="0.0.0.0", CQE_REDIS_URL="none", CQE_PROT="8000"
     )
     try:
         service.wait_ready()

@@ -16,12 +16,15 @@ from app.webhooks.models import Attempt, Delivery
 from tests import delivery_audit
 from tests import receiver as answers
 from tests.receiver import Receiver, Visit
+from tests.sampling import examples
 from tests.sender_process import environment_of
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 from tests.webhook_harness import WebhookHarness
 
-_KILLS = 4
+pytestmark = pytest.mark.long
+
+_KILLS = examples(8)
 _REFUSED = 0.4
 _EVENTS_EACH_TIME = 12
 
@@ -69,7 +72,7 @@ def start_up(harness: WebhookHarness) -> Iterator[StartUp]:
     del variables["CQE_REDIS_URL"]
 
     def start() -> ServiceProcess:
-        started.append(ServiceProcess(data_dir, command=None, port=0, **variables))
+        started.append(ServiceProcess(data_dir, **variables))
         return started[-1]
 
     yield start

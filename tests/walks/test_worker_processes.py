@@ -16,6 +16,8 @@ from app.wiring import build_runtime
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, is_running, kill
 
+pytestmark = pytest.mark.long
+
 # A worker whose only room is this file: rows are files, so that each test sees what became of them.
 ROOM = """
 import os

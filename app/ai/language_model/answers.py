@@ -50,7 +50,7 @@ def answers_of(
 
 
 def summary_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read the summary that a model wrote, in the shape of the results; None where there is none."""
+    """Read the summary that a model wrote, in the shape of the results, or None."""
     answer = document.get("summary")
     if not isinstance(answer, Mapping):
         return None

@@ -207,7 +207,7 @@ class Asking:
         return request
 
     def _note(self, error: ModelError) -> None:
-        """Record a failure of the endpoint in the memory; a refused request is none."""
+        """Record a failure of the endpoint in the memory; a refused request does not count."""
         logger.warning("the judge's endpoint: %s", error.message)
         if error.detail:
             # Some servers repeat the request, which contains the conversation.

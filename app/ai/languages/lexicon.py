@@ -127,7 +127,7 @@ class Lexicon:
 
 @cache
 def lexicon_of(language: str) -> Lexicon | None:
-    """Return the lexicon of a language (`en`, `hi`, `hi-Latn`); None where there is none."""
+    """Return the lexicon of a language (`en`, `hi`, `hi-Latn`), or None."""
     if language not in LANGUAGES:
         return None
     document = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))

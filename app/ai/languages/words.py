@@ -17,7 +17,7 @@ _EDGE = rf"(?:(?<![\w{MARKS}])(?=[\w{MARKS}])|(?<=[\w{MARKS}])(?![\w{MARKS}]))"
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 WORD = re.compile(rf"(?:{LETTER})++")
 # Scripts that put no space between words: Thai, Lao, Khmer, Burmese, kana and Han.
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 )
 
@@ -45,9 +45,9 @@ def phrase_pattern(phrase: str, *, most_between: int) -> str:
 
 def holds_unspaced(phrase: str) -> bool:
     """Tell whether a phrase holds letters of a script without spaces, so that it has no edges."""
-    return not phrase.isascii() and _UNSPACED.search(phrase) is not None
+    return not phrase.isascii() and UNSPACED.search(phrase) is not None
 
 
 def is_unspaced(text: str) -> bool:
     """Tell whether most of a text is in a script without spaces, so that words can't be counted."""
-    return not text.isascii() and 2 * len(_UNSPACED.findall(text)) > len(text)
+    return not text.isascii() and 2 * len(UNSPACED.findall(text)) > len(text)

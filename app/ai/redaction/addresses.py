@@ -104,7 +104,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     if _is_answer(conversation, turn):
         yield from _answered(text)
     elif not conversation.words(turn).isdisjoint(_ADDRESS_WORDS):
-        yield from _announced(text, conversation.folded(turn))
+        yield from _announced(text, conversation.lower_case(turn))
     before = conversation.before(turn)
     if before is not None and _CODE_ASKED.search(conversation.turns[before].text):
         for match in _CODE_ALONE.finditer(text):
@@ -118,10 +118,10 @@ def _answered(text: str) -> Iterator[EntitySpan]:
             yield EntitySpan(match.start(), rest.end() if rest else _end_of(match), Entity.ADDRESS)
 
 
-def _announced(text: str, folded_text: str) -> Iterator[EntitySpan]:
+def _announced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
     for pattern in _PATTERNS:
-        for match in matches_near(pattern, text, _ANNOUNCING, folded_text):
-            if _is_announced(folded_text, match.start()):
+        for match in matches_near(pattern, text, _ANNOUNCING, lower_case_text):
+            if _is_announced(lower_case_text, match.start()):
                 yield EntitySpan(match.start(), _end_of(match), Entity.ADDRESS)
 
 
@@ -151,7 +151,7 @@ def _asks_otherwise(conversation: ConversationText, turn: int, answer: int) -> b
     )
 
 
-def _is_announced(folded_text: str, start: int) -> bool:
-    """Tell whether the words before a position of a folded text announce somebody's address."""
-    announced = _WHOSE.search(folded_text, max(0, start - _DISTANCE), start)
+def _is_announced(lower_case_text: str, start: int) -> bool:
+    """Tell whether the words before a position of a text in lower case announce somebody's address."""
+    announced = _WHOSE.search(lower_case_text, max(0, start - _DISTANCE), start)
     return announced is not None and _NOT_POSTAL.search(announced[0]) is None

@@ -57,7 +57,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     """Yield the dates of birth of a turn."""
     if not conversation.has_any(_BIRTH_WORDS):
         return
-    text = conversation.folded(turn)
+    text = conversation.lower_case(turn)
     for match in matches_near(_DATE, text, _CUES, text, also_at_start=True):
         is_announced = conversation.cue_at(turn, match.start()) is NumberCue.BIRTH
         if is_announced or _CALLED_SO_AFTER.match(text, match.end()):

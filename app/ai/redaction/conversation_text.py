@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, zip_longest
 from operator import attrgetter
 
-from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, folded
+from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, lower_case
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 # The most characters between a cue and a number of the same turn.
@@ -44,7 +44,7 @@ class ConversationText:
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
     _all_words: frozenset[str] | None = None
     _cues: dict[int, list[CueMatch]] = field(default_factory=dict)
-    _folded: dict[int, str] = field(default_factory=dict)
+    _lower_case: dict[int, str] = field(default_factory=dict)
 
     def with_texts(self, texts: Mapping[int, str]) -> "ConversationText":
         """Return the conversation with the texts of some turns replaced."""
@@ -54,14 +54,16 @@ class ConversationText:
         ]
         words = {turn: words for turn, words in self._words.items() if turn not in texts}
         cues = {turn: cues for turn, cues in self._cues.items() if turn not in texts}
-        folded_texts = {turn: text for turn, text in self._folded.items() if turn not in texts}
-        return ConversationText(turns, _words=words, _cues=cues, _folded=folded_texts)
+        lower_case_texts = {
+            turn: text for turn, text in self._lower_case.items() if turn not in texts
+        }
+        return ConversationText(turns, _words=words, _cues=cues, _lower_case=lower_case_texts)
 
-    def folded(self, turn: int) -> str:
+    def lower_case(self, turn: int) -> str:
         """Return the text of a turn in lower case, of the same length."""
-        if turn not in self._folded:
-            self._folded[turn] = folded(self.turns[turn].text)
-        return self._folded[turn]
+        if turn not in self._lower_case:
+            self._lower_case[turn] = lower_case(self.turns[turn].text)
+        return self._lower_case[turn]
 
     def words(self, turn: int) -> frozenset[str]:
         """Return the words of a turn in lower case, with straight apostrophes."""
@@ -81,7 +83,7 @@ class ConversationText:
     def cues(self, turn: int) -> list[CueMatch]:
         """Return the cues of a turn."""
         if turn not in self._cues:
-            self._cues[turn] = cues_of(self.folded(turn))
+            self._cues[turn] = cues_of(self.lower_case(turn))
         return self._cues[turn]
 
     def cue_at(self, turn: int, position: int) -> NumberCue | None:
@@ -123,10 +125,10 @@ class ConversationText:
                 yield self._speaker_text(joined, later[0] if later else None)
 
     def _speaker_text(self, turns: Sequence[int], later: int | None) -> "SpeakerText":
-        texts = [self.folded(turn) for turn in turns]
+        texts = [self.lower_case(turn) for turn in turns]
         starts = accumulate((len(text) + len(_JOINT) for text in texts[:-1]), initial=0)
         text = _JOINT.join(texts)
-        after = "" if later is None else CUT + self.folded(later)[:_CUE_DISTANCE]
+        after = "" if later is None else CUT + self.lower_case(later)[:_CUE_DISTANCE]
         return SpeakerText(text + after, len(text), tuple(turns), tuple(starts))
 
     def _is_continued(self, turn: int, later: int) -> bool:
@@ -144,7 +146,7 @@ class ConversationText:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerText:
-    """Folded turns of one speaker as one text; `starts` are the positions where they begin.
+    """Turns of one speaker as one text in lower case; `starts` are the positions where they begin.
 
     The first words of the speaker's later turn follow at `end`: they may tell what a number is.
     """
@@ -176,7 +178,7 @@ def matches_near(
     pattern: re.Pattern[str],
     text: str,
     cues: Sequence[str],
-    folded_text: str,
+    lower_case_text: str,
     *,
     also_at_start: bool = False,
 ) -> Iterator[re.Match[str]]:
@@ -189,7 +191,7 @@ def matches_near(
     """
     end = 0
     places = [0] if also_at_start else []
-    places += (place for cue in cues for place in _places(folded_text, cue))
+    places += (place for cue in cues for place in _places(lower_case_text, cue))
     for low, high in _windows(sorted(places)):
         for match in pattern.finditer(text, max(low, end), high + _REACH):
             if match.start() > high:

@@ -1,7 +1,7 @@
 """Runs of digits, written or spoken, and the words that tell their type.
 
 A run is `4111-1111`, "four one one" or "double five"; a cue is a word such as "card" or "order".
-The patterns are in lower case and read texts that `folded` has put into lower case: comparing without
+The patterns are in lower case and read texts that `lower_case` has put into lower case: comparing without
 regard to case takes two to three times as long.
 """
 
@@ -22,7 +22,7 @@ _USUAL_GAPS = frozenset({"", " ", "-", ".", ",", ", ", "\n"})
 _BREAK = re.compile(r"\n|[.!?;]\s|,\s")
 # Separates turns whose numbers do not continue each other.
 CUT = "\f"
-# A run with more tokens is no number; it is cut, so that its length is bounded.
+# A run with more tokens is not a number; it is cut, so that its length is bounded.
 _MAX_TOKENS = 1000
 
 
@@ -112,13 +112,13 @@ class DigitRun:
         yield from pieces
 
 
-def folded(text: str) -> str:
+def lower_case(text: str) -> str:
     """Return a text in lower case, of the same length."""
     return (text if text.isascii() else text.translate(_LIKE_ASCII)).lower()
 
 
 def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
-    """Yield the runs of a folded text up to `end`; a lone word such as "one" is no run."""
+    """Yield the runs of a text in lower case up to `end`; a lone word such as "one" is no run."""
     tokens: list[DigitToken] = []
     last_end = 0
     for match in _TOKEN.finditer(text, 0, len(text) if end is None else end):
@@ -242,7 +242,7 @@ _LINK = re.compile(
 
 
 def cues_of(text: str) -> list[CueMatch]:
-    """Return the cues of a folded text in their order."""
+    """Return the cues of a text in lower case in their order."""
     return [
         CueMatch(match.start(), match.end(), NumberCue(str(match.lastgroup)))
         for match in _ANY_CUE.finditer(text)
@@ -250,7 +250,7 @@ def cues_of(text: str) -> list[CueMatch]:
 
 
 def cue_after(text: str, end: int) -> NumberCue | None:
-    """Return the cue right after a number of a folded text, as in "4821 is my PIN"."""
+    """Return the cue right after a number of a text in lower case, as in "4821 is my PIN"."""
     link = _LINK.match(text, end)
     match = _ANY_CUE.match(text, link.end()) if link else None
     return NumberCue(str(match.lastgroup)) if match else None

@@ -30,7 +30,7 @@ _SPOKEN = re.compile(
 )
 # A text without these words has no spoken address.
 _SPOKEN_WORDS = split_words("dot com org net co uk in io edu gov info de fr es eu")
-# Words before "at example dot com" that are no mailbox, as in "visit us at example dot com".
+# Words before "at example dot com" that are not a mailbox, as in "visit us at example dot com".
 _NO_MAILBOXES = split_words(
     """
     us me you him her them it look looking online site website webpage page go live available
@@ -47,20 +47,20 @@ _VERSION = re.compile(
 )
 
 
-def find(text: str, folded_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+def find(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
     """Yield e-mail addresses; `words` are those of the text."""
     if "@" in text:
         for match in _WRITTEN.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
     if not words.isdisjoint(_SPOKEN_WORDS) and ("at" in words or "@" in text):
-        for match in matches_near(_SPOKEN, text, ("at", "@"), folded_text):
+        for match in matches_near(_SPOKEN, text, ("at", "@"), lower_case_text):
             first = match[0].split()[0].lower()
             if first not in _NO_MAILBOXES:
                 yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
 
 
 def find_ip_addresses(text: str) -> Iterator[EntitySpan]:
-    """Yield IP addresses; four numbers after a word such as "version" are none."""
+    """Yield IP addresses; skip four numbers after a word such as "version"."""
     for match in _IPV4.finditer(text) if text.count(".") > 2 else ():
         if not _VERSION.search(text, max(0, match.start() - 12), match.start()):
             yield EntitySpan(match.start(), match.end(), Entity.IP_ADDRESS)

@@ -266,10 +266,10 @@ def _text_spans(
 ) -> Iterator[EntitySpan]:
     text, words = conversation.turns[turn].text, conversation.words(turn)
     if "@" in text or "at" in words:
-        yield from emails.find(text, conversation.folded(turn), words)
+        yield from emails.find(text, conversation.lower_case(turn), words)
     if has_number:
         yield from emails.find_ip_addresses(text)
-        yield from personal_numbers.find_codes(text, conversation.folded(turn))
+        yield from personal_numbers.find_codes(text, conversation.lower_case(turn))
         yield from addresses.find(conversation, turn)
     if has_number or not words.isdisjoint(birth_dates.MONTHS):
         yield from birth_dates.find(conversation, turn)

@@ -75,7 +75,7 @@ _ANSWER = re.compile(
     rf"^\s*(?i:(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|um|uh|it's|it is|that's"
     rf"|i'm|i am|thanks|my)\b[\s,.!]*)*){_UP_TO_THREE}"
 )
-# Words after "my name is" and the like that are no names.
+# Words after "my name is" and the like that are not names.
 _NO_NAME = split_words(
     """
     a an the and or but not is was are on in at of to from with for by so as if this that it its
@@ -93,7 +93,7 @@ _NO_NAME = split_words(
     currently am pm
     """
 )
-# Capitalised words after "I'm" or "this is" that are no names either.
+# Capitalised words after "I'm" or "this is" that are not names either.
 _NO_PERSON = _NO_NAME | split_words(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may
@@ -184,7 +184,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     """Yield the names of a turn that its own words, or the question before it, announce."""
     text = conversation.turns[turn].text
     words = conversation.words(turn)
-    yield from _announced(text, conversation.folded(turn), words)
+    yield from _announced(text, conversation.lower_case(turn), words)
     question = conversation.before(turn)
     if question is not None and not conversation.words(question).isdisjoint(_ASKED_BY):
         yield from _answered(text, conversation.turns[question].text)
@@ -255,10 +255,10 @@ def _spellings(name: str) -> Iterator[str]:
         yield name.lower()
 
 
-def _announced(text: str, folded_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+def _announced(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
     for trigger, cues, pattern, no_names in _PATTERNS:
         if not words.isdisjoint(trigger):
-            for match in matches_near(pattern, text, cues, folded_text):
+            for match in matches_near(pattern, text, cues, lower_case_text):
                 yield from _person(text, match.start(1), match.end(1), no_names)
     if "this" in words and not words.isdisjoint(_CALLING):
         yield from _introduced_in_lower_case(text)
@@ -304,7 +304,7 @@ def _answered(text: str, question: str) -> Iterator[EntitySpan]:
 
 
 def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterator[EntitySpan]:
-    """Yield the words up to the first that is no name; a capitalised name ends with its capitals."""
+    """Yield the words of a name; a capitalised name ends with its capitals."""
     stop = start
     has_capital = text[start : start + 1].isupper()
     for match in re.finditer(_WORD, text[start:end]):

@@ -140,14 +140,14 @@ def find(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan
     yield from _phones(run, cue, text, plus)
 
 
-def find_codes(text: str, folded_text: str) -> Iterator[EntitySpan]:
+def find_codes(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
     """Yield the ids that have letters and digits."""
     if not _LETTERS_AND_DIGITS.search(text):
         return
     for pattern in (_NINO, _PAN):
         for match in pattern.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.NATIONAL_ID)
-    for match in matches_near(_DOCUMENT, text, _DOCUMENTS, folded_text):
+    for match in matches_near(_DOCUMENT, text, _DOCUMENTS, lower_case_text):
         yield EntitySpan(match.start(1), match.end(1), Entity.NATIONAL_ID)
     for match in _IBAN.finditer(text):
         end = _iban_end(match)
@@ -216,7 +216,7 @@ def _iban_end(match: re.Match[str]) -> int | None:
 
 
 def _announced(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan]:
-    """Yield the number that the cue announces; a number that touches a letter is none."""
+    """Yield the number that the cue announces; skip a number that touches a letter."""
     rule = _ANNOUNCED.get(cue) if cue is not None else None
     if rule is None or run.glued or _is_price(run, text):
         return
@@ -234,21 +234,21 @@ def _is_price(run: DigitRun, text: str) -> bool:
     return text[end : end + 1] == "%" or (start > 0 and text[start - 1] in _CURRENCY_SIGNS)
 
 
-def _is_no_date(run: DigitRun) -> bool:
+def _cannot_be_date(run: DigitRun) -> bool:
     """Tell whether a number is not grouped like a date, such as 12/05/2021 or 2021-05-12."""
     return run.groups not in ((2, 2, 4), (1, 2, 4), (2, 1, 4), (1, 1, 4), (4, 2, 2))
 
 
-def _is_no_date_or_year(run: DigitRun) -> bool:
+def _cannot_be_date_or_year(run: DigitRun) -> bool:
     is_year = run.groups == (4,) and run.digits[:2] in ("19", "20") and run.tokens[0].written
-    return _is_no_date(run) and not is_year
+    return _cannot_be_date(run) and not is_year
 
 
 _CHECKS: dict[Entity, Callable[[DigitRun], bool]] = {
-    Entity.PHONE: _is_no_date,
-    Entity.BANK_ACCOUNT: _is_no_date,
-    Entity.PASSCODE: _is_no_date,
-    Entity.NATIONAL_ID: _is_no_date_or_year,
+    Entity.PHONE: _cannot_be_date,
+    Entity.BANK_ACCOUNT: _cannot_be_date,
+    Entity.PASSCODE: _cannot_be_date,
+    Entity.NATIONAL_ID: _cannot_be_date_or_year,
 }
 
 

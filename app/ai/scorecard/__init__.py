@@ -1,1 +1,1 @@
-"""Scorecards as values, and the problems of their documents."""
+"""Scorecards as values, and the enums of their documents."""

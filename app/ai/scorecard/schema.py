@@ -1,201 +1,137 @@
-"""Format of a scorecard document: its fields, enums, known rules and metric names."""
+"""Enums of a scorecard, the rules of the rule judge with their parameters, and the metrics of each channel."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
-
-Kind: TypeAlias = type | tuple[type, ...]
-Shape: TypeAlias = dict[str, Kind]
-NUMBER = (int, float)
-_HALF_FULL_SECONDS: Shape = {"fullSeconds": NUMBER, "halfSeconds": NUMBER}
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRule:
-    """The type of the criteria that a rule answers, and the parameters that it takes."""
+    """The type of the criteria that a rule answers, its label, and the names of its parameters."""
 
     answers: str
-    parameters: Shape
-    optional: Shape
+    label: str
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
 
 
-def _rule(answers: str, parameters: Shape | None = None, **optional: Kind) -> KnownRule:
-    return KnownRule(answers, parameters or {}, optional)
+def _rule(answers: str, label: str, *required: str, optional: tuple[str, ...] = ()) -> KnownRule:
+    return KnownRule(answers, label, required, optional)
 
 
 _binary, _scale, _metric = (partial(_rule, answers) for answers in ("binary", "scale", "metric"))
 
-# The rules of the embedded engine. Those of the last group are for criteria of an author's own.
+# The last three are for criteria of an author's own.
 KNOWN_RULES: dict[str, KnownRule] = {
-    "abuse": _scale(),
-    "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
-    "clarity": _scale(),
-    "clean_close": _binary({"lastTurns": int}),
-    "completeness": _scale(halfAt=NUMBER, weights=dict),
-    "courtesy": _scale(),
-    "data_handling": _binary({"minWords": int}),
-    "third_party": _binary(),
-    "dead_air": _metric({"maxDeadAirCount": int}),
-    "disclosure": _binary({"requiredStatements": list}),
-    "empathy": _scale(),
-    "first_response": _metric(_HALF_FULL_SECONDS),
-    "gaps": _metric(_HALF_FULL_SECONDS),
-    "greeting": _binary({"agentTurns": int, "requires": list}),
-    "handoff": _binary(),
-    "hold_silence": _metric({"maxDeadAirCount": int}),
-    "latency": _metric({"fullMs": int, "halfMs": int}),
-    "listening": _scale(),
-    "no_repetition": _scale({"maxFallbacks": int, "maxRepeatedQuestions": int}),
-    "opt_out": _binary(),
+    "abuse": _scale("No abuse by the agent"),
+    "bot_identity": _binary("The bot says who it is", "agentTurns", "automationDisclosureRequired"),
+    "clarity": _scale("Clear wording"),
+    "clean_close": _binary("The bot closes the call", "lastTurns"),
+    "completeness": _scale("Every request is dealt with", optional=("halfAt", "weights")),
+    "courtesy": _scale("Courteous wording"),
+    "data_handling": _binary("No card numbers, PINs or codes are asked for", "minWords"),
+    "third_party": _binary("No personal details for other people"),
+    "dead_air": _metric("No long silence", "maxDeadAirCount"),
+    "disclosure": _binary("Required statements", "requiredStatements"),
+    "empathy": _scale("Problems and feelings are acknowledged"),
+    "first_response": _metric("Time to the first response", "fullSeconds", "halfSeconds"),
+    "gaps": _metric("Time between replies", "fullSeconds", "halfSeconds"),
+    "greeting": _binary("Greeting in the first turns", "agentTurns", "requires"),
+    "handoff": _binary("A person is offered when asked for"),
+    "hold_silence": _metric("Holds are announced", "maxDeadAirCount"),
+    "latency": _metric("Time until the bot answers", "fullMs", "halfMs"),
+    "listening": _scale("The customer need not repeat the request"),
+    "no_repetition": _scale("The bot asks nothing twice", "maxFallbacks", "maxRepeatedQuestions"),
+    "opt_out": _binary("Opt-outs are respected"),
     "pace": _metric(
-        {
-            "minWpm": NUMBER,
-            "maxWpm": NUMBER,
-            "interruptionsPer10MinBelow": NUMBER,
-            "minSpeechMs": int,
-        }
+        "Speed of speech, and interruptions",
+        "minWpm",
+        "maxWpm",
+        "interruptionsPer10MinBelow",
+        "minSpeechMs",
     ),
-    "probing": _scale(),
-    "purpose": _binary({"agentTurns": int}),
-    "recap": _scale({"lastTurns": int, "fullElements": int, "halfElements": int}),
-    "resolution_confirmed": _binary({"lastTurns": int}),
-    "respect": _scale(),
-    "turn_taking": _metric({"maxPer5Min": NUMBER, "stopsWithinMs": int}),
-    "understanding": _scale(),
-    "verification": _binary(),
-    "required_phrases": _binary({"statements": list}, by=str, within=dict, inOrder=bool),
-    "forbidden_phrases": _binary({"anyOf": list}, by=str, within=dict),
-    "metric_range": _metric({"metric": str, "full": dict}, half=dict),
+    "probing": _scale("Questions come before a proposal"),
+    "purpose": _binary("The purpose is said in the first turns", "agentTurns"),
+    "recap": _scale(
+        "Recap, next step and an offer of more help", "lastTurns", "fullElements", "halfElements"
+    ),
+    "resolution_confirmed": _binary("The customer confirms the solution", "lastTurns"),
+    "respect": _scale("Respectful wording"),
+    "turn_taking": _metric(
+        "The bot does not talk over the customer", "maxPer5Min", "stopsWithinMs"
+    ),
+    "understanding": _scale("The request is understood"),
+    "verification": _binary("The customer is verified first"),
+    "required_phrases": _binary(
+        "Phrases that must be said", "statements", optional=("by", "within", "inOrder")
+    ),
+    "forbidden_phrases": _binary(
+        "Phrases that may not be said", "anyOf", optional=("by", "within")
+    ),
+    "metric_range": _metric("A metric within a range", "metric", "full", optional=("half",)),
 }
 GREETING_PARTS = ("greeting", "brand", "name")
-DIMENSIONS = (
-    "resolution",
-    "effort",
-    "customerSentiment",
-    "professionalism",
-    "responsiveness",
-    "procedure",
-    "policyCompliance",
-)
+# Values with their labels.
+DIMENSIONS = {
+    "resolution": "Resolution",
+    "effort": "Customer effort",
+    "customerSentiment": "Customer sentiment",
+    "professionalism": "Professionalism",
+    "responsiveness": "Responsiveness",
+    "procedure": "Procedure",
+    "policyCompliance": "Compliance with policies",
+}
+DIRECTIONS = {
+    "inbound": "Inbound",
+    "outbound": "Outbound",
+    "unknown": "Direction not known",
+}
+BANDS = {
+    "exceeds": "Exceeds",
+    "meets": "Meets",
+    "needs_improvement": "Needs improvement",
+    "critical": "Critical",
+}
+TYPES = {
+    "binary": "Yes or no",
+    "scale": "Scale",
+    "metric": "Measured",
+}
+CRITICALITIES = {
+    "none": "Not critical",
+    "section": "Fails its section",
+    "evaluation": "Fails the evaluation",
+}
+ERROR_CLASSES = {
+    "customer": "Customer",
+    "business": "Business",
+    "compliance": "Compliance",
+    "none": "None",
+}
+SPEAKERS = {
+    "agent": "the agent",
+    "customer": "the customer",
+    "anyone": "anyone",
+}
 # Events that a condition may name: moments of the conversation.
-WRITTEN_EVENTS = (
-    *("escalation_request", "complaint", "commitment", "opt_out", "profanity"),
-    *("rudeness", "danger"),
-)
-SPOKEN_EVENTS = ("interruption", "overlap", "dead_air", "long_hold")
-WORDS = {
-    "channel": ("voice", "chat", "voice_bot"),
-    "type": ("binary", "scale", "metric"),
-    "criticality": ("none", "section", "evaluation"),
-    "errorClass": ("customer", "business", "compliance", "none"),
-    "method": ("rule", "metric", "model"),
-    "band": ("exceeds", "meets", "needs_improvement", "critical"),
-    "by": ("agent", "customer", "anyone"),
-    "direction": ("inbound", "outbound", "unknown"),
-    "event": (*WRITTEN_EVENTS, *SPOKEN_EVENTS),
-    "dimension": DIMENSIONS,
-    "part": GREETING_PARTS,
+WRITTEN_EVENTS = {
+    "escalation_request": "the customer asks for a supervisor",
+    "complaint": "a complaint",
+    "commitment": "a promise",
+    "opt_out": "an opt-out",
+    "profanity": "profanity",
+    "rudeness": "rudeness",
+    "danger": "danger",
 }
-SCORECARD: Shape = {
-    "version": int,
-    "name": str,
-    "channel": str,
-    "passThreshold": int,
-    "bands": list,
-    "maxFailedWeightPercent": NUMBER,
-    "minimum": dict,
-    "metrics": dict,
-    "sections": list,
-    "criteria": list,
+SPOKEN_EVENTS = {
+    "interruption": "an interruption",
+    "overlap": "both talk at once",
+    "dead_air": "dead air",
+    "long_hold": "a long hold",
 }
-SCORECARD_OPTIONAL: Shape = {
-    "id": str,
-    "description": (str, type(None)),
-    "languages": list,
-    "topics": list,
-}
-MINIMUM: Shape = {"words": int, "judgedWeightPercent": NUMBER}
-MINIMUM_OPTIONAL: Shape = {"verdictWeightPercent": NUMBER}
-METRICS: Shape = {
-    "nonTalkGapMs": int,
-    "deadAirMs": int,
-    "longHoldMs": int,
-    "holdLookbackSegments": int,
-    "interruptionOverlapMs": int,
-    "interruptionWords": int,
-    "backChannels": list,
-    "fillers": list,
-    "paceWords": int,
-    "monologueGapMs": int,
-    "sentimentNeutral": NUMBER,
-    "trendFlat": NUMBER,
-    "trendClear": NUMBER,
-    "trendSegments": int,
-}
-CRITERION: Shape = {
-    "key": str,
-    "title": str,
-    "section": str,
-    "question": str,
-    "type": str,
-    "weight": NUMBER,
-    "criticality": str,
-    "errorClass": str,
-    "options": list,
-    "judge": dict,
-    "suggestion": str,
-}
-CRITERION_OPTIONAL: Shape = {
-    "notApplicableWhen": (str, type(None)),
-    "appliesWhen": dict,
-    "failsAt": NUMBER,
-    "dimension": (str, type(None)),
-}
-CONDITIONS: Shape = {
-    "languages": list,
-    "directions": list,
-    "campaignIds": list,
-    "labels": dict,
-    "said": dict,
-    "notSaid": dict,
-    "events": list,
-    "metric": dict,
-}
-TOPIC: Shape = {"name": str, "anyOf": list}
-STATEMENT: Shape = {"key": str, "title": str, "anyOf": list}
-OPTION: Shape = {"answer": (str, int), "score": NUMBER, "anchor": str}
-SAID: Shape = {"anyOf": list}
-SAID_OPTIONAL: Shape = {"by": str}
-WITHIN: Shape = {"firstTurns": int, "lastTurns": int}
-BOUNDS: Shape = {"atLeast": NUMBER, "atMost": NUMBER}
-
-# Limits of a scorecard, so that judging with it stays fast.
-MOST_CRITERIA = 100
-MOST_SECTIONS = 30
-MOST_TOPICS = 100
-MOST_STATEMENTS = 20
-MOST_PHRASES = 200
-MOST_PHRASE_CHARS = 200
-MOST_PHRASE_WORDS = 40
-# Over all criteria and topics of a scorecard.
-MOST_PHRASES_IN_ALL = 2_000
-MOST_PHRASE_WORDS_IN_ALL = 10_000
-MOST_OPTIONS = 10
-MOST_WORDS = 200
-MOST_NAMED = 100
-MOST_CHARS = {
-    "name": 120,
-    "description": 2000,
-    "title": 120,
-    "question": 500,
-    "anchor": 500,
-    "suggestion": 500,
-    "notApplicableWhen": 500,
-    "key": 64,
-    "section": 64,
-    "answer": 64,
-}
+EVENTS = {**WRITTEN_EVENTS, **SPOKEN_EVENTS}
+METHODS = ("rule", "metric", "model")
 
 
 def phrases_in(part: Any) -> Iterator[str]:

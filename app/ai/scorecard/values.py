@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from app.ai.scorecard.problems import problems_of
 from app.core.json_documents import camel_case
 
 Parameters: TypeAlias = Mapping[str, Any]
@@ -76,7 +75,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """How much must be there before a score is given; below it there is none.
+    """How much must be judged before a score is given.
 
     `words` are those of all speakers; `judged_weight_percent` is the share that was judged of the
     weight of all criteria that apply. With less than `verdict_weight_percent` of it there is a score, but no
@@ -130,7 +129,7 @@ class Scorecard:
     languages: tuple[str, ...] = ()
 
     def criterion(self, key: str) -> Criterion:
-        """Return the criterion of that key; KeyError where there is none."""
+        """Return the criterion of that key; KeyError if it does not exist."""
         for criterion in self.criteria:
             if criterion.key == key:
                 return criterion
@@ -138,15 +137,7 @@ class Scorecard:
 
 
 def scorecard_from(document: Mapping[str, Any]) -> Scorecard:
-    """Read a scorecard version from its JSON document (camelCase).
-
-    Raises ValueError that lists every problem, one a line, when weights don't sum to exactly 100,
-    keys repeat, a judge or a word of a closed list is unknown, or something is missing, unknown or
-    of the wrong type.
-    """
-    problems = problems_of(document)
-    if problems:
-        raise ValueError("\n".join(map(str, problems)))
+    """Read a scorecard version from its JSON document (camelCase), which was validated when it was stored."""
     bands = (Band(band["key"], band["from"]) for band in document["bands"])
     return Scorecard(
         id=document.get("id"),

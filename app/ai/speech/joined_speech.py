@@ -128,7 +128,7 @@ class AnsweredTranscription:
 
 
 def read_answer(body: bytes) -> AnsweredTranscription:
-    """Read the answer of a server; raise `ProviderUnavailable` if it is none."""
+    """Read the answer of a server; raise `ProviderUnavailable` if it cannot be read."""
     try:
         document = orjson.loads(body)
         text = _text(document["text"])

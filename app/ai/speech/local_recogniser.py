@@ -190,7 +190,7 @@ def _is_doubtful(segment: Any) -> bool:
 
 
 def _joined(utterances: Iterable[Utterance | None]) -> Iterator[Utterance]:
-    """Join what the model has cut in the middle of a sentence; leave out what is no speech."""
+    """Join what the model has cut in the middle of a sentence; leave out what is not speech."""
     last: Utterance | None = None
     for utterance in utterances:
         if utterance is None:
@@ -221,7 +221,7 @@ def _join(first: Utterance, second: Utterance) -> Utterance:
 def _placed(segment: Any, region: Region, *, offset_s: float = 0.0) -> Utterance | None:
     """Convert a segment of the library: times in the recording, plain Python numbers.
 
-    Return None if it is no speech.
+    Return None if it is not speech.
     """
     text = segment.text.strip()
     if not text or not is_speech(segment.no_speech_prob, segment.compression_ratio):

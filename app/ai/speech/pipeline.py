@@ -145,7 +145,7 @@ def _segments(
 
 
 def _overall_confidence(utterances: Sequence[Utterance]) -> float | None:
-    """Return the mean confidence weighted by duration, or None where there is none."""
+    """Return the mean confidence weighted by duration, or None."""
     measured = [
         (utterance.confidence, max(1, utterance.end_ms - utterance.start_ms))
         for utterance in utterances

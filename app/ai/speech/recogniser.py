@@ -121,5 +121,5 @@ def language_code(tag: str) -> str:
 
 
 def is_speech(no_speech_probability: float, compression_ratio: float) -> bool:
-    """Whether a model that reports these figures recognised words, not noise or its own loop."""
+    """Return whether these figures of a model mean words, not noise or its own loop."""
     return no_speech_probability <= _NO_SPEECH and compression_ratio <= LOOP_RATIO

@@ -32,6 +32,7 @@ _MOST_REMEMBERED_VALUES = 500_000
 # Decimals are exact, so that sums do not depend on the order.
 _COLUMNS: Mapping[str, str] = {
     "id": "BIGINT",
+    "conversation_at": "TIMESTAMP",
     "created_at": "TIMESTAMP",
     "completed_at": "TIMESTAMP",
     "status": "VARCHAR",
@@ -58,7 +59,7 @@ _COLUMNS: Mapping[str, str] = {
     "first_response_seconds": "DECIMAL(18, 2)",
     "score_layout_id": "BIGINT",
 }
-_MOMENTS = ("created_at", "completed_at")
+_MOMENTS = ("conversation_at", "created_at", "completed_at")
 # Selected as JSON texts.
 _LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
 FACT_COLUMNS = (*_COLUMNS, *_LISTS)
@@ -92,7 +93,7 @@ class FactDatabase:
             return self._connection.cursor()
 
     def remembered(self, key: Hashable) -> Sequence[Row] | None:
-        """Return remembered rows; None if there are none."""
+        """Return remembered rows, or None."""
         with self._lock:
             return self._remembered.get(key)
 

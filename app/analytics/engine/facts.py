@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.models import EvaluationFact, ScoreLayout
 from app.core.database.upserts import insert_missing, upsert_into
-from app.evaluations.enums import Status
-from app.evaluations.models import Evaluation, EvaluationResult
+from app.evaluations.models import Evaluation
 
 COPIED = (
     "source_id",
@@ -23,6 +22,7 @@ COPIED = (
     "call_center_id",
     "executive_id",
     "scorecard_id",
+    "conversation_at",
     "created_at",
     "completed_at",
     "score",
@@ -71,19 +71,15 @@ class LayoutIds:
         return known
 
 
-def record(session: Session, evaluations: Sequence[Evaluation]) -> None:
-    """Write the facts of evaluations that are current for their sources.
+def record(
+    session: Session, changed: Sequence[tuple[Evaluation, Mapping[str, Any] | None]]
+) -> None:
+    """Write the facts of evaluations that are current for their sources, with their results.
 
     Call it in every transaction that makes evaluations current or changes them.
     """
     layout_ids = LayoutIds(session)
-    written = []
-    for evaluation in evaluations:
-        document: Mapping[str, Any] = {}
-        if evaluation.status == Status.COMPLETED:
-            result = session.get(EvaluationResult, evaluation.id)
-            document = result.document if result else {}
-        written.append(fact_of(layout_ids, evaluation, document))
+    written = [fact_of(layout_ids, evaluation, document or {}) for evaluation, document in changed]
     write(session, written)
 
 
@@ -102,7 +98,7 @@ def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any])
 
     Args:
         evaluation: a row with the columns of `Evaluation`.
-        document: its results; empty where there are none.
+        document: its results; may be empty.
     """
     metrics = document.get("metrics") or {}
     return {

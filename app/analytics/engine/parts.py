@@ -32,7 +32,10 @@ from app.core.clock import as_utc
 from app.core.database.locks import one_at_a_time
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.private_files import sync
+from app.core.secrets.private_files import sync
+
+if TYPE_CHECKING:
+    import duckdb
 
 logger = logging.getLogger(__name__)
 _OBJECT_PREFIX = "par"
@@ -54,14 +57,15 @@ _MARK = (
 _KEPT_ROWS = "SELECT * FROM read_parquet($former) WHERE id NOT IN (SELECT id FROM changed)"
 # Only these are sorted: sorting the whole part would need memory that grows with it.
 _CHANGED_ROWS = (
-    "(SELECT * FROM changed WHERE strftime(created_at, '%Y-%m') = $month ORDER BY created_at, id)"
+    "(SELECT * FROM changed WHERE strftime(conversation_at, '%Y-%m') = $month "
+    "ORDER BY conversation_at, id)"
 )
 _FORMAT = "FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE 61440"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One registered file: its month, and the first and the last `created_at` in it."""
+    """One registered file: its month, and the first and the last `conversation_at` in it."""
 
     month: str
     path: Path
@@ -72,7 +76,7 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the file exists and has its registered size."""
+        """Return whether the file exists and has its registered size."""
         try:
             return self.path.stat().st_size == self.size_bytes
         except FileNotFoundError:
@@ -134,7 +138,7 @@ def write_pending(db: Database, database: FactDatabase, *, limit: int = _BATCH) 
         score_count = widest(all_layouts(session))
     if not rows:
         return 0
-    months = {row.id: _month_of(row.created_at) for row in rows}
+    months = {row.id: _month_of(row.conversation_at) for row in rows}
     touched = {*months.values(), *(row.part for row in rows if row.part)}
     with closing(database.cursor()) as cursor:
         create_table(cursor, "changed", score_count=score_count)
@@ -217,7 +221,7 @@ def _pending(session: Session, limit: int) -> Any:
     return session.execute(
         select(*fact_columns(), _FACT.version, _FACT.part)
         .where(_FACT.is_pending)
-        .order_by(_FACT.created_at.desc())
+        .order_by(_FACT.conversation_at.desc())
         .limit(limit)
     ).all()
 
@@ -234,7 +238,7 @@ def write_part(
         parameters["former"] = [str(former.path)]
     cursor.execute(f"COPY ({rows}) TO '{path}' ({_FORMAT})", parameters)
     cursor.execute(
-        "SELECT count(*), min(created_at), max(created_at) FROM read_parquet($path)",
+        "SELECT count(*), min(conversation_at), max(conversation_at) FROM read_parquet($path)",
         {"path": [str(path)]},
     )
     count, first_at, last_at = cursor.fetchone() or (0, None, None)
@@ -296,4 +300,4 @@ def _object_id(part: Part) -> str:
 
 def _month_of(moment: datetime) -> str:
     """Return the month, in UTC, of the part for a fact of this time."""
-    return f"{as_utc(moment):%Y-%m}"
+    return as_utc(moment).isoformat()[:7]

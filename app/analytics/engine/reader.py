@@ -23,6 +23,7 @@ from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
 
 _HOUR = "epoch_us({moment}) // 3600000000"
+_FILED_BY = "conversation_at"
 # Joins each hour of UTC to the one or two buckets that it overlaps: a join on hours is fast.
 _BUCKETS = f"""
     JOIN (
@@ -34,8 +35,8 @@ _BUCKETS = f"""
             SELECT unnest($bucket_starts::TIMESTAMP[]) AS bucket_start,
                 unnest($bucket_ends::TIMESTAMP[]) AS bucket_end
         )
-    ) ON hour = {_HOUR.format(moment="created_at")}
-        AND created_at >= bucket_start AND created_at < bucket_end
+    ) ON hour = {_HOUR.format(moment="{moment}")}
+        AND {{moment}} >= bucket_start AND {{moment}} < bucket_end
 """
 _FACT = EvaluationFact.__table__.c
 
@@ -60,11 +61,13 @@ class Aggregation:
 class _Statement:
     """The SQL of an aggregation over any source, and its parameters.
 
-    Statements with equal `identity` compute the same numbers.
+    Statements with equal `identity` compute the same numbers of whole parts.
     """
 
-    def __init__(self, aggregation: Aggregation, filters: Mapping[str, Sequence[str]]) -> None:
-        self._aggregation = aggregation
+    def __init__(
+        self, aggregation: Aggregation, filters: Mapping[str, Sequence[str]], moment: str
+    ) -> None:
+        self._aggregation, self._moment = aggregation, moment
         self._conditions = [aggregation.condition]
         self.values: dict[str, str] = {}
         for column, allowed in filters.items():
@@ -81,7 +84,7 @@ class _Statement:
         repeated = ", unnest(topics) AS topic" if aggregation.by_topic else ""
         return (
             f"SELECT {columns} FROM (SELECT *{repeated} FROM ({source})) "
-            f"{_BUCKETS if aggregation.buckets else ''} "
+            f"{_BUCKETS.format(moment=self._moment) if aggregation.buckets else ''} "
             f"WHERE {' AND '.join(self._conditions)} GROUP BY ALL"
         )
 
@@ -98,7 +101,7 @@ class _Statement:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The places of the facts of a period.
+    """The places of the facts of a period, which bounds the column `moment`.
 
     `whole` parts are within the period and up to date; `partial` parts have rows that are outside the
     period or have changed. `table` has the facts that are not up to date in any part.
@@ -108,6 +111,7 @@ class _Sources:
     partial: Sequence[Part]
     table: str
     changed_ids: Sequence[int]
+    moment: str
 
 
 class FactReader:
@@ -122,7 +126,7 @@ class FactReader:
         self._cursor = database.cursor()
         self.layouts = all_layouts(session)
         self.score_count = widest(self.layouts)
-        self._sources: dict[Period, _Sources] = {}
+        self._sources: dict[tuple[Period, str], _Sources] = {}
 
     def close(self) -> None:
         """Free the temporary tables."""
@@ -140,10 +144,12 @@ class FactReader:
             among: further filters: allowed values by column.
         """
         period, combine = selection.period, aggregation.combine
-        if period not in self._sources:
-            self._sources[period] = self._open(period)
-        sources = self._sources[period]
-        statement = _Statement(aggregation, {**selection.filters(), **(among or {})})
+        place = period, selection.moment
+        if place not in self._sources:
+            self._sources[place] = self._open(*place)
+        sources = self._sources[place]
+        filters = {**selection.filters(), **(among or {})}
+        statement = _Statement(aggregation, filters, selection.moment)
         key_count, groups = len(aggregation.keys), dict[Row, Row]()
         for row in self._rows(sources, statement, period):
             key, numbers = row[:key_count], row[key_count:]
@@ -152,7 +158,7 @@ class FactReader:
             groups[key] = numbers
         return groups
 
-    def _open(self, period: Period) -> _Sources:
+    def _open(self, period: Period, moment: str) -> _Sources:
         table = f"facts_{len(self._sources)}"
         registered = parts.registered(self.session, self._database.folder)
         readable = [part for part in registered if part.is_readable]
@@ -166,8 +172,8 @@ class FactReader:
             self._cursor,
             table,
             missing,
-            _FACT.created_at >= period.start,
-            _FACT.created_at < period.end,
+            _FACT[moment] >= period.start,
+            _FACT[moment] < period.end,
             score_count=self.score_count,
         )
         touched = [
@@ -180,9 +186,11 @@ class FactReader:
             and part.last_at < period.end
             and part.month not in changed.values()
         ]
-        return _Sources(
-            whole, [part for part in touched if part not in whole], table, list(changed)
-        )
+        if moment != _FILED_BY:
+            # The months of the parts say nothing about it.
+            touched, whole = readable, []
+        partial = [part for part in touched if part not in whole]
+        return _Sources(whole, partial, table, list(changed), moment)
 
     def _changed(self) -> dict[int, str]:
         """Map the facts that have changed since their part was written to the month of the part."""
@@ -226,7 +234,7 @@ def _source(
     if sources.partial:
         partial = (
             "SELECT *, '' AS file FROM read_parquet($partial, union_by_name = true) "
-            "WHERE created_at >= $begin AND created_at < $end"
+            f"WHERE {sources.moment} >= $begin AND {sources.moment} < $end"
         )
         parameters["partial"] = [str(part.path) for part in sources.partial]
         parameters |= {"begin": naive(period.start), "end": naive(period.end)}

@@ -11,7 +11,8 @@ from sqlalchemy import ColumnElement
 from app.analytics.enums import Granularity
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
-from app.evaluations.enums import Status
+from app.evaluations.enums import ByDay, Status
+from app.evaluations.listing import MOMENTS
 from app.evaluations.models import Evaluation
 
 _LONGEST = timedelta(days=400)
@@ -46,7 +47,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A period and filters, by the names of the API in snake_case."""
+    """A period and filters, by the names of the API in snake_case; `by_day` is what it bounds."""
 
     period: Period
     engagement_id: str | None = None
@@ -55,10 +56,16 @@ class Selection:
     executive_id: str | None = None
     scorecard_id: str | None = None
     channel: tuple[str, ...] = field(default=())
+    by_day: str = ByDay.CONVERSATION
 
     def before(self) -> "Selection":
         """Return the same filters with the period before."""
         return replace(self, period=self.period.before())
+
+    @property
+    def moment(self) -> str:
+        """The column that the period bounds."""
+        return str(MOMENTS[self.by_day].name)
 
     def ids(self) -> dict[str, str]:
         """Return the filters by id, by their columns."""
@@ -77,7 +84,8 @@ def selection_of(query: Mapping[str, Any], *, now: datetime) -> Selection:
     """Return the selection of a loaded query of analytics."""
     period = period_of(query.get("start"), query.get("end"), query["timezone"], now=now)
     ids = {name: query.get(name) for name in _IDS}
-    return Selection(period, **ids, channel=tuple(query.get("channel", ())))
+    by_day = query.get("by_day", ByDay.CONVERSATION)
+    return Selection(period, **ids, channel=tuple(query.get("channel", ())), by_day=by_day)
 
 
 def period_of(
@@ -122,9 +130,10 @@ def moment_of(value: date, zone: ZoneInfo) -> datetime:
 
 def completed_evaluations(selection: Selection) -> list[ColumnElement[bool]]:
     """Return the conditions for the completed, current evaluations of a selection."""
+    moment = MOMENTS[selection.by_day]
     return [
-        Evaluation.created_at >= selection.period.start,
-        Evaluation.created_at < selection.period.end,
+        moment >= selection.period.start,
+        moment < selection.period.end,
         Evaluation.is_current.is_not(False),
         Evaluation.status == Status.COMPLETED,
         *(getattr(Evaluation, name).in_(allowed) for name, allowed in selection.filters().items()),

@@ -76,7 +76,7 @@ class ExportFiles:
         self._runtime = runtime
 
     def exists(self, object_id: str) -> bool:
-        """Whether the object is the file of an export that is ready."""
+        """Return whether the object is the file of an export that is ready."""
         with self._runtime.db.reading() as session:
             return service.is_downloadable(session, object_id)
 

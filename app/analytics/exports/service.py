@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.orm import Session
@@ -110,7 +110,7 @@ def require_fits_sheet(session: Session, request: ExportRequest) -> None:
 
 
 def find(session: Session, job_id: str, *, for_update: bool = False) -> ExportJob:
-    """Return an export, locked if `for_update`; `NotFound` where there is none."""
+    """Return an export, locked if `for_update`; raise `NotFound` if it does not exist."""
     return find_row(session, ExportJob, job_id, "export", for_update=for_update)
 
 
@@ -155,7 +155,7 @@ def status_of(job: ExportJob, now: datetime) -> ExportStatus:
 
 
 def is_downloadable(session: Session, object_id: str) -> bool:
-    """Whether the object is the file of an export that is ready."""
+    """Return whether the object is the file of an export that is ready."""
     job = session.get(ExportJob, _job_id_of(object_id))
     if job is None or job.object_id != object_id:
         return False
@@ -195,7 +195,7 @@ def finish(
     data = ExportReady(
         job_id=job.id,
         dataset=job.dataset,
-        format=Format(job.format).value,
+        format=cast("Any", job.format),
         row_count=row_count,
         file_size_bytes=stored.size_bytes,
         expires_at=iso_utc(job.expires_at),

@@ -61,7 +61,7 @@ class Writer(Protocol):
 
 
 def is_available(format_: Format) -> bool:
-    """Whether the package that writes a format is installed."""
+    """Return whether the package that writes a format is installed."""
     package = _PACKAGES.get(format_)
     return package is None or find_spec(package) is not None
 

@@ -61,7 +61,7 @@ def _last_known_names(session: Session, group: str, keys: Collection[str]) -> di
     _, column, name = _GROUPS[group]
     return {
         key: session.scalar(
-            select(name).where(column == key).order_by(Evaluation.created_at.desc()).limit(1)
+            select(name).where(column == key).order_by(Evaluation.conversation_at.desc()).limit(1)
         )
         for key in keys
     }

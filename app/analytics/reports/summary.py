@@ -15,7 +15,7 @@ from app.analytics.reports.measures import rounded, share
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
-from app.evaluations.enums import RESOLUTIONS, Channel
+from app.evaluations.enums import RESOLUTIONS, ByDay, Channel
 from app.voice_calls.enums import CallStatus
 from app.voice_calls.models import VoiceCall
 
@@ -116,7 +116,7 @@ def _totals(facts: FactReader, selection: Selection, overall: Aggregate) -> dict
 
 
 def _unevaluated(session: Session, selection: Selection) -> dict[str, int]:
-    """Count the selected contacts without an evaluation; with a scorecard filter there are none."""
+    """Count the selected contacts without an evaluation; a scorecard filter excludes them all."""
     return {
         name: 0 if _is_excluded(selection, channel) else _count(session, selection, table, where)
         for name, (channel, table, where) in _CONTACTS.items()
@@ -132,9 +132,11 @@ def _is_excluded(selection: Selection, channel: Channel) -> bool:
 def _count(
     session: Session, selection: Selection, table: Any, where: tuple[ColumnElement[bool], ...]
 ) -> int:
+    is_judgement = selection.by_day == ByDay.JUDGEMENT
+    moment = table.created_at if is_judgement else table.conversation_at
     statement = select(func.count()).where(
-        table.created_at >= selection.period.start,
-        table.created_at < selection.period.end,
+        moment >= selection.period.start,
+        moment < selection.period.end,
         *where,
         *(getattr(table, name) == key for name, key in selection.ids().items()),
     )

@@ -34,7 +34,7 @@ class ExportCreate(CamelSchema):
     start = Day(
         data_key="from",
         metadata={
-            "description": "On createdAt; by default all time. Leaderboards and trends begin 30 days "
+            "description": "On conversationAt; by default all time. Leaderboards and trends begin 30 days "
             "before `to` by default."
         },
     )

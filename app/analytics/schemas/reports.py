@@ -9,6 +9,7 @@ from marshmallow import fields, validates_schema
 
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.evaluations.enums import Channel
+from app.evaluations.schemas.evaluations import by_day_field
 from app.web.schemas.base import ENUM, CamelSchema, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Zone
 from app.web.schemas.query_fields import Choices, PageQuery, QueryWhole, sort_field
@@ -35,7 +36,7 @@ def _optional_number(description: str = "") -> fields.Float:
 
 
 class AnalyticsQuery(CamelSchema):
-    """The common parameters; `from` and `to` bound the createdAt of current evaluations."""
+    """The common parameters; `from` and `to` bound the conversationAt of current evaluations."""
 
     start = Day(
         data_key="from",
@@ -54,6 +55,7 @@ class AnalyticsQuery(CamelSchema):
     executive_id = Reference("exec")
     channel = Choices(list(Channel))
     scorecard_id = Reference("sc")
+    by_day = by_day_field()
     min_evaluations = QueryWhole(
         low=1,
         high=1_000_000,
@@ -172,8 +174,8 @@ class AnalyticsPeriodSchema(CamelSchema):
 class AnalyticsTotalsSchema(CamelSchema):
     """Counts of contacts, evaluated or not, and of evaluations by status.
 
-    A contact counts at the time of its evaluation, or of its arrival when it has none. Unanswered
-    calls and uploads that were never completed are not contacts.
+    A contact counts at its start, or when it came in where that is unknown. Unanswered calls and
+    uploads that were never completed are not contacts.
     """
 
     conversations = fields.Integer(required=True)

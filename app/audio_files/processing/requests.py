@@ -153,6 +153,7 @@ def _source(audio: AudioFile) -> dict[str, Any]:
         "language": audio.language,
         "direction": audio.direction,
         "started_at": audio.recorded_at,
+        "conversation_at": audio.conversation_at,
         "duration_seconds": audio.duration_seconds,
         "external_id": audio.external_id,
         "labels": audio.labels,

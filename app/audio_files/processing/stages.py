@@ -66,7 +66,7 @@ def fail(records: Records, stage: Stage, error: dict[str, str], now: datetime) -
 
 
 def show_status(session: Session, audio_file_id: str) -> dict[str, Any]:
-    """Return the status of the newest job, or of the upload if there is none; raises `NotFound`."""
+    """Return the status of the newest job, or of the upload; raise `NotFound` without one."""
     audio = find_row(session, AudioFile, audio_file_id, "audio file")
     job = session.scalar(
         select(ProcessingJob)

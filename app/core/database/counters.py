@@ -49,7 +49,7 @@ class Total(Counted):
 
     @classmethod
     def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
-        """Add to the total of a kind now; create its row if there is none."""
+        """Add to the total of a kind now; create its row if needed."""
         statement = upsert_into(session, cls).values(kind=row_id, **amounts)
         sums = {"quantity": cls.quantity + statement.excluded.quantity}
         session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=sums))

@@ -35,7 +35,7 @@ def needed_revision() -> str:
 
 
 def is_known(revision: str) -> bool:
-    """Whether this code contains the migration to a revision; it lacks those of newer versions."""
+    """Return whether this code contains the migration to a revision."""
     return revision in _previous()
 
 
@@ -48,7 +48,7 @@ def stored_revision(database: Reader) -> str:
 
 
 def is_usable(database: Reader) -> bool:
-    """Whether this code works with the tables: its own, or newer ones that only add to them."""
+    """Return whether this code works with the tables: its own, or newer ones that only add."""
     revision = stored_revision(database)
     if is_known(revision):
         return revision == needed_revision()

@@ -1,7 +1,7 @@
 """Database: reading and writing transactions, and bells after each commit."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Index, Integer, MetaData, text
+from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -57,6 +58,16 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None or value.tzinfo is not None:
             return value
         return value.replace(tzinfo=UTC)
+
+
+def first_known(*columns: str) -> Callable[[DefaultExecutionContext], Any]:
+    """Return the default of a column: the first of these columns of the new row that has a value."""
+
+    def default(context: DefaultExecutionContext) -> Any:
+        row: Mapping[str, Any] = context.get_current_parameters()  # type: ignore[no-untyped-call]
+        return next(row[column] for column in columns if row.get(column) is not None)
+
+    return default
 
 
 def partial_index(
@@ -114,7 +125,7 @@ class Database:
         self._commit_flush = CommitFlush(self.engine.url.database, flush) if waits else None
 
     def commits_quickly(self) -> bool:
-        """Whether a commit hardly waits: SQLite on a quick disk."""
+        """Return whether a commit hardly waits: SQLite on a quick disk."""
         is_sqlite = self.engine.dialect.name == "sqlite"
         return is_sqlite and (self._commit_flush is None or self._commit_flush.is_quick)
 

@@ -67,7 +67,7 @@ class RunningJob(Generic[Job]):
                 self.renewal.lost = not leases.note(session, self.lease, progress=percent)
 
     def should_stop(self) -> bool:
-        """Whether the handler has to end early; long work asks at every step."""
+        """Return whether the handler has to end early; long work asks at every step."""
         return self.renewal.lost or stopping.requested()
 
     def require_going_on(self) -> None:
@@ -164,7 +164,7 @@ def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
         _release(job, job_type, due_at=utc_now() + wait, counts=False)
     except Exception as error:  # the edge of the process: no job may hang half-way
         is_final = job_type.is_final(error)
-        if is_final:  # no error in our code: a file that is no recording, a model that is missing
+        if is_final:  # not an error of ours: a file that is not a recording, a missing model
             logger.warning("the job %s cannot be done: %s", lease.job_id, error)
         else:
             logger.exception("the job %s failed", lease.job_id)

@@ -15,7 +15,7 @@ def run_in_threads(run_one: Callable[[], bool], *, at_once: int) -> None:
     wait for the slowest one. An error in one thread is raised here when all have ended.
 
     Args:
-        run_one: does one job; False when there was none.
+        run_one: does one job; False if none was waiting.
         at_once: the number of threads; 1 runs in the calling thread.
     """
     if at_once == 1:

@@ -71,7 +71,7 @@ class Target:
 
     @property
     def is_tls(self) -> bool:
-        """Whether it is reached over TLS."""
+        """Return whether it is reached over TLS."""
         return self.scheme == "https"
 
     @property
@@ -139,7 +139,7 @@ NOT_REACHABLE = (
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address belongs to the public internet, in whatever form it is written."""
+    """Return whether the address belongs to the public internet, in whatever form it is written."""
     inner = unwrapped(address)
     if isinstance(inner, IPv4Address):
         return not any(inner in network for network in _CLOSED_V4)

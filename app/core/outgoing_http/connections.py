@@ -29,7 +29,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def remaining(self) -> float:
-        """Return the seconds that are left; raise `TimeoutError` when there are none."""
+        """Return the seconds that are left; raise `TimeoutError` at zero."""
         seconds = self._end - time.monotonic()
         if seconds <= 0:
             raise TimeoutError("the deadline has passed")
@@ -90,7 +90,7 @@ class TimedSocket:
         self._raw.close()
 
     def is_quiet(self) -> bool:
-        """Whether an idle connection is usable: open, and without unread bytes."""
+        """Return whether an idle connection is usable: open, and without unread bytes."""
         poll = select.poll()
         poll.register(self._raw.fileno(), select.POLLIN)
         return not poll.poll(0)

@@ -1,4 +1,4 @@
-"""Reply to an outgoing request: the answer, or the reason why there was none."""
+"""Reply to an outgoing request: the answer, or the reason for its absence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

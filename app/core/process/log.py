@@ -59,7 +59,7 @@ class OnceAMinute(logging.Filter):
         self._silent_until: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether this message was not passed within the last minute."""
+        """Return whether this message was not passed within the last minute."""
         now, message = time.monotonic(), record.getMessage()
         self._silent_until = {
             text: until for text, until in self._silent_until.items() if until > now

@@ -15,13 +15,13 @@ def this_process() -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """Whether the owner is a process of this host that has ended; False when unknown."""
+    """Return whether the owner is a process of this host that has ended; False when unknown."""
     host, pid, started_at = owner.rsplit(":", 2)
     return host == this_host() and _started_at(int(pid)) != started_at
 
 
 def is_alive(owner: str) -> bool:
-    """Whether the owner is a process of this host that runs."""
+    """Return whether the owner is a process of this host that runs."""
     host, pid, started_at = owner.rsplit(":", 2)
     return host == this_host() and _started_at(int(pid)) == started_at
 

@@ -24,7 +24,7 @@ class Stopped(Exception):
 
 
 def requested() -> bool:
-    """Whether this process was asked to stop; long jobs check it at each step."""
+    """Return whether this process was asked to stop; long jobs check it at each step."""
     return _asked
 
 

@@ -56,7 +56,7 @@ class Traces:
 
     @property
     def enabled(self) -> bool:
-        """Whether traces are on."""
+        """Return whether traces are on."""
         return bool(self._url)
 
     def start(self, process: str, engine: "Engine | None" = None) -> None:

@@ -1,4 +1,4 @@
-"""Nonces in the database, where several hosts share it: one host's spent nonce is no other's."""
+"""Nonces in the database, where several hosts share it: one host's spent nonce is not another's."""
 
 from datetime import datetime, timedelta
 

@@ -135,7 +135,7 @@ class RedisState:
 
 
 def may_have_run(error: RedisError) -> bool:
-    """Whether a script may have run although its answer did not come.
+    """Return whether a script may have run although its answer did not come.
 
     False where Redis refused it or was never reached; only the message shows the latter.
     """

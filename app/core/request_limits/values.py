@@ -80,7 +80,7 @@ class Admission:
 
     @property
     def admitted(self) -> bool:
-        """Whether the nonce was fresh and no limit denied."""
+        """Return whether the nonce was fresh and no limit denied."""
         return self.nonce_fresh and all(status.wait_s == 0 for status in self.limits)
 
 

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from app.core.commands import COMMAND
-from app.core.private_files import is_private, write_private_file
+from app.core.secrets.private_files import is_private, write_private_file
 from app.core.settings import Settings, SettingsError
 
 KEY_FILE = "master.keys"
@@ -75,7 +75,7 @@ class Keyring:
         return self._keys.keys()
 
     def has(self, key_id: str) -> bool:
-        """Whether the keyring has this key."""
+        """Return whether the keyring has this key."""
         return key_id in self._keys
 
 

@@ -18,7 +18,7 @@ def string_to_sign(*, timestamp: str, nonce: str, method: str, target: str, body
         nonce: empty when the header is absent.
         method: as on the request line, upper case.
         target: path and query exactly as sent, with no scheme and host.
-        body: the bytes on the wire, empty when there are none.
+        body: the bytes on the wire, may be empty.
     """
     return "\n".join([SCHEME, timestamp, nonce, method, target, body_digest(body)])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from app.core.errors import DiskFull
-from app.core.private_files import sync, write_private_file
+from app.core.secrets.private_files import sync, write_private_file
 from app.core.storage.objects import (
     MARKER,
     RECORDS,

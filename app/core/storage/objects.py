@@ -105,7 +105,7 @@ class Storage(Protocol):
         ...
 
     def size_of(self, object_id: str) -> int | None:
-        """Return the size of an object in bytes, or None where there is none."""
+        """Return the size of an object in bytes, or None."""
         ...
 
     def find(self, object_id: str) -> StoredObject | None:
@@ -178,5 +178,5 @@ class Storage(Protocol):
 
 
 def is_object_id(name: str) -> bool:
-    """Whether a name may name an object: letters, digits and underscores."""
+    """Return whether a name may name an object: letters, digits and underscores."""
     return len(name) >= 8 and name.replace("_", "").isalnum()

@@ -99,10 +99,6 @@ class AzureContainer:
         return f"{self.endpoint}/{self.container}/{quote(blob)}?{urlencode(query)}"
 
 
-if TYPE_CHECKING:
-    from obstore.store import ClientConfig, RetryConfig
-
-
 @dataclass(frozen=True, slots=True)
 class S3Bucket:
     """A bucket, addressed by path.

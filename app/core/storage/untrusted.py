@@ -29,7 +29,7 @@ class UntrustedFolder:
         """Open a regular file of the folder to read it; never waits, whatever the name stands for.
 
         Raises:
-            OSError: there is no such file; it is no regular one; or it is a link, or behind one.
+            OSError: there is no such file; it is not a regular one; or it is a link, or behind one.
         """
         descriptor = os.open(file, _READ) if self.follow_links else self._open_inside(file)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

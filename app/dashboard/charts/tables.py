@@ -24,7 +24,7 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """A text over one of the shades 1 to 5; 0 is no shade."""
+    """A text over one of the shades 1 to 5; 0 is not a shade."""
 
     text: str
     shade: int

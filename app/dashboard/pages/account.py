@@ -43,19 +43,17 @@ class ProfileForm(CamelSchema):
 
 @blp.get("/settings")
 @require_scope(OWN_ACCOUNT)
-def show() -> tuple[str, int]:
+def show() -> str:
     """Show the settings; before the first own password, only the form for that."""
-    return _page({})
+    return _page()
 
 
 @blp.post("/settings")
 @require_scope(OWN_ACCOUNT)
-def save() -> Response | tuple[str, int]:
+@forms.shown_again(lambda: _page())
+def save() -> Response:
     """Store name, time zone and appearance."""
-    try:
-        changes = forms.load(ProfileForm(), request.form)
-    except InvalidInput as error:
-        return _page(forms.field_errors(error), status=422)
+    changes = forms.load(ProfileForm(), request.form)
     with current_runtime().db.writing() as session:
         service.change_profile(
             service.get(session, current_person().user_id),
@@ -68,19 +66,15 @@ def save() -> Response | tuple[str, int]:
 
 @blp.post("/settings/password")
 @require_scope(OWN_ACCOUNT)
-def change_password() -> Response | tuple[str, int]:
+@forms.shown_again(lambda: _page(), {RateLimitExceeded: "current"})
+def change_password() -> Response:
     """Change the password; every other session of the person ends."""
     person, runtime = current_person(), current_runtime()
     current, new = request.form.get("current", ""), request.form.get("new", "")
-    try:
-        attempts.spend_of_session(person.session_id)
-    except RateLimitExceeded as error:
-        return _page({"current": error.message}, status=429)
+    attempts.spend_of_session(person.session_id)
     with runtime.db.reading() as session:
         known_hash = service.get(session, person.user_id).password_hash
-    errors = _password_errors(person.name, current, new, known_hash)
-    if errors:
-        return _page(errors, status=422)
+    _check_passwords(person.name, current, new, known_hash)
     new_hash = passwords.hash_password(new)
     with runtime.db.writing() as session:
         user = service.get(session, person.user_id)
@@ -101,28 +95,25 @@ def end_session(session_id: str) -> Response:
     return redirect_with("session-ended", "account.show")
 
 
-def _password_errors(name: str, current: str, new: str, known_hash: str) -> dict[str, str]:
+def _check_passwords(name: str, current: str, new: str, known_hash: str) -> None:
     if not passwords.verify_password(current, known_hash):
-        return {"current": "This is not your password."}
+        raise InvalidInput.field("current", "This is not your password.")
     if new == current:
-        return {"new": "Choose a password other than the one before."}
+        raise InvalidInput.field("new", "Choose a password other than the one before.")
     if problem := passwords.problem_with(new, name):
-        return {"new": problem}
+        raise InvalidInput.field("new", problem)
     if new != request.form.get("repeated", ""):
-        return {"repeated": "The two passwords differ: repeat the new one."}
-    return {}
+        raise InvalidInput.field("repeated", "The two passwords differ: repeat the new one.")
 
 
-def _page(errors: dict[str, str], status: int = 200) -> tuple[str, int]:
+def _page() -> str:
     person, runtime = current_person(), current_runtime()
     with runtime.db.reading() as session:
         own_sessions = sessions.list_of(session, person.user_id, runtime.settings)
-    page = render_template(
+    return render_template(
         "account/show.html",
-        errors=errors,
         own_sessions=own_sessions,
         zones=_ZONES,
         display_name=request.form.get("displayName", person.display_name),
         timezone=request.form.get("timezone", person.timezone),
     )
-    return page, status

@@ -21,6 +21,7 @@ from app.dashboard.views.formatting import whole_number
 from app.imports import request_parsing
 from app.imports import service as imports
 from app.imports.files import SUFFIXES
+from app.imports.formats.presets import PRESETS
 from app.imports.schemas.requests import ImportCreate
 from app.people import audit
 from app.people.audit import Action
@@ -47,7 +48,7 @@ CHANNEL_MAPS: dict[str, dict[str, int]] = {
 def show() -> str:
     """Show where files are dropped, and what was added in the last day."""
     with current_runtime().db.reading() as session:
-        added = recordings.list_page(session, _NEWEST, start=utc_now() - _LISTED_FOR)
+        added = recordings.list_page(session, _NEWEST, added_since=utc_now() - _LISTED_FOR)
         imported = imports.list_page(session, _NEWEST)
         options = options_of(session, {})
     types = {suffix: kind for kind, suffixes in EXTENSIONS.items() for suffix in suffixes}
@@ -59,6 +60,10 @@ def show() -> str:
         options=options,
         recording_types=types,
         import_suffixes=sorted(SUFFIXES),
+        presets=[
+            ("", "Our own names"),
+            *((name, preset.title) for name, preset in PRESETS.items()),
+        ],
     )
 
 
@@ -97,6 +102,7 @@ def check() -> Response:
             "defaults": defaults,
             "createMissing": request.form.get("createMissing") == "true",
             "columns": _columns(request.form.get("columns", "")),
+            "preset": request.form.get("preset") or None,
             "timezone": request.form.get("timezone", ""),
             "dryRun": True,
         },
@@ -118,7 +124,7 @@ def _columns(text: str) -> dict[str, str]:
     for pair in filter(None, map(str.strip, text.split(";"))):
         column, _, field = pair.rpartition("=")
         if not column.strip() or not field.strip():
-            message = f"{pair[:80]!r} is no pair of a column and a field, such as Queue=campaign."
+            message = f"{pair[:80]!r} is not a column and a field, such as Queue=campaign."
             raise InvalidInput.field("columns", message)
         columns[column.strip()] = field.strip()
     return columns

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from flask import render_template, request
+from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard
 from app.analytics.engine.reader import open_facts
@@ -21,7 +22,7 @@ from app.dashboard.charts.trend import TrendChart
 from app.dashboard.pages import places
 from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
-from app.dashboard.queries import PageSession, filters_of
+from app.dashboard.queries import filters_of
 from app.dashboard.views import conversation, scored, sheets
 from app.dashboard.views.scored import AnswerChange, PlayableQuote, changes_between
 from app.dashboard.views.sheets import AdvisedConversation
@@ -78,7 +79,7 @@ class EvaluationDetails:
 
     @property
     def is_open(self) -> bool:
-        """Whether the evaluation still waits or runs."""
+        """Return whether the evaluation still waits or runs."""
         return self.evaluation["status"] not in ENDED
 
     @property
@@ -262,7 +263,7 @@ def _allowed(details: EvaluationDetails, *, as_judged: bool) -> dict[str, Any]:
 
 def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
     """Draw the scores of the executive up to this evaluation; None if it names no executive."""
-    executive_id, opened = evaluation["executive_id"], evaluation["created_at"]
+    executive_id, opened = evaluation["executive_id"], evaluation["conversation_at"]
     if executive_id is None:
         return None
     page_filters = filters_of(
@@ -278,7 +279,7 @@ def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
 
 
 def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:
-    """Read an evaluation in one snapshot; raises `NotFound` where there is none.
+    """Read an evaluation in one snapshot; raise `NotFound` if it does not exist.
 
     Args:
         raw: read the unmasked words; the caller has checked that this is allowed.
@@ -314,7 +315,7 @@ def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> 
         )
 
 
-def _voice_call(session: PageSession, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
+def _voice_call(session: Session, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the call of a voice bot, with its assessment."""
     if evaluation["source_type"] != SourceType.VOICE_CALL:
         return None
@@ -323,7 +324,7 @@ def _voice_call(session: PageSession, evaluation: Mapping[str, Any]) -> dict[str
 
 
 def _recording(
-    session: PageSession, evaluation: Mapping[str, Any], call: Mapping[str, Any] | None
+    session: Session, evaluation: Mapping[str, Any], call: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
     """Return the recording of the conversation, if its file is kept."""
     recording_id = call["recording_id"] if call else None
@@ -337,7 +338,7 @@ def _recording(
     return None
 
 
-def _revisions(session: PageSession, evaluation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _revisions(session: Session, evaluation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return every revision of the source, the newest first."""
     page = listing.list_page(
         session,
@@ -349,9 +350,9 @@ def _revisions(session: PageSession, evaluation: Mapping[str, Any]) -> list[Mapp
 
 
 def _changes(
-    session: PageSession, evaluation: Mapping[str, Any], document: Mapping[str, Any]
+    session: Session, evaluation: Mapping[str, Any], document: Mapping[str, Any]
 ) -> list[AnswerChange] | None:
-    """Return what differs from the revision before, None where there is none to compare with."""
+    """Return what differs from the revision before, or None for the first one."""
     if evaluation["supersedes_id"] is None or evaluation["status"] != Status.COMPLETED:
         return None
     before = service.find(session, evaluation["supersedes_id"])
@@ -361,7 +362,7 @@ def _changes(
     return changes_between(earlier["criteria"], document["criteria"])
 
 
-def _listeners(session: PageSession, recording: Mapping[str, Any] | None) -> list[str]:
+def _listeners(session: Session, recording: Mapping[str, Any] | None) -> list[str]:
     """Return the names of those who have played the recording."""
     if recording is None:
         return []

@@ -1,11 +1,11 @@
 """List of evaluations: its filters and pages, saved views, and actions on marked rows."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from flask import redirect, render_template, request
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.analytics.enums import Dataset
@@ -23,12 +23,12 @@ from app.dashboard.queries import (
     LIST_PATH,
     LIST_SCHEMA,
     PageFilters,
-    PageSession,
     filters_of,
     filters_of_request,
     linked_count,
 )
 from app.dashboard.views import filters
+from app.dashboard.views.conversation import snippet_parts
 from app.dashboard.views.formatting import whole_number
 from app.evaluations import listing
 from app.evaluations.enums import ReviewAction
@@ -55,19 +55,17 @@ class SavedViewForm(CamelSchema):
 
 @blp.get(LIST_PATH)
 @require_scope("evaluations:read")
-def show() -> Response | tuple[str, int]:
+@forms.shown_again(lambda: _page(filters_of_request(), Page([], 1, 25, 0)))
+def show() -> Response | str:
     """Show a page of the list; an id in place of words leads to its evaluation."""
     page_filters = filters_of_request()
     words = page_filters.texts.get("q", "").strip()
     if is_id(words, "eval"):
         return redirect(f"{LIST_PATH}/{words}", 303)
-    try:
-        query = page_filters.load(LIST_SCHEMA)
-    except InvalidInput as error:
-        return _page(page_filters, Page([], 1, 25, 0), errors=forms.field_errors(error)), 422
+    query = page_filters.load(LIST_SCHEMA)
     with current_runtime().db.reading() as session:
         page = listing.list_page(session, query.pop("page_request"), **query)
-    return _page(page_filters, page, errors={}), 200
+    return _page(page_filters, page)
 
 
 @blp.get(f"{LIST_PATH}/at")
@@ -129,7 +127,7 @@ def request_reviews() -> Response:
     return _back_to_list("review-requested")
 
 
-def _page(page_filters: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) -> str:
+def _page(page_filters: PageFilters, page: Page[Any]) -> str:
     texts = page_filters.texts
     with current_runtime().db.reading() as session:
         options = options_of(session, texts)
@@ -147,7 +145,6 @@ def _page(page_filters: PageFilters, page: Page[Any], *, errors: Mapping[str, st
         chips=filters.chips(
             LIST_PATH, texts, filters.chip_texts(texts, names), hidden=filters.NO_CHIP
         ),
-        errors=errors,
         fields=filters.FIELDS,
         sorts=filters.SORTS,
         options=options,
@@ -155,6 +152,7 @@ def _page(page_filters: PageFilters, page: Page[Any], *, errors: Mapping[str, st
         period_url=lambda days: filters.url(
             LIST_PATH, texts, days=days, **{"from": None, "to": None, "page": None}
         ),
+        snippet_parts=snippet_parts,
         may=current_principal().scopes,
         view_query=urlencode(filters.without(texts, ("page",))),
     )
@@ -173,7 +171,7 @@ def _views() -> list[tuple[Any, str, int | None]]:
         ]
 
 
-def _count(session: PageSession, query: str) -> int | None:
+def _count(session: Session, query: str) -> int | None:
     """Count the rows of a view; None where its filters are no longer valid."""
     try:
         return linked_count(session, filters_of(dict(parse_qsl(query))).moments()).count
@@ -246,7 +244,7 @@ def _marked() -> list[str]:
     """Return the ids that are marked.
 
     Raises:
-        InvalidInput: there are none or too many, or one is no id.
+        InvalidInput: none are given, too many are given, or one is not an id.
     """
     ids = request.form.getlist("ids")
     if not 1 <= len(ids) <= MOST_IDS or not all(is_id(marked, "eval") for marked in ids):

@@ -19,7 +19,7 @@ from app.analytics.exports.request import (
 from app.analytics.schemas.exports import ExportCreate, ExportQuery
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
-from app.core.errors import Conflict, InvalidInput
+from app.core.errors import Conflict
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
@@ -44,25 +44,16 @@ _PLAIN = ("dataset", "format", "from", "to", "delimiter", "fileName")
 @require_scope(_SCOPE)
 def show() -> str:
     """Show the exports, the newest first, and the form for a new one."""
-    return _page(request.args, {})
+    return _page(request.args)
 
 
 @blp.post("/exports")
 @require_scope(_SCOPE, policy=EXPENSIVE)
-def create() -> Response | tuple[str, int]:
+@forms.shown_again(lambda: _page(_typed()), {Conflict: "problem"}, inside="filters")
+def create() -> Response:
     """Request an export."""
-    texts = {name: ",".join(values) for name, values in request.form.lists()}
-    try:
-        body = _body_of(texts, current_person().timezone)
-        loaded = forms.load(ExportCreate(), body)
-        request_export(request_from_body(loaded), loaded.get("file_name"))
-    except InvalidInput as error:
-        errors = forms.field_errors(error)
-        return _page(
-            texts, {name.removeprefix("filters."): message for name, message in errors.items()}
-        ), 422
-    except Conflict as error:
-        return _page(texts, {}, problem=error.message), 409
+    loaded = forms.load(ExportCreate(), _body_of(_typed(), current_person().timezone))
+    request_export(request_from_body(loaded), loaded.get("file_name"))
     return redirect_with("export-requested", "exports.show")
 
 
@@ -110,7 +101,11 @@ def _links() -> ExportLinks:
     return ExportLinks(signer, "", runtime.settings.url_ttl_s)
 
 
-def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = "") -> str:
+def _typed() -> dict[str, str]:
+    return {name: ",".join(values) for name, values in request.form.lists()}
+
+
+def _page(texts: Mapping[str, str]) -> str:
     scopes = current_principal().scopes
     query = forms.load(ExportQuery(), {"page": request.args.get("page", "1")})
     with current_runtime().db.reading() as session:
@@ -125,8 +120,6 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
         page=page,
         requesters=requesters,
         texts=texts,
-        errors=errors,
-        problem=problem,
         fields=FIELDS,
         is_filtered=any(texts.get(field.name) for field in FIELDS),
         options=options,
@@ -136,7 +129,7 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
 
 
 def _body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
-    """Return the body; what is no number or no flag stays a text, which the schema refuses."""
+    """Return the body; what cannot be read stays a text, which the schema refuses."""
     body: dict[str, Any] = {name: texts[name] for name in _PLAIN if texts.get(name)}
     columns = [name.strip() for name in texts.get("columns", "").split(",") if name.strip()]
     if columns:

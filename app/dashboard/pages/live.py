@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flask import jsonify, request, url_for
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.analytics.enums import ExportStatus
@@ -20,7 +21,6 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import evaluation_changes
 from app.dashboard.pages.scorecards import editor
 from app.dashboard.pages.scorecards.trial import checked
-from app.dashboard.queries import PageSession
 from app.dashboard.views import formatting
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
@@ -54,12 +54,12 @@ class Work:
     url: str | None = None
 
 
-def _evaluation(session: PageSession, evaluation_id: str) -> Work:
+def _evaluation(session: Session, evaluation_id: str) -> Work:
     status = evaluations.find(session, evaluation_id).status
     return Work(text_of("status", status), _PERCENT.get(Status(status), 100), status in ENDED)
 
 
-def _recording(session: PageSession, audio_file_id: str) -> Work:
+def _recording(session: Session, audio_file_id: str) -> Work:
     recording = stages.show_status(session, audio_file_id)
     ended = recording["status"] in audio_files.ENDED
     text = text_of("audioStatus", recording["status"])
@@ -73,27 +73,27 @@ def _recording(session: PageSession, audio_file_id: str) -> Work:
     return Work(score, 100, ended, url)
 
 
-def _import(session: PageSession, import_id: str) -> Work:
+def _import(session: Session, import_id: str) -> Work:
     import_job = imports.get(session, import_id)
     ended = import_job["status"] not in _IMPORT_OPEN
     words = "dryRunStatus" if import_job["dry_run"] else "importStatus"
     return Work(text_of(words, import_job["status"]), None, ended)
 
 
-def _export(session: PageSession, export_id: str) -> Work:
+def _export(session: Session, export_id: str) -> Work:
     job = exports.find(session, export_id)
     status = exports.status_of(job, utc_now())
     return Work(text_of("exportStatus", status), job.progress, status not in _EXPORT_OPEN)
 
 
-def _trial(session: PageSession, trial_id: str) -> Work:
+def _trial(session: Session, trial_id: str) -> Work:
     trial = trials.show(session, trial_id)
     text = text_of("trialStatus", trial["status"])
     return Work(text, trial["progress"], trial["status"] in _TRIAL_ENDED)
 
 
 # By the prefix of the id: the scope that is needed to see the work, and its reader.
-_READERS: dict[str, tuple[str, Callable[[PageSession, str], Work]]] = {
+_READERS: dict[str, tuple[str, Callable[[Session, str], Work]]] = {
     "eval": ("evaluations:read", _evaluation),
     "aud": ("audio:read", _recording),
     "imp": ("ingest:write", _import),
@@ -151,7 +151,7 @@ def _requested_ids() -> list[str]:
     return ids
 
 
-def _read(session: PageSession, work_id: str) -> dict[str, Any] | None:
+def _read(session: Session, work_id: str) -> dict[str, Any] | None:
     scope, read = _READERS.get(work_id.partition("_")[0], ("", None))
     if read is None or scope not in current_principal().scopes:
         return None

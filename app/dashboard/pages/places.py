@@ -52,7 +52,7 @@ def arguments() -> dict[str, str]:
 
 
 def is_in_queue() -> bool:
-    """Whether the queue of reviews led to the page."""
+    """Return whether the queue of reviews led to the page."""
     return _QUEUE in request.args
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import redirect, render_template, request
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.core.clock import iso_utc
@@ -19,7 +20,6 @@ from app.dashboard.pages.audited import audited
 from app.dashboard.queries import (
     LIST_PATH,
     PageFilters,
-    PageSession,
     filters_of_request,
     linked_count,
     listed,
@@ -38,7 +38,7 @@ PATH = "/review"
 _SHOWN = 25
 # Rows that a person can go through without reviewing one.
 _MOST = 100
-_SORTED_BY = {"createdAt": "created_at", "confidence": "confidence"}
+_SORTED_BY = {"conversationAt": "conversation_at", "confidence": "confidence"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ _TABS: tuple[QueueTab, ...] = (
     QueueTab(
         "disputes",
         "Disputes",
-        {"reviewStatus": "disputed", "sort": "createdAt"},
+        {"reviewStatus": "disputed", "sort": "conversationAt"},
         is_dated=False,
         when_empty="No dispute is open.",
     ),
@@ -71,7 +71,7 @@ _TABS: tuple[QueueTab, ...] = (
     QueueTab(
         "requested",
         "Requested",
-        {"reviewStatus": "requested,in_review", "sort": "createdAt"},
+        {"reviewStatus": "requested,in_review", "sort": "conversationAt"},
         is_dated=False,
         when_empty="Nobody has requested a review. Mark rows of the list of evaluations to do so.",
     ),
@@ -155,7 +155,7 @@ def url_in_queue(evaluation_id: str, queue: str) -> str:
 
 
 def read_around(
-    session: PageSession, page_filters: PageFilters, evaluation: Mapping[str, Any]
+    session: Session, page_filters: PageFilters, evaluation: Mapping[str, Any]
 ) -> tuple[list[Mapping[str, Any]], int, int]:
     """Return the rows of a tab, the number of all, and the place of an evaluation among them.
 
@@ -203,7 +203,7 @@ def _with_rows(
     tab: QueueTab, rows: Sequence[Mapping[str, Any]], more: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Put rows that have left a tab back to their places among the others, in the list's order."""
-    sort = tab.query.get("sort", "-createdAt")
+    sort = tab.query.get("sort", "-conversationAt")
     column = _SORTED_BY[sort.removeprefix("-")]
     return sorted(
         {row["id"]: row for row in (*rows, *more)}.values(),

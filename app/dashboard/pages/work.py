@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flask import render_template, url_for
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.analytics.exports import service as exports
@@ -21,7 +22,6 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.pages.exports import request_export
-from app.dashboard.queries import PageSession
 from app.dashboard.views.formatting import number, rounded_length
 from app.dashboard.words import text_of
 from app.evaluations import listing as evaluations
@@ -150,7 +150,7 @@ def _wait_text(expected: ExpectedWait) -> str:
     )
 
 
-def _parts(session: PageSession, *, is_open: bool) -> Iterator[WorkPart]:
+def _parts(session: Session, *, is_open: bool) -> Iterator[WorkPart]:
     """Yield a part for each kind of work that the person may see."""
     scopes = current_principal().scopes
     request = _OLDEST if is_open else _NEWEST

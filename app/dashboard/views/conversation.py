@@ -186,6 +186,18 @@ def clock(milliseconds: int | None) -> str:
     return "" if milliseconds is None else duration(milliseconds / 1000)
 
 
+def snippet_parts(said: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """Cut a snippet into its matches and the texts between them."""
+    text, parts, reached = said["snippet"], [], 0
+    for match in said["matches"]:
+        parts += [
+            (text[reached : match["start"]], False),
+            (text[match["start"] : match["end"]], True),
+        ]
+        reached = match["end"]
+    return [*parts, (text[reached:], False)]
+
+
 def _wait_s(before: Mapping[str, Any], segment: Mapping[str, Any]) -> int | None:
     earlier, sent_at = _sent_at(before), _sent_at(segment)
     if earlier is None or sent_at is None:

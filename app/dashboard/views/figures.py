@@ -27,7 +27,7 @@ class Change:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval of the difference leaves out zero."""
+        """Return whether the interval of the difference leaves out zero."""
         return self.error is not None and abs(self.value) > self.error
 
     @property

@@ -25,16 +25,15 @@ CARRIED = (
     "executiveId",
     "channel",
     "scorecardId",
+    "byDay",
 )
 # What is not a filter, or is shown elsewhere on the page.
 NO_CHIP = (*PERIOD_NAMES, "page", "pageSize", "sort")
 SORTS: Mapping[str, str] = {
-    "-createdAt": "Newest first",
-    "createdAt": "Oldest first",
+    "-conversationAt": "Newest first",
+    "conversationAt": "Oldest first",
     "-completedAt": "Latest judged first",
     "completedAt": "Earliest judged first",
-    "-startedAt": "Latest conversation first",
-    "startedAt": "Earliest conversation first",
     "score": "Lowest score first",
     "-score": "Highest score first",
     "confidence": "Least sure first",
@@ -103,6 +102,7 @@ def _choices(name: str, label: str) -> FilterField:
 
 FIELDS: tuple[FilterField, ...] = (
     FilterField("q", "Words", Control.TEXT),
+    FilterField("said", "What was said", Control.TEXT),
     FilterField("executiveId", "Executive", Control.PICKER),
     FilterField("campaignId", "Campaign", Control.PICKER),
     FilterField("callCenterId", "Call centre", Control.PICKER),
@@ -126,6 +126,7 @@ FIELDS: tuple[FilterField, ...] = (
     FilterField("language", "Language", Control.TEXT),
     FilterField("ids", "Ids, separated by commas", Control.TEXT),
     FilterField("sourceId", "Id of the source", Control.TEXT),
+    FilterField("byDay", "Days", Control.SELECT, WORDS["byDay"]),
     FilterField(
         "current",
         "Revisions",

@@ -31,7 +31,7 @@ def whole_number(text: str) -> int | None:
 
 
 def number(value: float | None, places: int = 0) -> str:
-    """Write a number with separated thousands; a dash where there is none."""
+    """Write a number with separated thousands; a dash for None."""
     return MISSING if value is None else f"{value:,.{places}f}"
 
 

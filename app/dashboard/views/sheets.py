@@ -26,7 +26,7 @@ class AdvisedConversation:
     def of(cls, row: Mapping[str, Any], results: Mapping[str, Any]) -> "AdvisedConversation":
         """Take the advice of results for an evaluation of the list."""
         advice = results["coaching"] or {"strengths": (), "improvements": ()}
-        return cls(row["id"], row["started_at"] or row["created_at"], advice)
+        return cls(row["id"], row["conversation_at"], advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SheetAdvice:
     """One strength or improvement on a sheet.
 
     Attributes:
-        quote: words that the text does not quote already; empty if there are none.
+        quote: words that the text does not quote already; may be empty.
         clock: when they were said, in a recording.
         count: in how many conversations the same criterion was praised, or fell short.
     """

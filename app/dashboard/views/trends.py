@@ -41,7 +41,7 @@ def granularity_for(start: datetime, end: datetime) -> str:
 
 
 def highest_of(metric: str) -> float:
-    """Return the highest value that a metric can have; infinity if there is none."""
+    """Return the highest value that a metric can have, or infinity."""
     if metric in _RATES:
         return 1
     return 100 if metric in _PERCENTAGES else math.inf

@@ -187,7 +187,7 @@ def note_failure(session: Session, re_evaluation_id: str) -> None:
 def newest_ids(session: Session, *, channel: str, limit: int) -> Sequence[str]:
     """Return the newest evaluations of a channel that could be judged again, the newest first."""
     matching = select(_EVALUATION.id).where(*_conditions({}, channel))
-    newest_first = matching.order_by(_EVALUATION.created_at.desc(), _EVALUATION.id.desc())
+    newest_first = matching.order_by(_EVALUATION.conversation_at.desc(), _EVALUATION.id.desc())
     return session.scalars(newest_first.limit(limit)).all()
 
 

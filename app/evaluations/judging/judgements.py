@@ -23,6 +23,7 @@ from app.evaluations import service, sources, transcripts
 from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob, StoredTranscript
 from app.evaluations.outcome import EvaluationCompletion
+from app.evaluations.search import index
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
@@ -38,7 +39,8 @@ _SORTABLE = {"created_at": EvaluationJob.queued_at}
 _COLUMNS_OF_SOURCE = (
     *("source_type", "source_id", "channel", "direction", "language", "labels", "external_id"),
     *("engagement_id", "campaign_id", "campaign", "call_center_id", "call_center"),
-    *("executive_id", "executive", "started_at", "duration_seconds", "context", "created_at"),
+    *("executive_id", "executive", "started_at", "conversation_at", "created_at"),
+    *("duration_seconds", "context"),
 )
 
 
@@ -119,6 +121,7 @@ def request_first(
     for evaluation, transcript in requested:
         session.add(transcript)
         evaluation.transcript_id = transcript.id
+    index.record(session, [transcript for _, transcript in requested])
     service.open_first(
         session,
         [

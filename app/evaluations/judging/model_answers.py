@@ -77,7 +77,7 @@ class StoredAnswers:
 
 
 def _is_open(session: Session, evaluation_id: str) -> bool:
-    """Whether an evaluation is open, and stays open until the commit."""
+    """Return whether an evaluation is open, and stays open until the commit."""
     status = select(Evaluation.status).where(Evaluation.id == evaluation_id)
     return session.scalar(status.with_for_update(read=True)) not in (None, *ENDED)
 

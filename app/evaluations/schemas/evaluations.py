@@ -9,7 +9,9 @@ from app.evaluations.enums import (
     BANDS,
     DIRECTIONS,
     RESOLUTIONS,
+    ROLES,
     TRENDS,
+    ByDay,
     Channel,
     FailureCode,
     ReviewStatus,
@@ -46,6 +48,17 @@ _MAX_CONFIDENCE = "Only evaluations with at most this confidence."
 _HAS_VERDICT = "false: scored, but too little was judged for a band, pass or fail."
 
 
+def by_day_field() -> Choice:
+    """Build the parameter `byDay`, which says what the period bounds."""
+    return Choice(
+        list(ByDay),
+        metadata={
+            "description": "`from` and `to` bound the start of the conversation (`conversation`, the "
+            "default: `conversationAt`), or the time of its evaluation (`judgement`: `createdAt`)."
+        },
+    )
+
+
 class Words(fields.Field[list[str]]):
     """Values of an enum, as a comma-separated string or an array; loads as a list."""
 
@@ -69,13 +82,15 @@ class Words(fields.Field[list[str]]):
         for word in words:
             if word not in self._choices:
                 raise ValidationError(
-                    CodedMessage(ENUM, f"{word!r} is none of {', '.join(self._choices)}.")
+                    CodedMessage(ENUM, f"{word!r} is not one of {', '.join(self._choices)}.")
                 )
         return list(dict.fromkeys(words))
 
 
 class EvaluationFilters(CamelSchema):
     """The filters of evaluations; subclasses add the period and `current`."""
+
+    by_day = by_day_field()
 
     ids = Ids("eval", most=MOST_IDS)
     engagement_id = Reference("eng")
@@ -94,7 +109,7 @@ class EvaluationFilters(CamelSchema):
         200,
         low=1,
         metadata={
-            "description": "The `reviewerRef`, or the name if there is none, of a person who has "
+            "description": "The `reviewerRef`, or else the name, of a person who has "
             "started or given a review; case is ignored."
         },
     )
@@ -119,6 +134,15 @@ class EvaluationFilters(CamelSchema):
         },
     )
 
+    said = Text(
+        200,
+        low=1,
+        metadata={
+            "description": "Words, or phrases in quotes, that were all said in the conversation, in any "
+            'order; `refund` also finds `refunded`, `"refund"` does not. Case and accents are ignored.'
+        },
+    )
+
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
         if data.get("min_score", 0) > data.get("max_score", 100):
@@ -126,11 +150,11 @@ class EvaluationFilters(CamelSchema):
 
 
 class CurrentFilters(PeriodFilter, EvaluationFilters):
-    """Filters of current evaluations; `from` and `to` bound createdAt."""
+    """Filters of current evaluations; `from` and `to` bound conversationAt."""
 
 
 class EvaluationQuery(EvaluationFilters, PeriodQuery):
-    """The filters of the list of evaluations; `from` and `to` bound createdAt."""
+    """The filters of the list of evaluations; `from` and `to` bound conversationAt."""
 
     source_type = Choices(list(SourceType))
     channel = Choices(list(Channel))
@@ -150,7 +174,9 @@ class EvaluationQuery(EvaluationFilters, PeriodQuery):
         metadata={"description": "false: every revision, superseded ones too."},
     )
     sort = sort_field(
-        "createdAt", "completedAt", "startedAt", "score", "confidence", "durationSeconds"
+        *("conversationAt", "createdAt", "completedAt", "startedAt"),
+        *("score", "confidence", "durationSeconds"),
+        default="-conversationAt",
     )
 
 
@@ -168,6 +194,26 @@ class FailureSchema(CamelSchema):
 
     code = Choice(list(FailureCode), required=True)
     message = fields.String(required=True)
+
+
+class SaidMatchSchema(CamelSchema):
+    """Where in the snippet what was searched for is."""
+
+    start = fields.Integer(required=True, metadata={"description": "Characters before it."})
+    end = fields.Integer(required=True, metadata={"description": "Characters up to its end."})
+
+
+class SaidSchema(CamelSchema):
+    """The turn in which it was said: the first one with the most of what was searched for."""
+
+    segment_id = fields.String(required=True, metadata={"example": "seg_0007"})
+    role = Choice(ROLES, required=True)
+    start_ms = fields.Integer(required=True, allow_none=True)
+    sent_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
+    snippet = fields.String(
+        required=True, metadata={"description": "Its words around what was said."}
+    )
+    matches = fields.List(Nested(SaidMatchSchema), required=True)
 
 
 class EvaluationSchema(CamelSchema):
@@ -218,6 +264,7 @@ class EvaluationSchema(CamelSchema):
     duration_seconds = fields.Integer(required=True, allow_none=True)
     turn_count = fields.Integer(required=True, allow_none=True)
     started_at = Timestamp(required=True, allow_none=True)
+    conversation_at = Timestamp(required=True)
     created_at = Timestamp(required=True)
     completed_at = Timestamp(required=True, allow_none=True)
     updated_at = Timestamp(required=True)
@@ -228,6 +275,11 @@ class EvaluationSchema(CamelSchema):
     error = Nested(FailureSchema, required=True, allow_none=True)
     external_id = fields.String(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    said = Nested(
+        SaidSchema,
+        allow_none=True,
+        metadata={"description": "Only in a list that is filtered by `said`."},
+    )
 
 
 class EvaluationDetailSchema(EvaluationSchema):

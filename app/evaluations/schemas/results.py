@@ -4,8 +4,11 @@ from marshmallow import fields
 
 from app.ai.language_model.asking import FORMS
 from app.ai.model_server import Reason
+from app.ai.scorecard.schema import CRITICALITIES, ERROR_CLASSES, TYPES
 from app.evaluations.enums import (
     BANDS,
+    JUDGED_BY,
+    MOMENT_TYPES,
     RESOLUTIONS,
     REVIEW_ACTIONS,
     ROLES,
@@ -153,7 +156,7 @@ class QualitySchema(StoredSchema):
 
 
 class AutoFailSchema(StoredSchema):
-    """Whether a criterion failed the whole evaluation or sections of it."""
+    """Automatic failure of the whole evaluation, or of sections of it."""
 
     triggered = fields.Boolean(required=True)
     scope = Choice(("section", "evaluation"), required=True, allow_none=True)
@@ -197,10 +200,10 @@ class CriterionSchema(StoredSchema):
     title = fields.String(required=True)
     section = fields.String(required=True)
     question = fields.String(required=True)
-    type = Choice(("binary", "scale", "metric"), required=True)
+    type = Choice(TYPES, required=True)
     weight = fields.Float(required=True)
-    criticality = Choice(("none", "section", "evaluation"), required=True)
-    error_class = Choice(("customer", "business", "compliance", "none"), required=True)
+    criticality = Choice(CRITICALITIES, required=True)
+    error_class = Choice(ERROR_CLASSES, required=True)
     applicable = fields.Boolean(required=True)
     not_judged = fields.Boolean(
         metadata={
@@ -214,7 +217,7 @@ class CriterionSchema(StoredSchema):
     max_points = fields.Float(required=True)
     explanation = fields.String(required=True, allow_none=True)
     confidence = fields.Float(required=True, allow_none=True)
-    judged_by = Choice(("rule", "metric", "model", "human"), required=True, allow_none=True)
+    judged_by = Choice(JUDGED_BY, required=True, allow_none=True)
     failure = Choice(
         ("low_confidence", "invalid_output", "insufficient_content", "engine_error"),
         required=True,
@@ -273,7 +276,7 @@ class SentimentSchema(StoredSchema):
 
 
 class ResolutionSchema(StoredSchema):
-    """Whether the customer's issue was resolved."""
+    """Outcome of the customer's issue."""
 
     status = Choice(RESOLUTIONS, required=True)
     probability = fields.Float(required=True, allow_none=True)
@@ -295,24 +298,7 @@ class SummarySchema(StoredSchema):
 class MomentSchema(StoredSchema):
     """A moment worth listening to."""
 
-    type = Choice(
-        (
-            "interruption",
-            "dead_air",
-            "long_hold",
-            "escalation_request",
-            "complaint",
-            "commitment",
-            "compliance_disclosure",
-            "opt_out",
-            "profanity",
-            "rudeness",
-            "danger",
-            "overlap",
-            "instruction_in_transcript",
-        ),
-        required=True,
-    )
+    type = Choice(MOMENT_TYPES, required=True)
     start_ms = fields.Integer(required=True, allow_none=True)
     end_ms = fields.Integer(required=True, allow_none=True)
     segment_id = fields.String(required=True, allow_none=True)

@@ -4,11 +4,17 @@ from typing import Any
 
 from marshmallow import fields, validates_schema
 
-from app.scorecards.schemas import CHANNELS, ScorecardCreate
+from app.scorecards.schemas.document import CHANNELS, ScorecardCreate
 from app.web.schemas.base import REQUIRED, CamelSchema, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Whole
 
-TRIAL_STATUSES = ("queued", "running", "completed", "failed")
+# Values with their labels.
+TRIAL_STATUSES = {
+    "queued": "Waiting",
+    "running": "Being judged",
+    "completed": "Done",
+    "failed": "Failed",
+}
 
 
 class ScorecardTrialCreate(CamelSchema):

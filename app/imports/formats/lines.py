@@ -23,7 +23,7 @@ class ByteLine:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the line has only white space."""
+        """Return whether the line has only white space."""
         return self.data is not None and not self.data.strip()
 
 

@@ -76,6 +76,7 @@ class ReaderOptions:
         external_id: the caller's key of a file that is one record and has no key of its own.
         columns: maps columns of CSV to fields, by their names.
         timezone: IANA name of the time zone of times without an offset.
+        preset: names the system whose columns of CSV are known (see `presets`).
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -83,6 +84,7 @@ class ReaderOptions:
     external_id: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
+    preset: str | None = None
 
 
 Entries: TypeAlias = Iterator[NativeRecord | BadLine]

@@ -1,12 +1,13 @@
 """Rows of tables in CSV, read by the names of their columns, which a caller may map."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.imports.formats.lines import ByteLine, byte_lines, text_of
@@ -17,6 +18,12 @@ _DELIMITERS = ",;\t|"
 _LABEL_PREFIX = "label."
 _MAX_NAME = 80
 _MAX_LINE_BYTES = 1024 * 1024
+# Seconds or milliseconds since 1970, from 2001 on.
+_UNIX = re.compile(r"[1-9]\d{9}(?:\d{3})?")
+
+
+# Maps the columns of a header to fields.
+MappingOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +34,36 @@ class TableForm:
         fields: fields by normalised names of columns.
         is_complete: tells whether these fields are enough; `missing` says what they lack.
         moments: fields with times, which get the offset of the caller's time zone.
+        opposites: by normalised names of columns, the fields that mean their opposite.
     """
 
     fields: Mapping[str, str]
     is_complete: Callable[[set[str]], bool]
     missing: str
     moments: frozenset[str] = frozenset()
+    opposites: Mapping[str, str] = field(default_factory=dict)
 
     def fields_of(self, header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
         """Return the field of each column; raises `Unreadable`."""
         fields = _fields_of_header(header, self.fields, mapping)
+        for column, name in zip(header, fields, strict=True):
+            if self.opposites.get(normalised(column)) == name:
+                message = (
+                    f"The column {_named([column])} says the opposite of {name}: do not map it."
+                )
+                raise Unreadable(Fault.MALFORMED, message, 1)
         if not self.is_complete(set(fields)):
             raise Unreadable(Fault.MALFORMED, self.missing, 1)
         return fields
 
-    def delimiter_of(self, header: str, mapping: Mapping[str, str]) -> str | None:
+    def delimiter_of(self, header: str, mapping_of: MappingOf) -> str | None:
         """Return the delimiter of a header line; None if the line is not a header."""
-        mapped = {_normalised(column): field for column, field in mapping.items()}
         for delimiter in _DELIMITERS:
             with suppress(csv.Error):
                 cells = next(csv.reader([header], delimiter=delimiter, strict=True), [])
-                named = (mapped.get(_normalised(cell), cell) for cell in cells)
+                mapping = mapping_of(cells).items()
+                mapped = {normalised(column): field for column, field in mapping}
+                named = (mapped.get(normalised(cell), cell) for cell in cells)
                 if self.is_complete({field_of(name, self.fields) or IGNORED for name in named}):
                     return delimiter
         return None
@@ -68,15 +84,18 @@ class TableRow:
     is_cut: bool = False
 
 
-def rows_of(stream: BinaryIO, form: TableForm, options: ReaderOptions) -> Iterator[TableRow]:
+def rows_of(
+    stream: BinaryIO, form: TableForm, options: ReaderOptions, mapping_of: MappingOf
+) -> Iterator[TableRow]:
     """Yield the rows below the header; an unreadable header is the only row."""
     lines = _TextLines(byte_lines(stream, _MAX_LINE_BYTES))
     try:
         header = next(lines, "")
         # A header with wrong columns has a delimiter, too: the most frequent one.
-        delimiter = form.delimiter_of(header, options.columns) or max(_DELIMITERS, key=header.count)
+        delimiter = form.delimiter_of(header, mapping_of) or max(_DELIMITERS, key=header.count)
         header_reader = csv.reader([header], delimiter=delimiter, strict=True)
-        fields = form.fields_of(next(header_reader, []), options.columns)
+        names = next(header_reader, [])
+        fields = form.fields_of(names, mapping_of(names))
     except (Unreadable, csv.Error) as error:
         yield TableRow(1, {}, _as_unreadable(error, 1))
         return
@@ -105,7 +124,7 @@ def rows_of(stream: BinaryIO, form: TableForm, options: ReaderOptions) -> Iterat
 
 def by_column_name(*fields: str) -> dict[str, str]:
     """Map the normalised names of columns to the fields of the same names."""
-    return {_normalised(field): field for field in fields}
+    return {normalised(field): field for field in fields}
 
 
 def with_labels(cells: Mapping[str, str]) -> dict[str, Any]:
@@ -124,25 +143,28 @@ def field_of(name: str, known: Mapping[str, str]) -> str | None:
     stripped = name.strip()
     if stripped.casefold().startswith(_LABEL_PREFIX):
         return _LABEL_PREFIX + stripped[len(_LABEL_PREFIX) :]
-    return IGNORED if stripped == IGNORED else known.get(_normalised(name))
+    return IGNORED if stripped == IGNORED else known.get(normalised(name))
 
 
 def with_offset(text: str, timezone: str | None, line: int = 0) -> str:
     """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are.
 
-    A time that occurs twice, because clocks go back, is read as the first.
+    Seconds and milliseconds since 1970 are read, too, and a space for the `T`. A time that occurs twice, because clocks go back, is read as the first.
 
     Raises:
         Unreadable: the time does not occur, because clocks go forward.
     """
-    if timezone is None:
-        return text
+    if _UNIX.fullmatch(text):
+        seconds = int(text[:10]) + int(text[10:] or 0) / 1000
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(
+            text.removesuffix(" UTC") + "+00:00" * text.endswith(" UTC")
+        )
     except ValueError:
         return text
-    if moment.tzinfo is not None:
-        return text
+    if moment.tzinfo is not None or timezone is None:
+        return moment.isoformat() if " " in text else text
     local = moment.replace(tzinfo=ZoneInfo(timezone))
     with suppress(OverflowError):
         if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
@@ -160,15 +182,15 @@ def _fields_of_header(
         known: fields by normalised names of columns.
         mapping: the caller's fields by names of columns.
     """
-    mapped = {_normalised(column): field for column, field in mapping.items()}
-    fields = [field_of(mapped.get(_normalised(column), column), known) for column in header]
+    mapped = {normalised(column): field for column, field in mapping.items()}
+    fields = [field_of(mapped.get(normalised(column), column), known) for column in header]
     times = Counter(field for field in fields if field != IGNORED)
-    present = {_normalised(column) for column in header}
+    present = {normalised(column) for column in header}
     faults = {
         "Unknown columns": [
             column
             for column, field in zip(header, fields, strict=True)
-            if field is None and _normalised(column) not in mapped
+            if field is None and normalised(column) not in mapped
         ],
         "More than one column of the same field": [
             column
@@ -176,7 +198,7 @@ def _fields_of_header(
             if field is not None and times[field] > 1
         ],
         "Mapped columns that the file does not have": [
-            column for column in mapping if _normalised(column) not in present
+            column for column in mapping if normalised(column) not in present
         ],
         "Unknown fields in the mapping": [
             field for field in mapping.values() if field_of(field, known) is None
@@ -210,7 +232,7 @@ def _named(names: Iterable[str]) -> str:
     return ", ".join(repr(name.strip()[:_MAX_NAME]) for name in dict.fromkeys(names))
 
 
-def _normalised(name: str) -> str:
+def normalised(name: str) -> str:
     """Return the name of a column in lower case without `_`, `-` and spaces."""
     return "".join(character for character in name.casefold() if character not in " _-\t")
 

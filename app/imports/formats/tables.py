@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from app.evaluations.enums import MAX_MESSAGES
+from app.imports.formats.html_text import text_of_html
+from app.imports.formats.presets import mapping_for
 from app.imports.formats.records import (
     TOO_MANY_MESSAGES,
     BadLine,
@@ -28,7 +30,8 @@ _CONVERSATION_FIELDS: Mapping[str, str] = {
 }
 
 _MESSAGE_FIELDS: Mapping[str, str] = {
-    **by_column_name("role", "speaker", "text", "sentAt", "authorName", "internal"),
+    **by_column_name("role", "speaker", "text", "html", "sentAt", "authorName"),
+    **by_column_name("internal", "public", "partType"),
     "message": "text",
     "timestamp": "sentAt",
     "author": "authorName",
@@ -38,25 +41,48 @@ _BOOLEANS = {
     **dict.fromkeys(("", "0", "false", "no"), False),
     **dict.fromkeys(("1", "true", "yes"), True),
 }
+# What ticket systems call the two kinds of messages.
+_IS_INTERNAL = {
+    **dict.fromkeys(("internal", "private", "note"), True),
+    **dict.fromkeys(("public", "comment", "reply"), False),
+}
+# What ticket systems and messengers call those who write.
+_ROLE_WORDS = {
+    **dict.fromkeys(
+        ("client", "contact", "end user", "end-user", "end_user", "enduser", "lead"), "customer"
+    ),
+    **dict.fromkeys(("requester", "user", "visitor"), "customer"),
+    **dict.fromkeys(("admin", "assignee", "staff", "teammate"), "agent"),
+    **dict.fromkeys(("chatbot", "virtual agent"), "bot"),
+}
 
 _TAG_SEPARATOR = "|"
+_LONGEST_HTML = 100_000
 
 
 def _is_complete(fields: set[str]) -> bool:
-    return {"externalId", "text"} <= fields and bool(fields & {"role", "speaker"})
+    has_words = bool(fields & {"text", "html"}) and bool(fields & {"role", "speaker"})
+    return "externalId" in fields and has_words
 
 
 _FORM = TableForm(
     {**_CONVERSATION_FIELDS, **_MESSAGE_FIELDS},
     _is_complete,
-    missing="The first line must have the columns conversation_id, role or speaker, and text.",
+    missing=(
+        "The first line must have the columns conversation_id, role or speaker, and text or html. "
+        'Give a column of another name its field by a mapping, such as --map "Body=text".'
+    ),
+    opposites={
+        **dict.fromkeys(("public", "ispublic"), "internal"),
+        **dict.fromkeys(("internal", "isinternal", "private", "isprivate"), "public"),
+    },
     moments=frozenset({"sentAt", "startedAt", "endedAt"}),
 )
 
 
 def is_header(line: str) -> bool:
     """Whether a line names the columns of a table of conversations."""
-    return _FORM.delimiter_of(line, {}) is not None
+    return _FORM.delimiter_of(line, lambda _: {}) is not None
 
 
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
@@ -66,9 +92,10 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
     the row before. The conversation_id of a row with a wrong number of cells counts only if
     the row has a known role too, or the next whole row has the same conversation_id.
     """
-    roles = RoleResolver(options.roles)
+    roles = RoleResolver(options.roles, _ROLE_WORDS)
     current: _Conversation | None = None
-    for row in map(_with_key, rows_of(stream, _FORM, options)):
+    mapping_of = mapping_for(options.preset, options.columns)
+    for row in map(_with_key, rows_of(stream, _FORM, options, mapping_of)):
         key = _key_of(row)
         if current is not None and _is_fragment(row, roles):
             if len(current.fragments) < MAX_MESSAGES:
@@ -112,6 +139,9 @@ class _Conversation:
                 if self.fields.setdefault(name, value) != value:
                     message = f"The rows of this conversation have different values of {name}."
                     raise Unreadable(Fault.VALIDATION_ERROR, message, row.line)
+            if "partType" in cells and not cells.keys() & {"text", "html"}:
+                # That somebody closed or assigned it was not said.
+                return
             if len(self.messages) == MAX_MESSAGES:
                 raise Unreadable(Fault.TOO_LONG, TOO_MANY_MESSAGES, row.line)
             self.messages.append(_message_of(cells, roles, row.line))
@@ -154,6 +184,9 @@ def _split_row(row: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     conversation = with_labels(row)
     names = set(_MESSAGE_FIELDS.values()) & conversation.keys()
     message = {name: conversation.pop(name) for name in names}
+    if row.get("public") == "":
+        # What is not said to be public may be a private note.
+        message["public"] = "false"
     if "tags" in conversation:
         tags = conversation["tags"].split(_TAG_SEPARATOR)
         conversation["tags"] = [tag.strip() for tag in tags if tag.strip()]
@@ -161,25 +194,41 @@ def _split_row(row: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _message_of(cells: Mapping[str, str], roles: RoleResolver, line: int) -> dict[str, Any]:
-    if "text" not in cells:
+    html = cells.get("html", "")
+    if len(html) > _LONGEST_HTML:
+        too_long = f"html must have at most {_LONGEST_HTML:,} characters."
+        raise Unreadable(Fault.TOO_LONG, too_long, line)
+    text = cells.get("text") or text_of_html(html)
+    if not text:
         raise Unreadable(Fault.VALIDATION_ERROR, "The row has no text.", line)
     speaker, role = cells.get("speaker"), cells.get("role")
     message: dict[str, Any] = {
         "role": roles.role_of(role or speaker, names=[speaker], line=line),
-        "text": cells["text"],
+        "text": text,
     }
     author = cells.get("authorName") or speaker
     if author:
         message["authorName"] = author
     if "sentAt" in cells:
         message["sentAt"] = cells["sentAt"]
-    if "internal" in cells:
-        message["internal"] = _boolean_of(cells["internal"], line)
+    if cells.keys() & {"internal", "public", "partType"}:
+        message["internal"] = _is_internal(cells, line)
     return message
 
 
-def _boolean_of(cell: str, line: int) -> bool:
-    value = _BOOLEANS.get(cell.strip().casefold())
-    if value is None:
-        raise Unreadable(Fault.VALIDATION_ERROR, "internal must be true or false.", line)
-    return value
+def _is_internal(cells: Mapping[str, str], line: int) -> bool:
+    """Tell whether a message is a private note: where one column says so, it is one."""
+    found = [cells.get("partType", "").casefold() == "note"]
+    for name, meaning in (("internal", True), ("public", False)):
+        cell = cells.get(name)
+        if cell is None:
+            continue
+        word = cell.casefold()
+        if word in _IS_INTERNAL:
+            found.append(_IS_INTERNAL[word])
+        elif word in _BOOLEANS:
+            found.append(_BOOLEANS[word] is meaning)
+        else:
+            message = f"{name} must be true or false, or a word such as public or note."
+            raise Unreadable(Fault.VALIDATION_ERROR, message, line)
+    return any(found)

@@ -25,6 +25,7 @@ class ImportOptions:
         engagement_type: the type of created engagements.
         columns: maps columns of CSV to fields.
         timezone: IANA name of the time zone of times without an offset.
+        preset: names the system whose columns of CSV are known.
     """
 
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class ImportOptions:
     engagement_type: str = "imported"
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
+    preset: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def entries_of(
             external_id=document.external_id,
             columns=options.columns,
             timezone=options.timezone,
+            preset=options.preset,
         )
         for entry in READERS[document.format](document.stream, reader_options):
             yield entry, document.file

@@ -6,6 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.imports.files import AUTO
 from app.imports.formats.catalogue import FORMATS
+from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import ROLES
 from app.imports.loading.input import ON_CONFLICT
 from app.web.schemas.base import REQUIRED, CamelSchema, reject
@@ -27,14 +28,15 @@ from app.web.schemas.query_fields import Choices, PageQuery, QueryFlag, sort_fie
 
 _IMPORT_ID = "imp_01k9zr0b3de6g8j1m4q7s9vxzc"
 UPLOAD_FORMATS = (AUTO, *FORMATS)
-STATUSES = (
-    "awaiting_upload",
-    "queued",
-    "running",
-    "completed",
-    "completed_with_errors",
-    "failed",
-)
+# Values with their labels.
+STATUSES = {
+    "awaiting_upload": "Waiting for its file",
+    "queued": "Waiting",
+    "running": "Running",
+    "completed": "Done",
+    "completed_with_errors": "Done, with errors",
+    "failed": "Failed",
+}
 # Formats of one JSON object a line.
 _LINE_FORMATS = ("native", "openai", "contact_lens", "vcon")
 _MAX_ITEMS = 10_000
@@ -85,6 +87,12 @@ class ImportSettings(CamelSchema):
         values=Text(100, low=1),
         load_default=dict,
         metadata={"description": "Maps columns of CSV to fields, or to `ignore`."},
+    )
+    preset = Choice(
+        list(PRESETS),
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "The system whose columns of CSV are read; `columns` go before."},
     )
     timezone = Zone(
         load_default=None,
@@ -168,7 +176,7 @@ class ImportUploadSchema(CamelSchema):
 class ImportQuery(PageQuery):
     """Query of the list of imports."""
 
-    status = Choices(list(STATUSES))
+    status = Choices(STATUSES)
     sort = sort_field("createdAt")
 
 

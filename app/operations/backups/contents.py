@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from marshmallow import Schema, ValidationError, fields, post_load, validate
 
-from app.core.private_files import sync
+from app.core.secrets.private_files import sync
 from app.core.settings import Settings
 from app.core.storage.files import copy_checked
 from app.core.storage.objects import StoredObject, UploadIncomplete, is_object_id
@@ -114,7 +114,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a backup.
 
     Raises:
-        CannotRun: the folder is no complete backup, or of a newer version.
+        CannotRun: the folder is not a complete backup, or of a newer version.
     """
     try:
         document = _document_in(folder, _MANIFEST)
@@ -122,7 +122,7 @@ def read_manifest(folder: Path) -> Manifest:
             raise CannotRun(f"{folder} was made by a newer version: update first")
         manifest: Manifest = _ManifestSchema().load(document)
     except FileNotFoundError as error:
-        raise CannotRun(f"{folder} is no complete backup: it has no {_MANIFEST}") from error
+        raise CannotRun(f"{folder} is not a complete backup: it has no {_MANIFEST}") from error
     except (AttributeError, KeyError, TypeError, ValueError, ValidationError) as error:
         raise CannotRun(f"{folder / _MANIFEST} is damaged: use another backup") from error
     return manifest

@@ -13,9 +13,10 @@ from typing import BinaryIO
 
 from sqlalchemy import inspect, make_url
 
-from app.core.private_files import sync
+from app.core.secrets.private_files import sync
 from app.core.settings import Settings
 from app.core.storage.files import require_space
+from app.evaluations.models import SEARCH_INDEX
 from app.operations.failure import CannotRun
 from app.operations.migrating import migration_engine
 
@@ -54,14 +55,15 @@ def copy(settings: Settings, target: Path) -> None:
 def drop_foreign(file: Path) -> list[str]:
     """Drop what acts by itself and CQE never makes; return what it was, by kind and name.
 
-    These are triggers, views and virtual tables: somebody has added them, perhaps to the backup.
+    These are triggers, views and virtual tables: somebody has added them, perhaps to the backup. The
+    index of what was said is dropped, too, and not named: it is made anew.
     """
     with closing(_open(file, "rw")) as connection:
         found = connection.execute(_FOREIGN).fetchall()
         for kind, name in found:
             quoted = name.replace('"', '""')
             connection.execute(f'DROP {kind} IF EXISTS "{quoted}"')
-    return [f"{kind} {name!r}" for kind, name in found]
+    return [f"{kind} {name!r}" for kind, name in found if name != SEARCH_INDEX]
 
 
 def put_in_place(settings: Settings, new: Path) -> Path | None:

@@ -19,8 +19,8 @@ from app.core.clock import iso_utc, utc_now
 from app.core.database import key_checks
 from app.core.database.schema_revision import is_known, stored_revision
 from app.core.database.session import Database
-from app.core.private_files import sync, write_private_file
 from app.core.secrets.encryption import KEY_FILE, Keyring, load_keyring, parse_keyring
+from app.core.secrets.private_files import sync, write_private_file
 from app.core.settings import Settings, SettingsError
 from app.core.storage import deployment
 from app.core.storage.files import require_space
@@ -260,6 +260,7 @@ def _check_and_upgrade(
                 f"the backup is damaged: its database is not at revision {described.revision}"
             )
         migrating.upgrade(copied)
+        migrating.rebuild_search_index(copied)
         with Session(migrating.migration_engine(copied)) as session:
             start_checks.require_tables(session)
             stored_secrets.require_readable(session, keyring)

@@ -63,7 +63,7 @@ class Patience:
         self.left_s = min(PATIENCE_S, self.left_s + size_bytes / _MIN_BYTES_PER_S)
 
     def is_over(self, now: float) -> bool:
-        """Whether the peer has kept us waiting for too long."""
+        """Return whether the peer has kept us waiting for too long."""
         return now - self._since > self.left_s
 
 
@@ -97,27 +97,27 @@ class ClientSocket(socket.socket):
 
     @property
     def has_received(self) -> bool:
-        """Whether a request has begun to arrive."""
+        """Return whether a request has begun to arrive."""
         return bool(self._received)
 
     @property
     def has_unsent(self) -> bool:
-        """Whether a part of the answer is still here."""
+        """Return whether a part of the answer is still here."""
         return bool(self._unsent)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of the request that `has_request` found has arrived."""
+        """Return whether all of the request that `has_request` found has arrived."""
         return self._is_complete
 
     @property
     def is_read_request(self) -> bool:
-        """Whether the request that has arrived is a GET or a HEAD."""
+        """Return whether the request that has arrived is a GET or a HEAD."""
         return self._received.startswith((b"GET ", b"HEAD "))
 
     @property
     def is_form(self) -> bool:
-        """Whether the request that has arrived has a form as its body."""
+        """Return whether the request that has arrived has a form as its body."""
         if self.is_read_request:
             return False
         head_end = self._received.find(_HEAD_END)
@@ -125,7 +125,7 @@ class ClientSocket(socket.socket):
 
     @property
     def has_large_body(self) -> bool:
-        """Whether a request has arrived whose body takes long to read."""
+        """Return whether a request has arrived whose body takes long to read."""
         is_large = self._is_complete and len(self._received) > LARGE_BODY_BYTES
         return is_large and not self._received.startswith(_UPLOAD)
 
@@ -148,7 +148,7 @@ class ClientSocket(socket.socket):
         return bool(data)
 
     def has_request(self) -> bool:
-        """Whether a thread can serve the next request without waiting for the peer.
+        """Return whether a thread can serve the next request without waiting for the peer.
 
         This only decides when the request is served. What it says is gunicorn's to read.
         """

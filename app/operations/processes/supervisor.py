@@ -130,7 +130,7 @@ class Supervisor:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether SIGTERM, SIGINT or SIGHUP has arrived."""
+        """Return whether SIGTERM, SIGINT or SIGHUP has arrived."""
         return self._stop_signals > 0
 
     def handle_signals(self) -> None:
@@ -157,7 +157,7 @@ class Supervisor:
             os.waitpid(child.pid, 0)
 
     def is_running(self, name: str) -> bool:
-        """Whether this service has a living process."""
+        """Return whether this service has a living process."""
         return any(child.pid for child in self._children if child.service.name == name)
 
     def wait(self, timeout_s: float) -> None:

@@ -74,7 +74,7 @@ def from_file(text: str) -> list[Label]:
     """Read labels from JSON lines or CSV with `evaluationId` or `externalId`, and `score`.
 
     Raises:
-        ValueError: a line is no label; the message names it.
+        ValueError: a line is not a label; the message names it.
     """
     rows = _json_rows(text) if text.lstrip().startswith("{") else _csv_rows(text)
     return [_label(row, line) for line, row in rows]

@@ -175,7 +175,7 @@ def list_page(
 
 
 def show(session: Session, profile_id: str) -> RowMapping:
-    """Return one profile; raise `NotFound` if there is none."""
+    """Return one profile; raise `NotFound` if it does not exist."""
     return find_mapping(session, _SHOWN.where(_COLUMNS.id == profile_id), "calibration profile")
 
 

@@ -18,7 +18,7 @@ class AgreementQuery(AnalyticsQuery):
 
 
 class AgreementEstimateSchema(CamelSchema):
-    """A statistic with its 95 % bootstrap interval; the bounds are null where there is none."""
+    """A statistic with its 95 % bootstrap interval; the bounds are null without one."""
 
     value = fields.Float(required=True)
     low = fields.Float(required=True, allow_none=True)

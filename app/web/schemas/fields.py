@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -152,8 +152,9 @@ class Number(fields.Float):
     }
 
     def __init__(self, *, low: float | None = None, high: float | None = None, **kw: Any) -> None:
-        between = CodedMessage(RANGE, f"This must be between {low} and {high}.")
-        checks = validate.Range(low, high, error=between) if (low, high) != (None, None) else None
+        range_text = f"at least {low}" if high is None else f"between {low} and {high}"
+        error = CodedMessage(RANGE, f"This must be {range_text}.")
+        checks = validate.Range(low, high, error=error) if (low, high) != (None, None) else None
         super().__init__(validate=checks, **kw)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> float:
@@ -179,7 +180,7 @@ class Flag(fields.Boolean):
 class Choice(PlainText):
     """One word of a closed list."""
 
-    def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
         names = [str(choice) for choice in choices]
         error = CodedMessage(ENUM, f"This must be one of {', '.join(names)}.")
         super().__init__(validate=validate.OneOf(names, error=error), **kwargs)
@@ -318,5 +319,5 @@ class Labels(Members):
 @cache
 def zone_names() -> frozenset[str]:
     """Return the IANA names of time zones."""
-    # Files of the zone database that are no zones: the first is the zone of the host.
+    # Files of the zone database that are not zones: the first is the zone of the host.
     return frozenset(available_timezones() - {"localtime", "Factory"})

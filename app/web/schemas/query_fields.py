@@ -1,7 +1,7 @@
 """Query parameters, whose values are all texts: their fields, and the page, sort and period of a list."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from marshmallow import ValidationError, post_load, validates_schema
@@ -42,7 +42,7 @@ class QueryFlag(Flag):
 class Choices(PlainText):
     """A comma-separated list of enum values; loads as a list."""
 
-    def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._names = [str(choice) for choice in choices]
         self.metadata = {

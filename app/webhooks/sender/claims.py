@@ -138,7 +138,7 @@ def served_by_others(session: Session, *, owner: str) -> set[str]:
 
 
 def has_work(session: Session, *, owner: str, now: datetime) -> bool:
-    """Whether a delivery is due, or claimed by this owner."""
+    """Return whether a delivery is due, or claimed by this owner."""
     if any(
         receiver.due_at is not None and receiver.due_at <= now
         for receiver in list_receivers(session)

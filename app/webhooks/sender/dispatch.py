@@ -27,17 +27,17 @@ class AttemptResult:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the receiver answered 2xx in time."""
+        """Return whether the receiver answered 2xx in time."""
         return self.reply.outcome == AttemptOutcome.SUCCESS
 
     @property
     def is_last(self) -> bool:
-        """Whether no attempt follows."""
+        """Return whether no attempt follows."""
         return self.succeeded or self.claim.attempt >= self.claim.max_attempts
 
     @property
     def counts_for_subscription(self) -> bool:
-        """Whether it starts or clears a failure streak: the last attempt, but no redelivery."""
+        """Return whether it starts or clears a failure streak: a last attempt, not a redelivery."""
         return self.is_last and self.claim.trigger != Trigger.MANUAL
 
 
@@ -54,7 +54,7 @@ class Dispatcher:
         self._reported: set[str] = set()
 
     def can_sign(self, receiver: Receiver) -> bool:
-        """Whether the receiver's secrets can be decrypted; until then its deliveries wait."""
+        """Return whether the receiver's secrets can be decrypted; if not, they wait."""
         try:
             self._secrets(receiver)
         except (UnknownMasterKey, ValueError) as error:  # ValueError: not an encrypted secret

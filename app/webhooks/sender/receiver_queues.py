@@ -74,7 +74,7 @@ class ReceiverQueue:
             self._latency_s = 0.7 * latency_s + 0.3 * duration_s
 
     def is_slow(self, now: float) -> bool:
-        """Whether it fails, takes over a second, or has a request in flight for that long."""
+        """Return whether it fails, takes over a second, or has so old a request in flight."""
         if self._failing or (self._latency_s or 0.0) > _SLOW_S:
             return True
         return any(now - started > _SLOW_S for _, started in self.in_flight.values())
@@ -86,11 +86,11 @@ class ReceiverQueue:
         return min(_MOST_QUEUED, int(self._slots * _QUEUED_S / max(self._latency_s, 0.001)))
 
     def runs_low(self, now: float) -> bool:
-        """Whether more claims are needed: at half of those that may wait here."""
+        """Return whether more claims are needed: at half of those that may wait here."""
         return len(self.waiting) <= self.most_waiting(now) // 2
 
     def needs_more(self, now: float) -> bool:
-        """Whether to fetch more claims; true once, until the next `update`."""
+        """Return whether to fetch more claims; true once, until the next `update`."""
         if self._has_requested or not self.runs_low(now):
             return False
         self._has_requested = True

@@ -1,3 +1,3 @@
 """Version of the client."""
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"

@@ -136,7 +136,7 @@ class TestHost:
 
     def start(self, *, clock_ahead_s: float = 0.0, port: int = 0, **variables: str) -> None:
         """Start the service, with these settings, without waiting for it."""
-        command = [sys.executable, "-P", "-m", "app.cli", "up"]
+        command = None
         if clock_ahead_s:
             command = [sys.executable, "-P", "-c", _UP_WITH_OTHER_CLOCK, str(clock_ahead_s)]
         self.process = ServiceProcess(
@@ -245,7 +245,7 @@ class Balancer:
 
 
 def is_ready(base: str) -> bool:
-    """Whether a host answers within half a second that it is ready."""
+    """Return whether a host answers within half a second that it is ready."""
     try:
         return requests.get(f"{base}/health/ready", timeout=0.5).status_code == 200
     except requests.RequestException:

@@ -91,6 +91,7 @@ def complete_upload(caller: Caller) -> str:
     return audio_file_id
 
 
+@pytest.mark.nightly("waits for a storage")
 def test_a_storage_that_answers_503_fails_no_recording(
     pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
 ) -> None:
@@ -110,6 +111,7 @@ def test_a_storage_that_answers_503_fails_no_recording(
     wait_for_judgement(runtime, judged + 1)
 
 
+@pytest.mark.nightly("waits for a storage")
 def test_a_silent_storage_stops_nothing_else(
     pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
 ) -> None:

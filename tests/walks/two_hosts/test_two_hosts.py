@@ -169,6 +169,7 @@ def test_without_redis_work_goes_on_and_a_revoked_key_is_refused_at_once(
     assert pair[0].status_of("/health/ready") == 200
 
 
+@pytest.mark.nightly("waits for a minute")
 def test_a_storage_that_is_not_mounted_fails_no_recording(
     pair: tuple[TestHost, TestHost],
     callers: tuple[Caller, Caller],
@@ -190,6 +191,7 @@ def test_a_storage_that_is_not_mounted_fails_no_recording(
     assert show(callers[1], audio_file_id)["status"] == "processed"
 
 
+@pytest.mark.nightly("waits for a minute")
 def test_a_host_with_a_wrong_clock_is_not_ready_and_takes_no_job(
     pair: tuple[TestHost, TestHost],
     callers: tuple[Caller, Caller],
@@ -225,6 +227,7 @@ def test_a_rolling_restart_fails_no_request(
     assert set(statuses) == {201}
 
 
+@pytest.mark.nightly("waits for half a minute")
 def test_a_host_with_another_queue_server_is_not_ready(
     pair: tuple[TestHost, TestHost], runtime: Runtime
 ) -> None:

@@ -89,14 +89,14 @@ def busy_hosts(runtime: Runtime) -> set[str]:
 
 
 def is_processing(runtime: Runtime) -> bool:
-    """Whether a host processes a recording."""
+    """Return whether a host processes a recording."""
     with runtime.db.reading() as session:
         running = select(ProcessingJob.id).where(ProcessingJob.state == JobState.RUNNING)
         return session.scalar(running) is not None
 
 
 def was_put_off(runtime: Runtime) -> bool:
-    """Whether a recording was tried and is due again later."""
+    """Return whether a recording was tried and is due again later."""
     with runtime.db.reading() as session:
         later = select(ProcessingJob.id).where(ProcessingJob.due_at > ProcessingJob.queued_at)
         return session.scalar(later.where(ProcessingJob.attempts == 0)) is not None

@@ -47,7 +47,7 @@ class PacketSizes:
 
     @property
     def vary(self) -> bool:
-        """Whether the bit rate varies, so that a browser cannot tell a time from a position."""
+        """Return whether the bit rate varies: browsers cannot seek in such a file by time."""
         return bool(self._sizes) and max(self._sizes) - min(self._sizes) > 1
 
 

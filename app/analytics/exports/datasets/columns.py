@@ -3,7 +3,7 @@
 Values are converted column by column, which is several times faster than row by row.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -37,13 +37,9 @@ class Column:
     kind: Kind
 
 
-def columns(text: str) -> tuple[Column, ...]:
-    """Parse columns such as `id score:integer`."""
-    parsed = []
-    for definition in text.split():
-        name, _, kind = definition.partition(":")
-        parsed.append(Column(name, kind or "text"))  # type: ignore[arg-type]
-    return tuple(parsed)
+def columns(kinds: Mapping[str, Kind]) -> tuple[Column, ...]:
+    """Return columns by their names and kinds."""
+    return tuple(Column(name, kind) for name, kind in kinds.items())
 
 
 def by_column(rows: Iterable[Row]) -> list[Values]:

@@ -24,11 +24,33 @@ from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 
 _CRITERIA_COLUMNS = columns(
-    "evaluation_id executive_id campaign_id section criterion weight:number criticality "
-    "error_class applicable:boolean answer normalized_score:number judged_by confidence:number "
-    "explanation evidence_segment_ids:list evidence_quotes:list overridden:boolean reviewer "
-    "review_reason scorecard_version:integer completed_at:time "
-    "title section_title executive campaign"
+    {
+        "evaluation_id": "text",
+        "executive_id": "text",
+        "campaign_id": "text",
+        "section": "text",
+        "criterion": "text",
+        "weight": "number",
+        "criticality": "text",
+        "error_class": "text",
+        "applicable": "boolean",
+        "answer": "text",
+        "normalized_score": "number",
+        "judged_by": "text",
+        "confidence": "number",
+        "explanation": "text",
+        "evidence_segment_ids": "list",
+        "evidence_quotes": "list",
+        "overridden": "boolean",
+        "reviewer": "text",
+        "review_reason": "text",
+        "scorecard_version": "integer",
+        "completed_at": "time",
+        "title": "text",
+        "section_title": "text",
+        "executive": "text",
+        "campaign": "text",
+    }
 )
 BATCH_SIZE = 200
 _NOT_REVIEWED = (None, None)
@@ -126,9 +148,21 @@ CRITERIA = LargeDataset(
 
 
 _COACHING_COLUMNS = columns(
-    "evaluation_id:key executive_id:key executive campaign_id:key campaign kind:key text "
-    "criterion:key criterion_title evidence_segment_ids:list evidence_quotes:list "
-    "scorecard_version:integer completed_at:time"
+    {
+        "evaluation_id": "key",
+        "executive_id": "key",
+        "executive": "text",
+        "campaign_id": "key",
+        "campaign": "text",
+        "kind": "key",
+        "text": "text",
+        "criterion": "key",
+        "criterion_title": "text",
+        "evidence_segment_ids": "list",
+        "evidence_quotes": "list",
+        "scorecard_version": "integer",
+        "completed_at": "time",
+    }
 )
 _KINDS = {"strength": "strengths", "improvement": "improvements"}
 
@@ -163,8 +197,21 @@ COACHING = LargeDataset(_COACHING_COLUMNS, _RESULTS, BATCH_SIZE, _values_of(_adv
 
 
 _MOMENTS_COLUMNS = columns(
-    "evaluation_id:key executive_id:key executive campaign_id:key campaign type:key severity:key "
-    "label role:key segment_id:key start_ms:integer end_ms:integer completed_at:time"
+    {
+        "evaluation_id": "key",
+        "executive_id": "key",
+        "executive": "text",
+        "campaign_id": "key",
+        "campaign": "text",
+        "type": "key",
+        "severity": "key",
+        "label": "text",
+        "role": "key",
+        "segment_id": "key",
+        "start_ms": "integer",
+        "end_ms": "integer",
+        "completed_at": "time",
+    }
 )
 
 
@@ -193,9 +240,24 @@ MOMENTS = LargeDataset(_MOMENTS_COLUMNS, _RESULTS, BATCH_SIZE, _values_of(_momen
 
 
 _SEGMENTS_COLUMNS = columns(
-    "evaluation_id source_type source_id segment_id index:integer participant_id role start_ms:integer "
-    "end_ms:integer sent_at:time language confidence:number channel_index:integer sentiment "
-    "sentiment_score:number text"
+    {
+        "evaluation_id": "text",
+        "source_type": "text",
+        "source_id": "text",
+        "segment_id": "text",
+        "index": "integer",
+        "participant_id": "text",
+        "role": "text",
+        "start_ms": "integer",
+        "end_ms": "integer",
+        "sent_at": "time",
+        "language": "text",
+        "confidence": "number",
+        "channel_index": "integer",
+        "sentiment": "text",
+        "sentiment_score": "number",
+        "text": "text",
+    }
 )
 _SEGMENTS_BATCH = 100
 _TRANSCRIPTS = (

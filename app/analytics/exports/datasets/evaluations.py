@@ -24,16 +24,53 @@ from app.evaluations.listing import HAS_VERDICT
 from app.evaluations.models import Evaluation, EvaluationResult
 
 _COLUMNS = columns(
-    "evaluation_id:key revision:integer engagement_id:key campaign_id:key campaign call_center "
-    "executive_id:key executive source_type:key source_id:key external_id channel:key language "
-    "status:key review_status:key score:integer "
-    "raw_score:number compliance_score:number judged_weight_percent:number has_verdict:boolean "
-    "passed:boolean auto_failed:boolean failed_criteria:list customer_sentiment:number "
-    "sentiment_trend:key resolution:key topics:list duration_seconds:integer turn_count:integer "
-    "talk_ratio:number silence_percent:number interruptions_by_agent:integer agent_wpm:number "
-    "first_response_seconds:number scorecard_id:key scorecard_version:integer engine "
-    "confidence:number started_at:time completed_at:time "
-    "band:key predicted_satisfaction:number summary"
+    {
+        "evaluation_id": "key",
+        "revision": "integer",
+        "engagement_id": "key",
+        "campaign_id": "key",
+        "campaign": "text",
+        "call_center": "text",
+        "executive_id": "key",
+        "executive": "text",
+        "source_type": "key",
+        "source_id": "key",
+        "external_id": "text",
+        "channel": "key",
+        "language": "text",
+        "status": "key",
+        "review_status": "key",
+        "score": "integer",
+        "raw_score": "number",
+        "compliance_score": "number",
+        "judged_weight_percent": "number",
+        "has_verdict": "boolean",
+        "passed": "boolean",
+        "auto_failed": "boolean",
+        "failed_criteria": "list",
+        "customer_sentiment": "number",
+        "sentiment_trend": "key",
+        "resolution": "key",
+        "topics": "list",
+        "duration_seconds": "integer",
+        "turn_count": "integer",
+        "talk_ratio": "number",
+        "silence_percent": "number",
+        "interruptions_by_agent": "integer",
+        "agent_wpm": "number",
+        "first_response_seconds": "number",
+        "scorecard_id": "key",
+        "scorecard_version": "integer",
+        "engine": "text",
+        "confidence": "number",
+        "started_at": "time",
+        "completed_at": "time",
+        "band": "key",
+        "predicted_satisfaction": "number",
+        "summary": "text",
+        "conversation_at": "time",
+        "created_at": "time",
+    }
 )
 _BATCH_SIZE = 1000
 _MEASURES = {
@@ -48,7 +85,7 @@ _FACTS = EvaluationFact.__table__
 _FACT = _FACTS.c
 _JSON = ("failed_criteria", "topics", "engine", "summary")
 _BOOLEANS = ("has_verdict", "passed", "auto_failed")
-_TIMES = ("started_at", "completed_at")
+_TIMES = ("started_at", "completed_at", "conversation_at", "created_at")
 
 
 def _columns() -> Iterator[Any]:

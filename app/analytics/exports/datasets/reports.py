@@ -1,6 +1,6 @@
 """Datasets of reports, computed at once: the leaderboards, a daily trend, and usage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.selection import Selection, period_of
 from app.analytics.enums import Dataset, Granularity, GroupBy, TrendMetric
-from app.analytics.exports.datasets.columns import Row, columns, time_formatter
+from app.analytics.exports.datasets.columns import Kind, Row, columns, time_formatter
 from app.analytics.exports.request import ExportRequest
 from app.analytics.reports import leaderboards, trends
 from app.core.clock import utc_now
@@ -17,23 +17,72 @@ from app.core.database.paging import PageRequest
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.plan import UNITS, UsageMetric, in_unit
 
-_MEMBER = (
-    "id name evaluations:integer without_verdict:integer rank:integer rank_eligible:boolean adjusted_score:number "
-    "mean_score:number median_score:number p10:number p90:number pass_rate:number "
-    "auto_fail_rate:number compliance_mean:number mean_customer_sentiment:number "
-    "declining_rate:number resolution_rate:number mean_duration_seconds:number talk_ratio:number "
-    "silence_percent:number interruptions_per_call:number first_response_seconds_median:number "
-    "last_evaluation_at"
-)
+_MEMBER: Mapping[str, Kind] = {
+    "id": "text",
+    "name": "text",
+    "evaluations": "integer",
+    "without_verdict": "integer",
+    "rank": "integer",
+    "rank_eligible": "boolean",
+    "adjusted_score": "number",
+    "mean_score": "number",
+    "median_score": "number",
+    "p10": "number",
+    "p90": "number",
+    "pass_rate": "number",
+    "auto_fail_rate": "number",
+    "compliance_mean": "number",
+    "mean_customer_sentiment": "number",
+    "declining_rate": "number",
+    "resolution_rate": "number",
+    "mean_duration_seconds": "number",
+    "talk_ratio": "number",
+    "silence_percent": "number",
+    "interruptions_per_call": "number",
+    "first_response_seconds_median": "number",
+    "last_evaluation_at": "text",
+}
 LEADERBOARD_COLUMNS = columns(_MEMBER)
-EXECUTIVE_COLUMNS = columns(f"{_MEMBER} kind call_center_id call_center reviewed_count:integer")
-TREND_COLUMNS = columns(
-    "period_start period_end evaluations:integer score:number pass_rate:number auto_fail_rate:number "
-    "compliance_score:number customer_sentiment:number talk_ratio:number silence_percent:number "
-    "interruptions:number agent_wpm:number first_response_seconds:number resolution_rate:number "
-    "duration_seconds:number"
+EXECUTIVE_COLUMNS = columns(
+    {
+        **_MEMBER,
+        "kind": "text",
+        "call_center_id": "text",
+        "call_center": "text",
+        "reviewed_count": "integer",
+    }
 )
-USAGE_COLUMNS = columns("id date type key_id key_name operation quantity:number unit")
+TREND_COLUMNS = columns(
+    {
+        "period_start": "text",
+        "period_end": "text",
+        "evaluations": "integer",
+        "score": "number",
+        "pass_rate": "number",
+        "auto_fail_rate": "number",
+        "compliance_score": "number",
+        "customer_sentiment": "number",
+        "talk_ratio": "number",
+        "silence_percent": "number",
+        "interruptions": "number",
+        "agent_wpm": "number",
+        "first_response_seconds": "number",
+        "resolution_rate": "number",
+        "duration_seconds": "number",
+    }
+)
+USAGE_COLUMNS = columns(
+    {
+        "id": "text",
+        "date": "text",
+        "type": "text",
+        "key_id": "text",
+        "key_name": "text",
+        "operation": "text",
+        "quantity": "number",
+        "unit": "text",
+    }
+)
 _MIN_EVALUATIONS = 5
 _ALL_ROWS = PageRequest(1, 1_000_000, "rank")
 _LEADERBOARDS = {

@@ -11,7 +11,6 @@ from flask import Response, render_template, request
 from app.analytics.exports.writers import defuse
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
-from app.core.errors import InvalidInput
 from app.core.runtime import Runtime
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
@@ -50,29 +49,26 @@ class AuditQuery(PeriodQuery):
 
 @blp.get("/audit")
 @require_scope(READ_AUDIT)
-def show() -> tuple[str, int]:
+@forms.shown_again(lambda: _page({"page_request": PageRequest()}))
+def show() -> str:
     """Show the entries that match, the newest first."""
-    errors: dict[str, str] = {}
-    try:
-        filters = _load_query()
-    except InvalidInput as error:
-        errors = forms.field_errors(error)
-        filters = {"page_request": PageRequest()}
+    return _page(_load_query())
+
+
+def _page(filters: dict[str, Any]) -> str:
     newest_first = replace(filters.pop("page_request"), sort="-at")
     with current_runtime().db.reading() as session:
         entries = audit.list_page(session, newest_first, **filters)
         users = service.list_all(session)
-        page = render_template(
+        return render_template(
             "audit/show.html",
             entries=entries,
             users=users,
             names={user.id: user.display_name for user in users},
             actions=[(action, text_of("auditAction", action)) for action in Action],
             query=request.args,
-            errors=errors,
             object_url=_object_url,
         )
-    return page, 422 if errors else 200
 
 
 @blp.get("/audit.csv")

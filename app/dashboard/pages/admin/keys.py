@@ -29,27 +29,21 @@ _SCOPE = "keys:manage"
 
 @blp.get("/keys")
 @require_scope(_SCOPE)
-def list_page() -> tuple[str, int]:
+def list_page() -> str:
     """Show every key, and the form for a new one."""
-    return _list({})
+    return _list()
 
 
 @blp.post("/keys")
 @require_scope(_SCOPE, policy=KEYS)
+@forms.shown_again(lambda: _list(), {Conflict: "name", InsufficientScope: "name"})
 def create() -> tuple[str, int]:
     """Create a key; this answer alone shows its strings."""
     runtime = current_runtime()
-    try:
-        values = forms.load(schemas.KeyCreate(), _typed())
-        with runtime.db.writing() as session:
-            issued = service.create_key(
-                session, runtime.keyring, **values, caller=current_principal()
-            )
-            audit.record(session, current_actor(), Action.KEY_CREATED, issued.key.id)
-    except InvalidInput as error:
-        return _list(forms.field_errors(error), status=422)
-    except (Conflict, InsufficientScope) as error:
-        return _list({"name": error.message}, status=error.status)
+    values = forms.load(schemas.KeyCreate(), _typed())
+    with runtime.db.writing() as session:
+        issued = service.create_key(session, runtime.keyring, **values, caller=current_principal())
+        audit.record(session, current_actor(), Action.KEY_CREATED, issued.key.id)
     return _show(issued.key.id, issued=issued), 201
 
 
@@ -76,13 +70,14 @@ def rotate(key_id: str) -> str:
 
 @blp.post("/keys/<id:key_id>/revoke")
 @require_scope(_SCOPE, policy=KEYS)
-def revoke(key_id: str) -> Response | tuple[str, int]:
+@forms.shown_again(lambda key_id: _show(key_id))
+def revoke(key_id: str) -> Response:
     """Revoke a key for good, if its name was typed."""
     runtime = current_runtime()
     with runtime.db.reading() as session:
         name = service.get_key(session, key_id).name
     if request.form.get("name", "").strip() != name:
-        return _show(key_id, errors={"name": "This is not the name of the key."}), 422
+        raise InvalidInput.field("name", "This is not the name of the key.")
     with audited(Action.KEY_REVOKED, key_id) as session:
         service.revoke_key(session, key_id, caller=current_principal())
         after_commit(session, runtime.state.new_key_version)
@@ -101,25 +96,21 @@ def _typed() -> dict[str, Any]:
     }
 
 
-def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
+def _list() -> str:
     page_request = forms.load(schemas.KeyQuery(), request.args)["page_request"]
     with current_runtime().db.reading() as session:
         keys = service.list_page(session, page_request)
-        page = render_template(
+        return render_template(
             "keys/list.html",
             page_of_keys=keys,
             keys=service.records_of(session, keys.items),
             policies=list(WORDS["signaturePolicy"].items()),
             scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
-            errors=errors,
             typed=request.form,
         )
-    return page, status
 
 
-def _show(
-    key_id: str, *, issued: IssuedKey | None = None, errors: dict[str, str] | None = None
-) -> str:
+def _show(key_id: str, *, issued: IssuedKey | None = None) -> str:
     if issued:
         responses.keep_uncompressed()
     with current_runtime().db.reading() as session:
@@ -129,5 +120,4 @@ def _show(
         key=key,
         pair=issued.pair if issued else None,
         address=request.host_url.rstrip("/"),
-        errors=errors or {},
     )

@@ -1,9 +1,10 @@
 """Operation of the service: whether its parts work, its settings, and the usage of a month."""
 
+from collections.abc import Mapping
+
 from flask import render_template, request
 
 from app.core.clock import utc_now
-from app.core.errors import InvalidInput
 from app.core.settings import shown
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
@@ -28,7 +29,7 @@ def show_system() -> str:
         open_work = backlog.open_work(session, utc_now())
     return render_template(
         "system/show.html",
-        parts=[(text_of("servicePart", part.name), part.works(runtime)) for part in parts.ALL],
+        parts=[(part.label, part.works(runtime)) for part in parts.ALL],
         open_work=[(text_of("workKind", work.kind), work) for work in open_work],
         checks=checks.examine_here(runtime.settings),
         settings=shown(as_configured(runtime.settings)),
@@ -37,31 +38,29 @@ def show_system() -> str:
 
 @blp.get("/usage")
 @require_scope("usage:read")
-def show_usage() -> tuple[str, int]:
+@forms.shown_again(lambda: _usage({}))
+def show_usage() -> str:
     """Show the usage of a month, by default the current one."""
+    return _usage(request.args)
+
+
+def _usage(texts: Mapping[str, str]) -> str:
     runtime = current_runtime()
-    errors: dict[str, str] = {}
-    try:
-        query = forms.load(schemas.UsageDetailsQuery(), request.args)
-    except InvalidInput as error:
-        errors = forms.field_errors(error)
-        query = forms.load(schemas.UsageDetailsQuery(), {})
+    query = forms.load(schemas.UsageDetailsQuery(), texts)
     metric = UsageMetric(query["type"]) if "type" in query else None
     period = str(query.get("billing_period") or period_of(utc_now()))
     meter.flush(runtime)
     with runtime.db.reading() as session:
         keys = reports.by_key(session, period)
-        page = render_template(
+        return render_template(
             "usage/show.html",
             summary=reports.summary(session, period, plan_of(runtime.settings)),
             keys=keys,
             key_options=[(key["key_id"], key["name"]) for key in keys],
-            metric_options=[(metric, text_of("usageMetric", metric)) for metric in UsageMetric],
+            metric_options=[(metric, metric.label) for metric in UsageMetric],
             records=reports.list_details(
                 session, period, query["page_request"], metric=metric, key_id=query.get("key_id")
             ),
             metrics=list(UsageMetric),
             query=request.args,
-            errors=errors,
         )
-    return page, 422 if errors else 200

@@ -6,7 +6,7 @@ from typing import Any
 from flask import render_template, request
 from werkzeug.wrappers import Response
 
-from app.core.errors import Conflict, InvalidInput
+from app.core.errors import Conflict
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
@@ -41,27 +41,23 @@ class RoleForm(CamelSchema):
 
 @blp.get("/people")
 @require_scope(MANAGE_PEOPLE)
-def list_page() -> tuple[str, int]:
+def list_page() -> str:
     """Show every account, and the form for a new one."""
-    return _list({})
+    return _list()
 
 
 @blp.post("/people")
 @require_scope(MANAGE_PEOPLE)
+@forms.shown_again(lambda: _list(), {Conflict: "name"})
 def create() -> tuple[str, int]:
     """Create an account; the answer shows its one-time password, which nothing shows again."""
     password = passwords.new_one_time_password()
     password_hash = passwords.hash_password(password)
-    try:
-        values = forms.load(NewUserForm(), request.form)
-        with current_runtime().db.writing() as session:
-            user = service.create(session, **values, password_hash=password_hash)
-            audit.record(session, current_actor(), Action.USER_CREATED, user.id)
-    except InvalidInput as error:
-        return _list(forms.field_errors(error), status=422)
-    except Conflict as error:
-        return _list({"name": error.message}, status=409)
-    return _list({}, status=201, issued={"name": user.name, "password": password})
+    values = forms.load(NewUserForm(), request.form)
+    with current_runtime().db.writing() as session:
+        user = service.create(session, **values, password_hash=password_hash)
+        audit.record(session, current_actor(), Action.USER_CREATED, user.id)
+    return _list(issued={"name": user.name, "password": password}), 201
 
 
 @blp.get("/people/<id:user_id>")
@@ -134,22 +130,18 @@ def _change(user_id: str, action: Action, change: Change) -> None:
         change(session, service.get(session, user_id))
 
 
-def _list(
-    errors: dict[str, str], *, status: int = 200, issued: dict[str, str] | None = None
-) -> tuple[str, int]:
+def _list(*, issued: dict[str, str] | None = None) -> str:
     if issued:
         responses.keep_uncompressed()
     with current_runtime().db.reading() as session:
         users = service.list_all(session)
-        page = render_template(
+        return render_template(
             "people/list.html",
             users=users,
-            errors=errors,
             issued=issued,
             typed={} if issued else request.form,
             default_role=VIEWER,
         )
-    return page, status
 
 
 def _show(user_id: str, *, password: str = "") -> str:

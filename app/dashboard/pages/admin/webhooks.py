@@ -7,7 +7,6 @@ from werkzeug.wrappers import Response
 
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
-from app.core.errors import InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
@@ -28,22 +27,20 @@ _SHOWN = 20
 
 @blp.get("/webhooks")
 @require_scope(_SCOPE)
-def list_page() -> tuple[str, int]:
+def list_page() -> str:
     """Show every webhook, and the form for a new one."""
-    return _list({})
+    return _list()
 
 
 @blp.post("/webhooks")
 @require_scope(_SCOPE)
+@forms.shown_again(lambda: _list())
 def create() -> tuple[str, int]:
     """Create a webhook; this answer alone shows its signing secret."""
     runtime = current_runtime()
-    try:
-        typed = {**request.form, "events": request.form.getlist("events")}
-        values = forms.load(schemas.SubscriptionCreate(), typed)
-        service.check_url(runtime.settings, values["url"])
-    except InvalidInput as error:
-        return _list(forms.field_errors(error), status=422)
+    typed = {**request.form, "events": request.form.getlist("events")}
+    values = forms.load(schemas.SubscriptionCreate(), typed)
+    service.check_url(runtime.settings, values["url"])
     with runtime.db.writing() as session:
         created = service.create(session, runtime.keyring, **values)
         audit.record(session, current_actor(), Action.WEBHOOK_CREATED, created["id"])
@@ -119,17 +116,15 @@ def delete(subscription_id: str) -> Response:
     return redirect_with("webhook-deleted", "webhooks.list_page")
 
 
-def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
+def _list() -> str:
     with current_runtime().db.reading() as session:
         webhooks = service.list_page(session, PageRequest(page_size=service.MOST_SUBSCRIPTIONS))
-    page = render_template(
+    return render_template(
         "webhooks/list.html",
         webhooks=webhooks.items,
         event_types=list(EventType),
-        errors=errors,
         typed=request.form,
     )
-    return page, status
 
 
 def _show(subscription_id: str, *, secret: str = "") -> str:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import redirect, render_template, request, url_for
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
-from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.figures import agreement as agreement_views
-from app.dashboard.queries import PageSession, listed
+from app.dashboard.queries import listed
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scored import NOT_APPLICABLE, answer_text
 from app.evaluations.schemas.evaluations import MOST_IDS
@@ -72,25 +72,22 @@ def list_page() -> str:
 @require_scope(_SCOPE)
 def form() -> str:
     """Show the form of a new round with the conversations that were marked."""
-    return _form(request.args.get("ids", ""), {}, {})
+    return _form(request.args.get("ids", ""))
 
 
 @blp.post("/new")
 @require_scope(_SCOPE)
-def create() -> Response | tuple[str, int]:
+@forms.shown_again(lambda: _form(request.form.get("ids", ""), is_typed=True))
+def create() -> Response:
     """Create a round and show it."""
-    typed = {"name": request.form.get("name", ""), "ids": request.form.get("ids", "")}
     body = {
-        "name": typed["name"],
-        "evaluationIds": [*filter(None, typed["ids"].split(","))],
+        "name": request.form.get("name", ""),
+        "evaluationIds": [*filter(None, request.form.get("ids", "").split(","))],
         "reviewers": request.form.getlist("reviewers"),
     }
-    try:
-        values = forms.load(CalibrationRoundCreate(), body)
-        with current_runtime().db.writing() as session:
-            created = rounds.create(session, **values, created_by=current_person().user_id)
-    except InvalidInput as error:
-        return _form(typed["ids"], {**typed, **body}, forms.field_errors(error)), 422
+    values = forms.load(CalibrationRoundCreate(), body)
+    with current_runtime().db.writing() as session:
+        created = rounds.create(session, **values, created_by=current_person().user_id)
     return redirect(url_for(".show", round_id=created["id"]), 303)
 
 
@@ -120,7 +117,9 @@ def show(round_id: str) -> str:
     )
 
 
-def _form(ids: str, typed: Mapping[str, Any], errors: Mapping[str, str]) -> str:
+def _form(ids: str, *, is_typed: bool = False) -> str:
+    """Render the form; before anything is typed, the signed-in person is one of the reviewers."""
+    own_id = current_person().user_id
     with current_runtime().db.reading() as session:
         reviewers = [
             user
@@ -132,12 +131,12 @@ def _form(ids: str, typed: Mapping[str, Any], errors: Mapping[str, str]) -> str:
         ids=ids,
         count=len(set(filter(None, ids.split(",")))),
         reviewers=reviewers,
-        typed=typed,
-        errors=errors,
+        name=request.form.get("name", ""),
+        chosen=request.form.getlist("reviewers") if is_typed else [own_id],
     )
 
 
-def _names(session: PageSession, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _names(session: Session, all_rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Map the references of people to their names; one of no account stays as it is."""
     references = {reviewer for row in all_rounds for reviewer in row["reviewers"]}
     return {

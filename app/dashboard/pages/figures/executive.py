@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import render_template
+from sqlalchemy.orm import Session
 
 from app.analytics.engine.reader import FactReader, open_facts
 from app.analytics.reports import leaderboards, summary
@@ -16,7 +17,7 @@ from app.dashboard.charts.trend import TrendChart
 from app.dashboard.navigation import request_texts
 from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
-from app.dashboard.queries import PageFilters, PageSession, filters_of_request, listed
+from app.dashboard.queries import PageFilters, filters_of_request, listed
 from app.dashboard.views import figures, sheets
 from app.dashboard.views.figures import Figure
 from app.dashboard.views.filters import carried, url
@@ -122,6 +123,6 @@ def _figures(
     )
 
 
-def _advised(session: PageSession, row: Any) -> AdvisedConversation:
+def _advised(session: Session, row: Any) -> AdvisedConversation:
     document = results.results_of(session, service.find(session, row["id"]))
     return AdvisedConversation.of(row, document)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flask import render_template
+from sqlalchemy.orm import Session
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.reports import leaderboards, summary
@@ -20,7 +21,6 @@ from app.dashboard.pickers import pass_threshold
 from app.dashboard.queries import (
     LinkedCount,
     PageFilters,
-    PageSession,
     filters_of_request,
     linked_count,
 )
@@ -50,7 +50,7 @@ _FEWEST_COMPARED, _STANDARD_ERRORS = 20, 2
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A sentence, and the page on which to act; empty where there is none."""
+    """A sentence, and the page on which to act; either may be empty."""
 
     text: str
     href: str = ""
@@ -108,7 +108,7 @@ def show() -> str:
 
 
 def _situation(
-    session: PageSession, runtime: Runtime, page_filters: PageFilters, summary: dict[str, Any]
+    session: Session, runtime: Runtime, page_filters: PageFilters, summary: dict[str, Any]
 ) -> Situation:
     """Collect everything that alerts look at."""
     totals, scopes = summary["totals"], current_principal().scopes
@@ -136,7 +136,7 @@ def _situation(
 
 
 def _usage_percents(
-    session: PageSession, runtime: Runtime, page_filters: PageFilters
+    session: Session, runtime: Runtime, page_filters: PageFilters
 ) -> dict[str, float]:
     report = usage.summary(session, period_of(page_filters.now), plan_of(runtime.settings))
     return {

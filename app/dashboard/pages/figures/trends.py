@@ -11,7 +11,6 @@ from app.analytics.engine.selection import Selection
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.reports import trends
 from app.analytics.schemas.reports import TrendQuery
-from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scales import Frame
@@ -47,14 +46,11 @@ class TopicRow:
 
 @blp.get("/trends")
 @require_scope("analytics:read")
-def show() -> tuple[str, int]:
+@forms.shown_again(lambda: _page(filters_of_request(for_figures=True), None))
+def show() -> str:
     """Show the course of one metric, of everything or group by group."""
     page_filters = filters_of_request(for_figures=True)
-    try:
-        trend = _trend(page_filters)
-    except InvalidInput as error:
-        return _page(page_filters, None, errors=forms.field_errors(error)), 422
-    return _page(page_filters, trend, errors={}), 200
+    return _page(page_filters, _trend(page_filters))
 
 
 @blp.get("/topics")
@@ -125,9 +121,7 @@ def _trend(page_filters: PageFilters) -> dict[str, Any]:
         )
 
 
-def _page(
-    page_filters: PageFilters, trend: dict[str, Any] | None, *, errors: dict[str, str]
-) -> str:
+def _page(page_filters: PageFilters, trend: dict[str, Any] | None) -> str:
     chart, slopes = None, []
     if trend is not None:
         lines = trend_views.lines_of(trend, page_filters.zone, page_filters.list_url)
@@ -146,7 +140,6 @@ def _page(
         page_filters=page_filters,
         chart=chart,
         slopes=slopes,
-        errors=errors,
         metrics=WORDS["metric"],
         groups=WORDS["groupBy"],
         granularities=WORDS["granularity"],

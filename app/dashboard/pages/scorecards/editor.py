@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 from flask import redirect, render_template, request, url_for
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound, PreconditionFailed
@@ -20,7 +21,6 @@ from app.dashboard.pages.scorecards.trial import (
     start_trial,
 )
 from app.dashboard.pickers import campaign_names
-from app.dashboard.queries import PageSession
 from app.dashboard.views.scorecards import draft_form
 from app.dashboard.views.scorecards.controls import (
     edited_sections,
@@ -268,7 +268,7 @@ def _refused_page(draft_id: str, refused: AppError) -> tuple[str, int]:
         return _page(session, draft, draft.document, refused=refused), refused.status
 
 
-def _doubts(session: PageSession, draft: Any) -> list[str]:
+def _doubts(session: Session, draft: Any) -> list[str]:
     """Return the reasons to ask again before a draft is published."""
     doubts = []
     if draft.scorecard_id is not None:
@@ -286,12 +286,12 @@ def _doubts(session: PageSession, draft: Any) -> list[str]:
     return doubts
 
 
-def _name(session: PageSession, user_id: str) -> str:
+def _name(session: Session, user_id: str) -> str:
     return people.display_names(session, {user_id}).get(user_id, "Somebody")
 
 
 def _page(
-    session: PageSession,
+    session: Session,
     draft: Any,
     document: dict[str, Any],
     *,

@@ -13,7 +13,7 @@ from app.dashboard.views.scorecards.described import described_sections, version
 from app.evaluations import listing
 from app.people import service as people
 from app.scorecards import authoring, default_scorecards, drafts, service
-from app.scorecards.schemas import VersionQuery
+from app.scorecards.schemas.scorecards import VersionQuery
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.schemas.base import CamelSchema

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import redirect, render_template, url_for
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.core.errors import Detail, InvalidInput, NotFound
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import PairedScore, scatter_chart
-from app.dashboard.queries import PageSession
 from app.dashboard.views import formatting
 from app.dashboard.views.formatting import number, percent, signed
 from app.dashboard.views.scorecards.draft_changes import weight_text
@@ -22,7 +22,7 @@ from app.evaluations import trials
 from app.people.gate import current_person
 from app.scorecards import authoring, drafts
 from app.scorecards.authoring import complete_document
-from app.scorecards.schemas import ScorecardCreate
+from app.scorecards.schemas.document import ScorecardCreate
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.schemas.base import load_valid
@@ -106,7 +106,7 @@ def start_trial(draft_id: str) -> Response:
     return redirect(url_for("dashboard.scorecard_trial.show", draft_id=draft_id), 303)
 
 
-def last_trial(session: PageSession, draft: Any) -> dict[str, Any] | None:
+def last_trial(session: Session, draft: Any) -> dict[str, Any] | None:
     """Return the last trial of a draft, unless it was deleted since."""
     try:
         return trials.show(session, draft.trial_id) if draft.trial_id else None
@@ -199,7 +199,7 @@ def _outcome(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
     }
 
 
-def _names(session: PageSession, result: Mapping[str, Any]) -> dict[str, str]:
+def _names(session: Session, result: Mapping[str, Any]) -> dict[str, str]:
     """Name each evaluation that is still there by its executive and its time."""
     names, zone = {}, current_person().timezone
     for item in result["conversations"]:
@@ -208,7 +208,7 @@ def _names(session: PageSession, result: Mapping[str, Any]) -> dict[str, str]:
         except NotFound:
             continue
         executive = evaluation.executive or text_of("channel", evaluation.channel)
-        at = formatting.local_time(evaluation.started_at or evaluation.created_at, zone)
+        at = formatting.local_time(evaluation.conversation_at, zone)
         names[evaluation.id] = f"{executive}, {at}"
     return names
 

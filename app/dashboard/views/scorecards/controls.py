@@ -4,19 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.ai.dialogue.friction import WEIGHTS
-from app.ai.scorecard.schema import KNOWN_RULES, METRICS, METRICS_OF, NUMBER
+from app.ai.scorecard.schema import KNOWN_RULES, METRICS_OF
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scorecards.draft_form import STATEMENT_LISTS
 from app.dashboard.words import WORDS, text_of
+from app.scorecards.schemas.document_fields import METRICS, PARAMETERS
 
 _BOUNDS = {"atLeast": "at least", "atMost": "at most"}
-_PARTS: Mapping[str, Mapping[str, str]] = {
-    "full": _BOUNDS,
-    "half": _BOUNDS,
-    "within": {"firstTurns": "first turns", "lastTurns": "last turns"},
-    "weights": {name: name for name in WEIGHTS},
-}
+_PART_LABELS = {**_BOUNDS, "firstTurns": "first turns", "lastTurns": "last turns"}
 _YES_NO = {"true": "yes", "false": "no"}
 
 
@@ -108,8 +103,8 @@ def _parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> li
     values = judge.get("parameters", {})
     return [
         control
-        for name, kind in {**rule.parameters, **rule.optional}.items()
-        for control in _controls(f"{path}.{name}", name, kind, values.get(name), channel)
+        for name in (*rule.required, *rule.optional)
+        for control in _controls(f"{path}.{name}", name, values.get(name), channel)
     ]
 
 
@@ -153,11 +148,11 @@ def _condition_controls(
 def metric_controls(metrics: Mapping[str, Any]) -> list[FormControl]:
     """Return the controls of the thresholds of the metrics."""
     controls = []
-    for name, kind in METRICS.items():
-        path, label = f"metrics.{name}", text_of("threshold", name)
-        if kind is list:
+    for name, shape in METRICS.items():
+        path, label = f"metrics.{name}", shape.label
+        if shape.kind == "list":
             words = ", ".join(metrics.get(name, []))
-            controls.append(FormControl(path, label, "lines", words))
+            controls.append(FormControl(path, f"{label}, separated by commas", "lines", words))
         else:
             controls.append(FormControl(path, label, "number", _text(metrics.get(name))))
     return controls
@@ -204,22 +199,24 @@ def _said(path: str, label: str, said: Mapping[str, Any]) -> Iterator[FormContro
     yield FormControl(f"{path}.by", f"{label} by", "choice", said.get("by", ""), speakers)
 
 
-def _controls(path: str, name: str, kind: Any, value: Any, channel: str) -> Iterator[FormControl]:
-    label = text_of("parameter", name)
+def _controls(path: str, name: str, value: Any, channel: str) -> Iterator[FormControl]:
+    shape = PARAMETERS[name]
+    label = shape.label
     if name in STATEMENT_LISTS:
         yield from _statements(path, value or [])
-    elif name in _PARTS:
-        for part, text in _PARTS[name].items():
+    elif shape.kind == "object":
+        for part in shape.members:
             number = _text((value or {}).get(part))
-            yield FormControl(f"{path}.{part}", f"{label}: {text}", "number", number)
-    elif kind is list:
+            text = f"{label}: {_PART_LABELS.get(part, part)}"
+            yield FormControl(f"{path}.{part}", text, "number", number)
+    elif shape.kind == "list":
         yield FormControl(path, f"{label}, one a line", "lines", "\n".join(value or []))
-    elif kind is bool:
+    elif shape.kind == "flag":
         yield FormControl(path, label, "choice", _text(value), {"": MISSING, **_YES_NO})
-    elif kind is str:
+    elif shape.kind == "choice":
         options = WORDS["speaker"] if name == "by" else _metrics(channel)
         yield FormControl(path, label, "choice", _text(value), {"": MISSING, **options})
-    elif kind in (int, NUMBER):
+    else:
         yield FormControl(path, label, "number", _text(value))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.dashboard.words import text_of
+from app.scorecards.schemas.document_fields import PARAMETERS
 
 _BY_MODEL_ALONE = "Only a language model can judge this."
 _ADDED, _REMOVED = "Added", "Removed"
@@ -86,11 +87,16 @@ def _described_criterion(criterion: Mapping[str, Any]) -> DescribedCriterion:
         document=criterion,
         judge=text_of("rule", rule) if rule else _BY_MODEL_ALONE,
         parameters=[
-            (text_of("parameter", name), _parameter_text(name, value))
+            (_parameter_label(name), _parameter_text(name, value))
             for name, value in judge.get("parameters", {}).items()
         ],
         conditions=_condition_texts(criterion.get("appliesWhen", {})),
     )
+
+
+def _parameter_label(name: str) -> str:
+    # Without a rule, earlier releases stored parameters of any name.
+    return PARAMETERS[name].label if name in PARAMETERS else name
 
 
 def _parameter_text(name: str, value: Any) -> str:
@@ -218,7 +224,7 @@ def _judges(
             for values in (earlier, later)
         ]
         if texts[0] != texts[1]:
-            yield VersionChange(place, text_of("parameter", name), *texts)
+            yield VersionChange(place, _parameter_label(name), *texts)
 
 
 def _order(

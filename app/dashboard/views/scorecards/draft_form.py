@@ -5,52 +5,29 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from app.ai.dialogue.friction import WEIGHTS
-from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIONAL, NUMBER
+from app.ai.scorecard.schema import KNOWN_RULES
 from app.core.errors import InvalidInput
+from app.scorecards.schemas.document_fields import DOCUMENT, PARAMETERS
 
 # Fields of the form that are no fields of the document.
 _OWN_FIELDS = frozenset(
     {"form_token", "version", "action", "channel", "scorecardId", "baseVersion"}
 )
-_MINIMUM_FIELDS = (*MINIMUM, *MINIMUM_OPTIONAL)
 STATEMENT_LISTS = ("statements", "requiredStatements")
+_EMPTY: Mapping[str, type] = {"list": list, "object": dict}
 _WAS = "was"
-_FIELD = re.compile(
-    r"(name|description|languages|passThreshold|maxFailedWeightPercent"
-    rf"|minimum\.({'|'.join(_MINIMUM_FIELDS)})|metrics\.({'|'.join(METRICS)})"
-    r"|bands\[\d\]\.(key|from)|topics\[\d{1,3}\]\.(name|anyOf)"
-    r"|sections\[\d{1,3}\]\.(key|title)"
-    r"|criteria\[\d{1,3}\]\.(use|key|title|section|question|type|weight|criticality|errorClass"
-    r"|failsAt|dimension|notApplicableWhen|suggestion|was"
-    r"|options\[\d{1,3}\]\.(answer|score|anchor)"
-    r"|appliesWhen\.(languages|labels|(directions|events|campaignIds)\[\d{1,3}\]"
-    r"|(said|notSaid)\.(anyOf|by)|metric\.(metric|atLeast|atMost))"
-    r"|judge\.(rule|methods|parameters\.\w+(\.\w+|\[\d{1,3}\]\.\w+)?)))"
-)
+_NAME = re.compile(r"\w+(\[\d{1,3}\])?(\.\w+(\[\d{1,3}\])?)*")
 _STEP = re.compile(r"(\w+)|\[(\d+)\]")
 _WHOLE, _DECIMAL = re.compile(r"-?\d{1,15}"), re.compile(r"-?\d{1,15}[.,]\d{1,15}")
-_PARAMETERS = {
-    name: kind
-    for rule in KNOWN_RULES.values()
-    for name, kind in {**rule.parameters, **rule.optional}.items()
-}
-_NUMBERS = frozenset(
-    {
-        *("weight", "score", "passThreshold", "answer", "atLeast", "atMost", "from", "failsAt"),
-        *("firstTurns", "lastTurns", "maxFailedWeightPercent", *_MINIMUM_FIELDS, *WEIGHTS),
-        *(name for name, kind in {**_PARAMETERS, **METRICS}.items() if kind in (int, NUMBER)),
-    }
-)
 # The options of a new scale.
 _SCALE = [{"answer": level, "score": level / 2, "anchor": ""} for level in range(3)]
-_YES_NO = frozenset(name for name, kind in _PARAMETERS.items() if kind is bool)
-# What parts the members of a list in the text of its field.
+# What separates the members of a list in the text of its field; lines are its members elsewhere.
 _SEPARATORS = {
-    **dict.fromkeys(("anyOf", "requires", "methods"), re.compile(r"\n")),
-    **dict.fromkeys((name for name, kind in METRICS.items() if kind is list), re.compile(r"[,\n]")),
+    "backChannels": re.compile(r"[,\n]"),
+    "fillers": re.compile(r"[,\n]"),
     "languages": re.compile(r"[,\s]"),
 }
+_LINES = re.compile(r"\n")
 
 
 def empty_document(shipped: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,47 +58,55 @@ def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str
 
 
 def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document without empty fields, so that forms and files give the same one.
-
-    Raises:
-        InvalidInput: a parameter that is a list or an object is none, and no form could show it.
-    """
+    """Return a document without empty fields, so that forms and files give the same one."""
     tidied: dict[str, Any] = _without_empty(document)
     tidied.setdefault("sections", [])
-    for index, criterion in enumerate(tidied.setdefault("criteria", [])):
+    for criterion in tidied.setdefault("criteria", []):
         judge = criterion.get("judge", {})
         rule = KNOWN_RULES.get(judge.get("rule", ""))
-        for name, kind in rule.parameters.items() if rule else ():
-            if kind in (list, dict):
-                judge.setdefault("parameters", {}).setdefault(name, kind())
-        for name, value in judge.get("parameters", {}).items():
-            _require_shape(f"criteria[{index}].judge.parameters.{name}", name, value)
-            if name in STATEMENT_LISTS:
-                _name_statements(value)
+        for name in rule.required if rule else ():
+            if (kind := PARAMETERS[name].kind) in _EMPTY:
+                judge.setdefault("parameters", {}).setdefault(name, _EMPTY[kind]())
+        for name in STATEMENT_LISTS:
+            _name_statements(judge.get("parameters", {}).get(name, []))
     return tidied
 
 
 def _set(tree: dict[str | int, Any], name: str, text: str) -> None:
-    if not _FIELD.fullmatch(name):
-        raise InvalidInput.field(name, "There is no such field.", location="form")
     steps = [int(index) if index else step for step, index in _STEP.findall(name)]
+    kind = _kind(name, steps)
+    if kind is None:
+        raise InvalidInput.field(name, "There is no such field.", location="form")
     for step in steps[:-1]:
         tree = tree.setdefault(step, {})
         if not isinstance(tree, dict):
             raise InvalidInput.field(name, "There is no such field.", location="form")
-    tree[steps[-1]] = _value(str(steps[-1]), text.replace("\r\n", "\n"))
+    tree[steps[-1]] = _value(str(steps[-1]), kind, text.replace("\r\n", "\n"))
 
 
-def _value(name: str, text: str) -> Any:
-    if name in _SEPARATORS:
-        return [part.strip() for part in _SEPARATORS[name].split(text) if part.strip()]
-    if name == "labels":
+def _kind(name: str, steps: list[str | int]) -> str | None:
+    """Return the kind of the field of this name; None where a form has none."""
+    if not _NAME.fullmatch(name):
+        return None
+    if len(steps) == 3 and (steps[0], steps[2]) == ("criteria", _WAS):
+        return "text"
+    field = DOCUMENT.at(steps)
+    if field is None or field.kind == "object":
+        return None
+    return None if field.item and field.item.kind == "object" else field.kind
+
+
+def _value(name: str, kind: str, text: str) -> Any:
+    if kind == "list":
+        parts = _SEPARATORS.get(name, _LINES).split(text)
+        return [part.strip() for part in parts if part.strip()]
+    if kind == "labels":
         return _labels(text)
-    if name in _YES_NO:
-        return text == "true" if text in ("true", "false") else text
-    if name in _NUMBERS and _WHOLE.fullmatch(text.strip()):
+    if kind == "flag" and text in ("true", "false"):
+        return text == "true"
+    if kind == "number" and _WHOLE.fullmatch(text.strip()):
         return int(text)
-    if name in _NUMBERS and _DECIMAL.fullmatch(text.strip()):
+    if kind == "number" and _DECIMAL.fullmatch(text.strip()):
         return float(text.replace(",", "."))
     return text
 
@@ -165,23 +150,6 @@ def _shipped_parameters(rule: str, shipped: Mapping[str, Any]) -> dict[str, Any]
         judge.get("parameters", {}) for judge in judges if rule and judge.get("rule") == rule
     )
     return dict(next(parameters, {}))
-
-
-def _require_shape(path: str, name: str, value: Any) -> None:
-    kind = _PARAMETERS.get(name)
-    if kind is dict and not isinstance(value, dict):
-        raise InvalidInput.field(path, "This must be an object.", location="form")
-    if name in STATEMENT_LISTS:
-        if not _is_list_of(dict, value):
-            raise InvalidInput.field(path, "This must be a list of objects.", location="form")
-        for index, statement in enumerate(value):
-            _require_shape(f"{path}[{index}].anyOf", "anyOf", statement.get("anyOf", []))
-    elif kind is list and not _is_list_of(str, value):
-        raise InvalidInput.field(path, "This must be a list of strings.", location="form")
-
-
-def _is_list_of(kind: type, value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(member, kind) for member in value)
 
 
 def _name_statements(statements: Sequence[dict[str, Any]]) -> None:

@@ -19,7 +19,7 @@ def write_private_file(file: Path, text: str) -> None:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Whether neither the group nor other users have any access."""
+    """Return whether neither the group nor other users have any access."""
     return stat.S_IMODE(status.st_mode) & 0o077 == 0
 
 

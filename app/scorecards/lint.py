@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.ai.languages.detection import primary_language
-from app.ai.scorecard.findings import Finding
 from app.ai.scorecard.schema import METRICS_OF, SPOKEN_EVENTS
+from app.scorecards.problems import Finding
 
 # Words of tone: everybody means something else by them, so that two judges rarely agree.
 _TONE_WORDS = (
@@ -64,7 +64,7 @@ def _of_question(where: str, criterion: Mapping[str, Any]) -> Iterator[Finding]:
         message = "These are two questions: make a criterion of each."
         yield _finding(f"{where}.question", message)
     if not question.rstrip().endswith("?"):
-        yield _finding(f"{where}.question", "This is no question; it should end with `?`.")
+        yield _finding(f"{where}.question", "This is not a question; it should end with `?`.")
     if len(criterion["options"]) > _MOST_OPTIONS:
         message = "Judges rarely agree on more than three options: combine some."
         yield _finding(f"{where}.options", message)

@@ -1,0 +1,1 @@
+"""Marshmallow schemas of scorecards and of their document."""

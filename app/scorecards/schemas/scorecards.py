@@ -1,0 +1,67 @@
+"""Schemas of the queries and answers about scorecards."""
+
+from marshmallow import fields
+
+from app.scorecards.schemas.document import CHANNELS
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Nested, Timestamp
+from app.web.schemas.query_fields import PageQuery, QueryWhole, sort_field
+
+
+class ScorecardQuery(PageQuery):
+    """The query of the list of scorecards."""
+
+    channel = Choice(CHANNELS)
+    sort = sort_field("createdAt", "name", default="name")
+
+
+class VersionQuery(CamelSchema):
+    """The version to show."""
+
+    version = QueryWhole(
+        low=1, high=1_000_000, metadata={"description": "By default the current one."}
+    )
+
+
+class ScorecardVersionsQuery(PageQuery):
+    """The query of the list of versions."""
+
+
+class ScorecardSchema(CamelSchema):
+    """A scorecard in the version that new evaluations use."""
+
+    id = fields.String(required=True, metadata={"example": "sc_01m7y8wdeyext86rqr0n83rs5t"})
+    name = fields.String(required=True)
+    description = fields.String(required=True, allow_none=True)
+    channel = Choice(CHANNELS, required=True)
+    languages = fields.List(fields.String(), required=True)
+    version = fields.Integer(required=True)
+    is_default = fields.Boolean(
+        required=True, metadata={"description": "It ships with the service."}
+    )
+    pass_threshold = fields.Integer(required=True)
+    criteria_count = fields.Integer(required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True, metadata={"description": "When this version was made."})
+
+
+class ScorecardDetailSchema(ScorecardSchema):
+    """A scorecard with its sections, criteria, bands and thresholds."""
+
+    definition = fields.Dict(
+        required=True,
+        metadata={"description": "The whole document; changed, it can be sent as a new version."},
+    )
+
+
+class WarningSchema(CamelSchema):
+    """A warning about a scorecard."""
+
+    field = fields.String(required=True, metadata={"example": "criteria[2].question"})
+    message = fields.String(required=True)
+
+
+class ScorecardKeptSchema(ScorecardDetailSchema):
+    """A stored version, with its warnings."""
+
+    warnings = fields.List(Nested(WarningSchema), required=True)
