@@ -144,7 +144,6 @@ def db_check() -> None:
     """Check the revision, the tables and columns, and the database file."""
     with plain_errors():
         settings = settings_here()
-        load_tables()
         revision = migrating.current(settings)
         if not revision:
             raise CannotRun(f"the database has no tables yet: run `{COMMAND} db upgrade`")

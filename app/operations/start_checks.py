@@ -15,6 +15,7 @@ from app.core.runtime import Runtime
 from app.core.storage import deployment
 from app.operations import stored_secrets
 from app.operations.failure import CannotRun
+from app.packages import load_tables
 
 _MOST_SHOWN = 5
 
@@ -69,6 +70,7 @@ def require_tables(database: Reader) -> None:
 
 def _differences(database: Reader) -> list[str]:
     """Return what is missing in the tables or in the way, a phrase each; those of others are ignored."""
+    load_tables()
     inspector = inspect(connection_of(database))
     columns = {table: details for (_, table), details in inspector.get_multi_columns().items()}
     indexes = {table: details for (_, table), details in inspector.get_multi_indexes().items()}

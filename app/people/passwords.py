@@ -78,7 +78,7 @@ class Places:
 SIGN_INS = Places(_RUNNING + _WAITING)
 # Strangers who sign in must not keep people with a session from giving their password.
 OWN_FORMS = Places(_RUNNING)
-# The web server has as many threads for them, besides those of all other requests.
+# The web server serves forms in threads of their own, more than these.
 THREADS = SIGN_INS.count + OWN_FORMS.count
 
 

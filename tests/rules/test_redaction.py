@@ -1,5 +1,6 @@
 """Masking: entities, their offsets, and masking a second time."""
 
+import sys
 from itertools import pairwise
 
 import pytest
@@ -106,6 +107,41 @@ def _looked_up(masked: MaskedTurn, start: int, end: int) -> tuple[int, int]:
     before = [shift for shown_end, shift in shifts if shown_end <= start]
     until = [shift for shown_end, shift in shifts if shown_end <= end]
     return start + (before[-1] if before else 0), end + (until[-1] if until else 0)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["4 ", "1\n", "o ", "A1 ", "dob 1/2/3 ", "live at 1 A St, ", "mr Bob ", "phone 12345678 x "],
+)
+def test_the_work_grows_no_faster_than_the_text(unit: str) -> None:
+    calls, of_twice = (_calls_to_mask(unit, turns) for turns in (4, 8))
+    assert of_twice < 2.5 * calls
+
+
+def _calls_to_mask(unit: str, turns: int) -> int:
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    text = (unit * 20_000)[:20_000]
+    conversation = [SpeakerTurn("customer", f"{place} {text}") for place in range(turns)]
+    sys.setprofile(count)
+    try:
+        mask_turns(conversation)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_after_very_many_numbers_everything_is_masked() -> None:
+    text = "A1 " * 6000
+    masked = mask_turns([SpeakerTurn("customer", text) for _ in range(5)])
+    assert masked[2].text == text
+    assert masked[3].text.startswith("A1 ")
+    assert masked[3].text.endswith("A[CARD]")
+    assert masked[4].text == "[CARD]"
 
 
 @given(st.text())

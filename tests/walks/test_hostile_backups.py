@@ -4,6 +4,8 @@ import json
 import logging
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -195,6 +197,21 @@ def test_a_damaged_secret_is_refused(data_dir: Path, backup: Path) -> None:
         "UPDATE api_key_credentials SET secret_sealed = 'odd'",
     )
     require_refused(data_dir, backup, "a stored secret is damaged")
+
+
+def test_an_unchanged_backup_is_restored_by_a_process_of_its_own(
+    data_dir: Path, backup: Path
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", "db", "restore", str(backup)],
+        env={**os.environ, "CQE_DATA_DIR": str(data_dir)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "Restored the backup" in ended.stdout
 
 
 def test_what_acts_by_itself_is_left_out(data_dir: Path, backup: Path) -> None:

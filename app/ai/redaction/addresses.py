@@ -60,8 +60,7 @@ _WHOSE = re.compile(
     r"|\b(?:i|we|she|he|they)(?:'m| am|'re| are|'s| is)?\s(?:now\s)?(?:live|lives|living|residing"
     r"|reside|stay|moved|staying)\s(?:at|on|in|to)\b"
     r"|\b(?:ship|deliver|send|mail|post|shipped|delivered|sent|mailed|shipping)\s"
-    r"(?:\w+\s){0,4}?to\b|^\s*(?:full\s)?address\s*:)",
-    re.IGNORECASE,
+    r"(?:\w+\s){0,4}?to\b|^\s*(?:full\s)?address\s*:)"
 )
 # Each of the announcements above has one of these in it.
 _ANNOUNCING = (
@@ -122,7 +121,7 @@ def _answered(text: str) -> Iterator[EntitySpan]:
 def _announced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
     for pattern in _PATTERNS:
         for match in matches_near(pattern, text, _ANNOUNCING, lower_case_text):
-            if _is_announced(text, match.start()):
+            if _is_announced(lower_case_text, match.start()):
                 yield EntitySpan(match.start(), _end_of(match), Entity.ADDRESS)
 
 
@@ -152,7 +151,7 @@ def _asks_otherwise(conversation: ConversationText, turn: int, answer: int) -> b
     )
 
 
-def _is_announced(text: str, start: int) -> bool:
-    """Tell whether the words before a position announce somebody's address."""
-    announced = _WHOSE.search(text, max(0, start - _DISTANCE), start)
+def _is_announced(lower_case_text: str, start: int) -> bool:
+    """Tell whether the words before a position of a text in lower case announce somebody's address."""
+    announced = _WHOSE.search(lower_case_text, max(0, start - _DISTANCE), start)
     return announced is not None and _NOT_POSTAL.search(announced[0]) is None

@@ -2,8 +2,9 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, zip_longest
 from operator import attrgetter
 
 from app.ai.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, lower_case
@@ -16,7 +17,7 @@ _TURNS_BACK = 3
 # A turn with more words is more than an invitation to continue, such as "okay, go on".
 _MAX_INVITATION_WORDS = 8
 # The most turns of others within which a speaker continues a number.
-_MAX_TURNS_BETWEEN = 20
+MAX_TURNS_BETWEEN = 20
 _JOINT = "\n"
 # Longer than the distance between a cue and what it announces, and than most of what is announced.
 _REACH = 250
@@ -110,30 +111,29 @@ class ConversationText:
                 return back
         return None
 
-    def speaker_texts(self, turns: Sequence[int]) -> list["SpeakerText"]:
-        """Join these turns by speaker, so that a number over several turns is one run of digits."""
-        by_speaker: dict[str, list[int]] = {}
+    def speaker_texts(self, turns: Iterable[int]) -> Iterator["SpeakerText"]:
+        """Join the turns in which a speaker continues, so that a number over them is one run."""
+        by_speaker: dict[str, list[list[int]]] = {}
         for turn in turns:
-            by_speaker.setdefault(self.turns[turn].speaker, []).append(turn)
-        return [self._speaker_text(turns_of_one) for turns_of_one in by_speaker.values()]
+            of_speaker = by_speaker.setdefault(self.turns[turn].speaker, [])
+            if of_speaker and self._is_continued(of_speaker[-1][-1], turn):
+                of_speaker[-1].append(turn)
+            else:
+                of_speaker.append([turn])
+        for of_speaker in by_speaker.values():
+            for joined, later in zip_longest(of_speaker, of_speaker[1:]):
+                yield self._speaker_text(joined, later[0] if later else None)
 
-    def _speaker_text(self, turns: Sequence[int]) -> "SpeakerText":
-        parts: list[str] = []
-        starts: list[int] = []
-        length = 0
-        for index, turn in enumerate(turns):
-            if index:
-                joint = _JOINT if self._is_continued(turns[index - 1], turn) else CUT
-                parts.append(joint)
-                length += len(joint)
-            starts.append(length)
-            parts.append(self.lower_case(turn))
-            length += len(parts[-1])
-        return SpeakerText("".join(parts), tuple(turns), tuple(starts))
+    def _speaker_text(self, turns: Sequence[int], later: int | None) -> "SpeakerText":
+        texts = [self.lower_case(turn) for turn in turns]
+        starts = accumulate((len(text) + len(_JOINT) for text in texts[:-1]), initial=0)
+        text = _JOINT.join(texts)
+        after = "" if later is None else CUT + self.lower_case(later)[:_CUE_DISTANCE]
+        return SpeakerText(text + after, len(text), tuple(turns), tuple(starts))
 
     def _is_continued(self, turn: int, later: int) -> bool:
         """Tell whether the turns of others in between only invite the speaker to continue."""
-        if later - turn > _MAX_TURNS_BETWEEN:
+        if later - turn > MAX_TURNS_BETWEEN:
             return False
         return all(map(self._is_invitation, range(turn + 1, later)))
 
@@ -146,9 +146,13 @@ class ConversationText:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerText:
-    """The turns of one speaker as one text in lower case; `starts` are the positions where they begin."""
+    """Turns of one speaker as one text in lower case; `starts` are the positions where they begin.
+
+    The first words of the speaker's later turn follow at `end`: they may tell what a number is.
+    """
 
     text: str
+    end: int
     turns: tuple[int, ...]
     starts: tuple[int, ...]
 
@@ -163,7 +167,7 @@ class SpeakerText:
         for index in range(bisect_right(self.starts, start) - 1, bisect_right(self.starts, end)):
             is_last = index + 1 == len(self.starts)
             turn_start = self.starts[index]
-            turn_end = len(self.text) if is_last else self.starts[index + 1] - 1
+            turn_end = self.end if is_last else self.starts[index + 1] - 1
             if start < turn_end and end > turn_start:
                 first, last = max(start, turn_start), min(end, turn_end)
                 parts.append((self.turns[index], first - turn_start, last - turn_start))
@@ -212,6 +216,9 @@ def _windows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _places(text: str, cue: str) -> Iterator[int]:
     place = text.find(cue)
     while place >= 0:
+        yield place
+        # Those in between are in reach of this one and of the last in its reach.
+        place = max(place, text.rfind(cue, place, place + _REACH + len(cue)))
         yield place
         place = text.find(cue, place + len(cue))
 

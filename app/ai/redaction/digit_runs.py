@@ -22,6 +22,8 @@ _USUAL_GAPS = frozenset({"", " ", "-", ".", ",", ", ", "\n"})
 _BREAK = re.compile(r"\n|[.!?;]\s|,\s")
 # Separates turns whose numbers do not continue each other.
 CUT = "\f"
+# A run with more tokens is not a number; it is cut, so that its length is bounded.
+_MAX_TOKENS = 1000
 
 
 def _numbered(words: str, *, first: int) -> dict[str, str]:
@@ -115,24 +117,23 @@ def lower_case(text: str) -> str:
     return (text if text.isascii() else text.translate(_LIKE_ASCII)).lower()
 
 
-def digit_runs(text: str) -> list[DigitRun]:
-    """Return the runs of a text in lower case; a lone word such as "one" is no run."""
-    runs: list[DigitRun] = []
+def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
+    """Yield the runs of a text in lower case up to `end`; a lone word such as "one" is no run."""
     tokens: list[DigitToken] = []
     last_end = 0
-    for match in _TOKEN.finditer(text):
-        start, end = match.span()
-        gap = text[last_end:start] if tokens else ""
-        if gap not in _USUAL_GAPS and (CUT in gap or not _GAP.fullmatch(gap)):
-            runs += _run_of(text, tokens)
+    for match in _TOKEN.finditer(text, 0, len(text) if end is None else end):
+        token_start, token_end = match.span()
+        gap = text[last_end:token_start] if tokens else ""
+        is_cut = len(tokens) == _MAX_TOKENS
+        if is_cut or (gap not in _USUAL_GAPS and not _GAP.fullmatch(gap)):
+            yield from _run_of(text, tokens)
             tokens, gap = [], ""
         written = match["written"]
         digits = _written_digits(written) if written else _spoken_digits(match[0])
-        tokens.append(DigitToken(digits, start, end, gap, bool(written)))
-        last_end = end
+        tokens.append(DigitToken(digits, token_start, token_end, gap, bool(written)))
+        last_end = token_end
     if tokens:
-        runs += _run_of(text, tokens)
-    return runs
+        yield from _run_of(text, tokens)
 
 
 def _written_digits(token: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 
-from app.ai.redaction.conversation_text import split_words
+from app.ai.redaction.conversation_text import matches_near, split_words
 from app.ai.redaction.entities import Entity, EntitySpan
 
 # Both patterns match only from the start of a token and bound each part (a label of a domain has at
@@ -47,13 +47,13 @@ _VERSION = re.compile(
 )
 
 
-def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+def find(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
     """Yield e-mail addresses; `words` are those of the text."""
     if "@" in text:
         for match in _WRITTEN.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
     if not words.isdisjoint(_SPOKEN_WORDS) and ("at" in words or "@" in text):
-        for match in _SPOKEN.finditer(text):
+        for match in matches_near(_SPOKEN, text, ("at", "@"), lower_case_text):
             first = match[0].split()[0].lower()
             if first not in _NO_MAILBOXES:
                 yield EntitySpan(match.start(), match.end(), Entity.EMAIL)

@@ -12,8 +12,13 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from app.ai.redaction import addresses, birth_dates, emails, names, personal_numbers
-from app.ai.redaction.conversation_text import ConversationText, SpeakerText, SpeakerTurn
-from app.ai.redaction.digit_runs import NUMBER_WORDS, cue_after, digit_runs
+from app.ai.redaction.conversation_text import (
+    MAX_TURNS_BETWEEN,
+    ConversationText,
+    SpeakerText,
+    SpeakerTurn,
+)
+from app.ai.redaction.digit_runs import NUMBER_WORDS, DigitRun, cue_after, digit_runs
 from app.ai.redaction.entities import Entity, EntitySpan, merged_spans
 from app.ai.redaction.names import is_service_name, service_name_words
 from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
@@ -22,6 +27,10 @@ from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
 _MAX_ROUNDS = 6
 # A turn may be read differently when one of so many turns before it has changed.
 _TURNS_BACK = 3
+# So many characters are read again after the first round.
+_MAX_REREAD = 250_000
+# After so many numbers and entities of a conversation, the rest of it is masked whole.
+_MAX_FINDS = 20_000
 SERVICE_ROLES = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 _MIN_DIGITS = 3
 _DIGIT = re.compile(r"\d")
@@ -59,9 +68,9 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
     """Mask the turns of one conversation, in their order."""
     masked = [MaskedTurn(turn.text, (), ()) for turn in turns]
     conversation, service_words = ConversationText(turns), service_name_words(turns)
-    unread: Iterable[int] = range(len(turns))
+    changed, left = frozenset(range(len(turns))), _MAX_REREAD
     for _ in range(_MAX_ROUNDS):
-        detected = _detect(conversation, frozenset(unread))
+        detected = _detect(conversation, changed)
         spans = _without_service_names(conversation, detected, service_words)
         if not spans:
             break
@@ -74,7 +83,10 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
             originals = merged_spans([*before.originals, *new])
             masked[turn] = _masked_turn(turns[turn].text, originals)
         conversation = conversation.with_texts({turn: masked[turn].text for turn in spans})
-        unread = [turn + later for turn in spans for later in range(_TURNS_BACK + 1)]
+        changed = frozenset(spans)
+        left -= sum(len(masked[turn].text) for turn in changed)
+        if left < 0:
+            break
     return masked
 
 
@@ -171,27 +183,40 @@ def _masked_words(segment: Segment, spans: Sequence[EntitySpan]) -> tuple[Word, 
     return tuple(words)
 
 
-def _detect(conversation: ConversationText, unread: Collection[int]) -> dict[int, list[EntitySpan]]:
+def _detect(
+    conversation: ConversationText, changed: Collection[int]
+) -> dict[int, list[EntitySpan]]:
     """Return the entities by turn, in order and without overlaps; other turns are left out.
 
-    Words that announce none skip a detector. Only `unread` turns are searched for what is found
-    within a turn: the others have nothing more.
+    Words that announce none skip a detector. Only `changed` turns are searched, and those that they
+    may explain: the others have nothing more.
     """
-    spans: dict[int, list[EntitySpan]] = {}
-    turns_with_numbers = [
-        turn for turn in range(len(conversation.turns)) if _has_number(conversation, turn)
-    ]
-    for speaker_text in conversation.speaker_texts(turns_with_numbers):
-        for span in _number_spans(conversation, speaker_text):
-            for turn, start, end in speaker_text.parts_by_turn(span.start, span.end):
-                spans.setdefault(turn, []).append(EntitySpan(start, end, span.entity))
-    numbered = frozenset(turns_with_numbers)
-    for turn in range(len(conversation.turns)):
-        if turn in unread:
-            for span in _text_spans(conversation, turn, turn in numbered):
-                spans.setdefault(turn, []).append(span)
+    turns = range(len(conversation.turns))
+    numbered = [turn for turn in turns if _has_number(conversation, turn)]
+    speaker_texts = (
+        speaker_text
+        for speaker_text in conversation.speaker_texts(numbered)
+        if _is_near(changed, speaker_text.turns, MAX_TURNS_BETWEEN, MAX_TURNS_BETWEEN)
+    )
+    spans: dict[int, list[EntitySpan]] = {turn: [] for turn in turns}
+    for turn, span in _number_spans(conversation, speaker_texts):
+        spans[turn].append(span)
+    numbered_turns, finds = frozenset(numbered), 0
+    for turn in turns:
+        if not _is_near(changed, (turn,), _TURNS_BACK, 0):
+            continue
+        if finds > _MAX_FINDS:
+            spans[turn].append(_rest(0, len(conversation.turns[turn].text)))
+        else:
+            spans[turn] += _text_spans(conversation, turn, turn in numbered_turns)
+            finds += len(spans[turn])
     names.add_repeated(conversation, spans)
-    return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items()}
+    return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items() if turn_spans}
+
+
+def _is_near(changed: Collection[int], turns: Sequence[int], before: int, after: int) -> bool:
+    """Tell whether one of these turns has changed, or of so many before and after them."""
+    return any(turn in changed for turn in range(turns[0] - before, turns[-1] + after + 1))
 
 
 def _has_number(conversation: ConversationText, turn: int) -> bool:
@@ -201,14 +226,39 @@ def _has_number(conversation: ConversationText, turn: int) -> bool:
 
 
 def _number_spans(
-    conversation: ConversationText, speaker_text: SpeakerText
-) -> Iterator[EntitySpan]:
-    for run in digit_runs(speaker_text.text):
-        if len(run.digits) < _MIN_DIGITS:
-            continue
-        turn, position = speaker_text.turn_at(run.start)
-        cue = cue_after(speaker_text.text, run.end) or conversation.cue_at(turn, position)
-        yield from personal_numbers.find(run, cue, speaker_text.text)
+    conversation: ConversationText, speaker_texts: Iterable[SpeakerText]
+) -> Iterator[tuple[int, EntitySpan]]:
+    """Yield each part of a number with its turn."""
+    tokens = 0
+    for speaker_text in speaker_texts:
+        for run in digit_runs(speaker_text.text, speaker_text.end):
+            tokens += len(run.tokens)
+            is_rest = tokens > _MAX_FINDS
+            spans = (
+                [_rest(run.start, speaker_text.end)]
+                if is_rest
+                else _numbers(conversation, speaker_text, run)
+            )
+            for span in spans:
+                for turn, start, end in speaker_text.parts_by_turn(span.start, span.end):
+                    yield turn, EntitySpan(start, end, span.entity)
+            if is_rest:
+                break
+
+
+def _numbers(
+    conversation: ConversationText, speaker_text: SpeakerText, run: DigitRun
+) -> Iterable[EntitySpan]:
+    if len(run.digits) < _MIN_DIGITS:
+        return ()
+    turn, position = speaker_text.turn_at(run.start)
+    cue = cue_after(speaker_text.text, run.end) or conversation.cue_at(turn, position)
+    return personal_numbers.find(run, cue, speaker_text.text)
+
+
+def _rest(start: int, end: int) -> EntitySpan:
+    """Return the rest of a text as the type that overrides every other."""
+    return EntitySpan(start, end, Entity.CARD)
 
 
 def _text_spans(
@@ -216,10 +266,10 @@ def _text_spans(
 ) -> Iterator[EntitySpan]:
     text, words = conversation.turns[turn].text, conversation.words(turn)
     if "@" in text or "at" in words:
-        yield from emails.find(text, words)
+        yield from emails.find(text, conversation.lower_case(turn), words)
     if has_number:
         yield from emails.find_ip_addresses(text)
-        yield from personal_numbers.find_codes(text)
+        yield from personal_numbers.find_codes(text, conversation.lower_case(turn))
         yield from addresses.find(conversation, turn)
     if has_number or not words.isdisjoint(birth_dates.MONTHS):
         yield from birth_dates.find(conversation, turn)

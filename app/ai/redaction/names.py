@@ -6,7 +6,12 @@ The names with which agents, bots and their company introduce themselves are not
 import re
 from collections.abc import Iterable, Iterator
 
-from app.ai.redaction.conversation_text import ConversationText, SpeakerTurn, split_words
+from app.ai.redaction.conversation_text import (
+    ConversationText,
+    SpeakerTurn,
+    matches_near,
+    split_words,
+)
 from app.ai.redaction.entities import Entity, EntitySpan
 
 # A turn without these words cannot match; checking words is cheaper than searching patterns.
@@ -102,15 +107,15 @@ _NO_PERSON = _NO_NAME | split_words(
     """
 )
 _PATTERNS = (
-    (_NAMED_BY, _NAMED, _NO_NAME),
-    (_SPOKEN_BY, _SPOKEN_WITH, _NO_PERSON),
-    (_TITLED_BY, _TITLED, _NO_PERSON),
-    (_SIGNED_BY, _SIGNED, _NO_PERSON),
+    (_NAMED_BY, ("name",), _NAMED, _NO_NAME),
+    (_SPOKEN_BY, tuple(_SPOKEN_BY), _SPOKEN_WITH, _NO_PERSON),
+    (_TITLED_BY, tuple(_TITLED_BY), _TITLED, _NO_PERSON),
+    (_SIGNED_BY, tuple(_SIGNED_BY), _SIGNED, _NO_PERSON),
 )
 _CONNECTORS = split_words("from with here calling speaking and your at")
 _MIN_KNOWN_LETTERS = 3
 _JOINTS = "'\u2019-"
-_ANY_NAME = re.compile(rf"(?<![\w\[@.-])[^\W\d_]++(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
+_ANY_NAME = re.compile(rf"(?<![\w\[@.-])[^\W\d_]++([{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
 # Without names that are more often words: will, mark, grace, hope, may, rose, bill, art.
 _GIVEN_NAMES = split_words(
     """
@@ -179,7 +184,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     """Yield the names of a turn that its own words, or the question before it, announce."""
     text = conversation.turns[turn].text
     words = conversation.words(turn)
-    yield from _announced(text, words)
+    yield from _announced(text, conversation.lower_case(turn), words)
     question = conversation.before(turn)
     if question is not None and not conversation.words(question).isdisjoint(_ASKED_BY):
         yield from _answered(text, conversation.turns[question].text)
@@ -230,6 +235,8 @@ def _known(text: str, spellings: frozenset[str]) -> Iterator[EntitySpan]:
     """Yield names that are known from elsewhere, also as the first part of "Anne-Marie"."""
     for match in _ANY_NAME.finditer(text):
         name = match[0]
+        if match.lastindex is None and name not in spellings:
+            continue
         while name and name not in spellings:
             name = name[: max(0, *map(name.rfind, _JOINTS))]
         if name:
@@ -248,10 +255,10 @@ def _spellings(name: str) -> Iterator[str]:
         yield name.lower()
 
 
-def _announced(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
-    for trigger, pattern, no_names in _PATTERNS:
+def _announced(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+    for trigger, cues, pattern, no_names in _PATTERNS:
         if not words.isdisjoint(trigger):
-            for match in pattern.finditer(text):
+            for match in matches_near(pattern, text, cues, lower_case_text):
                 yield from _person(text, match.start(1), match.end(1), no_names)
     if "this" in words and not words.isdisjoint(_CALLING):
         yield from _introduced_in_lower_case(text)

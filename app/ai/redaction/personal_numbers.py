@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import accumulate
 
-from app.ai.redaction.conversation_text import split_words
+from app.ai.redaction.conversation_text import matches_near, split_words
 from app.ai.redaction.digit_runs import DigitRun, DigitToken, NumberCue
 from app.ai.redaction.entities import Entity, EntitySpan
 
@@ -67,6 +67,7 @@ _DOCUMENT = re.compile(
     r"\s{0,4}(?:is|:|,|-|it's)?\s{0,4}(?=[A-Z0-9-]{0,17}\d)([A-Z0-9](?:[A-Z0-9-]){5,17})\b",
     re.IGNORECASE,
 )
+_DOCUMENTS = ("passport", "licen", "national id", "identity card")
 PASSWORD_WORDS = frozenset({"password", "passcode", "passphrase"})
 # A password has a digit or a sign in it, so that it cannot be a word of the sentence.
 _PASSWORD = re.compile(
@@ -86,6 +87,8 @@ _ANNOUNCED: dict[NumberCue, tuple[Entity, int, int]] = {
 _CURRENCY_SIGNS = "$€£¥₹"
 # E.164: at most fifteen digits; with a country code at least eight.
 _MIN_PHONE_DIGITS, _MAX_PHONE_DIGITS = 8, 15
+# With the "00" before a country code.
+_MAX_SHAPED_DIGITS = 17
 _PLUS = re.compile(r"\+[ (]{0,2}$")
 _SEPARATOR = re.compile(r"[ .\-\u2010-\u2013()/\u00a0]{0,3}")
 # Lengths of the groups, and first digits: North America, Britain, India, France, Germany.
@@ -137,14 +140,14 @@ def find(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan
     yield from _phones(run, cue, text, plus)
 
 
-def find_codes(text: str) -> Iterator[EntitySpan]:
+def find_codes(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
     """Yield the ids that have letters and digits."""
     if not _LETTERS_AND_DIGITS.search(text):
         return
     for pattern in (_NINO, _PAN):
         for match in pattern.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.NATIONAL_ID)
-    for match in _DOCUMENT.finditer(text):
+    for match in matches_near(_DOCUMENT, text, _DOCUMENTS, lower_case_text):
         yield EntitySpan(match.start(1), match.end(1), Entity.NATIONAL_ID)
     for match in _IBAN.finditer(text):
         end = _iban_end(match)
@@ -263,8 +266,10 @@ def _phones(
     if cue is not None and cue is not NumberCue.PHONE:
         return
     for tokens in _token_groups(run):
-        groups = ",".join(str(len(token.digits)) for token in tokens)
-        digits = "".join(token.digits for token in tokens)
+        digits = "".join([token.digits for token in tokens])
+        if not _MIN_PHONE_DIGITS <= len(digits) <= _MAX_SHAPED_DIGITS:
+            continue
+        groups = ",".join([str(len(token.digits)) for token in tokens])
         if any(shape.fullmatch(groups) and start.match(digits) for shape, start in _PHONE_SHAPES):
             yield EntitySpan(_with_bracket(text, tokens[0].start), tokens[-1].end, Entity.PHONE)
 

@@ -118,6 +118,8 @@ class ClientSocket(socket.socket):
     @property
     def is_form(self) -> bool:
         """Return whether the request that has arrived has a form as its body."""
+        if self.is_read_request:
+            return False
         head_end = self._received.find(_HEAD_END)
         return _FORM_TYPE.search(self._received, 0, head_end) is not None
 

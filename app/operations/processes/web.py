@@ -19,7 +19,6 @@ from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage import breaker
 from app.dashboard.install import compile_templates
-from app.people import passwords
 from app.usage import meter
 from app.web.current import runtime_of
 
@@ -112,11 +111,8 @@ GUNICORN_OPTIONS: dict[str, Any] = {
 
 
 def threads_of(settings: Settings) -> int:
-    """Return the threads of a web process: those of requests, and those of password checks.
-
-    A large transfer takes one of the first kind, so there are two at least.
-    """
-    return max(2, settings.threads) + passwords.THREADS
+    """Return the threads of a web process; a large transfer takes one, so there are two at least."""
+    return max(2, settings.threads)
 
 
 class _WebServer(BaseApplication):  # type: ignore[misc]

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from app.core.ids import new_id
 from app.operations.processes.client_socket import ClientSocket
 from app.operations.processes.large_bodies import LargeBodies
 from app.operations.processes.refusals import answer_of, error_of
+from app.people import passwords
 
 _MAX_HELD_BYTES = 64 * 1024 * 1024
 _SWEEP_EVERY_S = 0.5
@@ -51,25 +52,19 @@ class Connection:
 class WebWorker(ThreadWorker):  # type: ignore[misc]
     """Gunicorn's threaded worker, whose threads do not wait for slow peers.
 
-    The poller (the main thread) reads every request up to its last byte, or up to the end of its
-    head where the body is large, and sends what a peer did not take of its answer. Peers that are
-    too slow are cut off. When there are too many connections, or when they hold too much memory,
-    the one that waits longest, or holds most, is closed.
+    The poller (the main thread) reads requests whole, or up to the end of the head where the body is
+    large, and sends what a peer did not take of its answer. Slow peers are cut off. Of too many
+    connections, the one that waits longest is closed, or the one that holds most memory.
 
     With `serves_reads`, the poller also serves the requests that only read, one after the other:
     threads that hand the interpreter's lock to each other at every statement answer a third less.
-    Those that write, except for forms, are served like that while `writes_are_quick`: their answers
-    wait a moment, until the disk confirms the changes of several at once. Otherwise they get threads,
-    which wait for the disk together. If a request takes long, the stand-in polls until the poller is
-    back, and gives all requests to threads.
-
-    Requests with a large body take seconds. They are served one after the other, in a thread of their
-    own; when too many wait, the next is answered with 503. A process that they leave with much
-    memory is replaced.
-
-    It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
-    `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
-    The rest is gunicorn's: the loop, the threads, signals, parsing and WSGI.
+    Those that write are served like that while `writes_are_quick`: their answers wait a moment, until
+    the disk confirms the changes of several at once. Otherwise they get threads, which wait for the
+    disk together. If a request takes long, the stand-in polls until the poller is back, and gives all
+    requests to threads. Forms, which may wait for a password's hash, have few threads of their own.
+    Requests with a large body take seconds, and have one; when too many wait, the next is answered
+    with 503. A process that they leave with much memory is replaced.
+    Ours is what happens to a connection before and after a request; the rest is gunicorn's.
     """
 
     alive: bool  # gunicorn's: False when the process is to end
@@ -100,6 +95,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._unconfirmed: dict[Connection, bool] = {}
         self._unconfirmed_since = 0.0
         self._large_bodies = LargeBodies()
+        self._form_threads = ThreadPoolExecutor(passwords.THREADS + 2, "form")
 
     def run(self) -> None:
         """Serve until the process is to stop."""
@@ -141,6 +137,12 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         """Serve a request that has arrived: here, or in a thread."""
         if conn.sock.has_large_body:
             self._enqueue_large(conn)
+            return
+        if conn.sock.is_form:
+            served = self._form_threads.submit(self.handle, conn)
+            served.add_done_callback(
+                lambda fs: self.method_queue.defer(self.finish_request, conn, fs)
+            )
             return
         if not (self.serves_reads and self._is_quick(conn.sock)):
             super().enqueue_req(conn)
@@ -277,10 +279,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             self.alive = False
 
     def _is_quick(self, sock: ClientSocket) -> bool:
-        in_poller = threading.current_thread() is threading.main_thread()
-        # Forms may give a password, whose hash takes long.
-        writes = sock.is_complete and not sock.is_form
-        return in_poller and (sock.is_read_request or (writes and self.writes_are_quick()))
+        is_quick = sock.is_read_request or (sock.is_complete and self.writes_are_quick())
+        return is_quick and threading.current_thread() is threading.main_thread()
 
     def _stand_in(self) -> None:
         """Poll while the poller serves a request that takes long."""
