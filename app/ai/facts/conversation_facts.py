@@ -126,7 +126,7 @@ def facts_of(
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
     acts = acts_of(dialogue, cues, shipped_readers(fast=fast))
-    readings = readings_of(dialogue, cues, acts)
+    readings = readings_of(cues, acts)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
     lines = spoken_lines(acts)
