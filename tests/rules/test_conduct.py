@@ -13,7 +13,7 @@ def read(*lines: tuple[str, str], language: str = "en") -> Readings:
         chat(*((side, None, text) for side, text in lines)), channel="chat", language=language
     )
     cues = find_cues(dialogue)
-    return readings_of(dialogue, cues, acts_of(dialogue, cues, shipped_readers(fast=False)))
+    return readings_of(cues, acts_of(dialogue, cues, shipped_readers(fast=False)))
 
 
 def customer(*texts: str) -> CustomerLine:
@@ -128,7 +128,7 @@ def test_where_it_is_not_known_who_speaks_nothing_is_read() -> None:
     )
     cues = find_cues(dialogue)
     acts = acts_of(dialogue, cues, shipped_readers(fast=False))
-    assert readings_of(dialogue, cues, acts).lines == ()
+    assert readings_of(cues, acts).lines == ()
 
 
 def test_a_bot_that_understands_nothing_stalls_and_does_not_apologise() -> None:

@@ -225,7 +225,7 @@ def test_who_declines_or_praises_corrects_nobody(reply: str) -> None:
     understanding = criterion(found, "discovery.understanding")
     assert (
         understanding["explanation"]
-        == "Nothing suggests that the agent misunderstood the customer."
+        == "The customer neither corrected the agent nor had to repeat the request."
     )
 
 

@@ -91,7 +91,6 @@ def test_who_insults_a_customer_never_passes(lines, insult) -> None:
         CHARGED,
         pytest.param(
             LATE,
-            marks=pytest.mark.xfail(strict=True, reason="the rude line is read as half a courtesy"),
         ),
     ],
 )

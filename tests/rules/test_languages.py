@@ -258,7 +258,7 @@ def test_a_negation_turns_a_feeling_around_on_either_side() -> None:
         )
         cues = find_cues(dialogue)
         acts = acts_of(dialogue, cues, shipped_readers(fast=False))
-        readings = readings_of(dialogue, cues, acts)
+        readings = readings_of(cues, acts)
         return sentiment_of(dialogue, readings, CHAT.metrics).segments[0].score
 
     assert score("Service accha hai") > 0 > score("Service accha nahi hai")

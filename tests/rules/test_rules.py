@@ -59,7 +59,7 @@ def test_an_opening_without_anything_says_so_and_shows_where_it_was_looked_for()
         ("hi you're chatting with sam from brightpath how can i help today", []),
         ("hello this is tom how can i help", ["company"]),
         ("hello how can i help you", ["company", "personal"]),
-        ("hi this is customer service who am i speaking with", ["company", "personal"]),
+        ("hi this is customer service who am i speaking with", ["personal"]),
         ("thank you for holding this is fine now", ["greeting", "company", "personal"]),
     ],
 )

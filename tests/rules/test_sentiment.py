@@ -18,7 +18,7 @@ def sentiment(transcript: Transcript, channel: str = "chat") -> Sentiment:
     dialogue = dialogue_of(transcript, channel=channel, language=None)
     cues = find_cues(dialogue)
     acts = acts_of(dialogue, cues, shipped_readers(fast=False))
-    return sentiment_of(dialogue, readings_of(dialogue, cues, acts), SETTINGS)
+    return sentiment_of(dialogue, readings_of(cues, acts), SETTINGS)
 
 
 def customer(*texts: str) -> Sentiment:

@@ -199,7 +199,7 @@ def test_a_folder_in_use_is_not_restored(settings: Settings, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("no manifest", "no complete backup"),
+        ("no manifest", "not a complete backup"),
         ("torn manifest", "manifest.json is damaged"),
         ("newer", "newer than this version"),
         ("changed database", "database.sqlite has changed"),

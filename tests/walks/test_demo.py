@@ -119,7 +119,6 @@ def test_a_rude_agent_is_told_and_an_excellent_one_is_praised_for_what_was_done(
     assert "Did you even look properly?" in rude["improvements"][0]["text"]
     excellent = coaching(judged, "demo-chat-charged-twice")
     praised = {entry["criterionKey"]: entry["text"] for entry in excellent["strengths"]}
-    assert "I have refunded it now" in praised["resolution.completeness"]
     assert "I understand how worrying that is" in str(praised)
     assert "rude" not in str(excellent["improvements"])
 

@@ -13,6 +13,7 @@ from app.ai.acts.catalogue import Act
 from app.ai.acts.classifier import Classifier, classifier_from, probability_of
 from app.ai.acts.features import Heard, contexts_of
 from app.ai.dialogue.cues import Cue, Cues
+from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.languages.detection import ENGLISH
 from app.ai.weights import model_document
@@ -160,7 +161,13 @@ def acts_of(dialogue: Dialogue, cues: Cues, readers: Readers) -> Acts:
     """Read the acts of an attributed dialogue whose words are known."""
     if not dialogue.attributed or not dialogue.readable:
         return Acts()
-    lines = [line for line in dialogue.lines if line.side in (Side.CUSTOMER, Side.SERVICE)]
+    # A customer who writes to the judge says nothing to the agent; an agent may hide nothing so.
+    steering = {line.position for line in lines_with_instructions(dialogue.customer)}
+    lines = [
+        line
+        for line in dialogue.lines
+        if line.side in (Side.CUSTOMER, Side.SERVICE) and line.position not in steering
+    ]
     english = any(line.language == ENGLISH for line in lines)
     read = read_lines([heard_line(line, cues.in_line(line)) for line in lines], readers)
     return Acts(

@@ -6,15 +6,14 @@ What a line shows depends on what came before: thanks for nothing after a cold r
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeAlias
 
 from app.ai.acts.reading import Acts, Mark
 from app.ai.conduct.marks import Marks, likelihood, marks_of
 from app.ai.dialogue.cues import Cues
-from app.ai.dialogue.instructions import lines_with_instructions
-from app.ai.dialogue.turns import Dialogue, Line, Side
+from app.ai.dialogue.turns import Line, Side
 
 NEGATIVE_LABELS = ("neg", "anger", "disapp", "sarcasm")
 COURTESIES = ("warm", "empathy", "apology", "offer", "greet")
@@ -28,9 +27,7 @@ _STRONG = 0.75
 _SOFTENED = 0.4
 # A line that may belittle or blame feels nothing with the customer, long before it is called rude.
 _BELITTLES = 0.4
-_RUDE, _MIXED = 0.5, 0.3
-# Rudeness is lowered by this factor where the customer stays calm.
-_CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
+_RUDE, _MIXED = 0.6, 0.3
 _SOFT_DIFFERENCE = 0.2
 _TENSE = 0.45
 _CONFUSED = 0.6
@@ -189,34 +186,17 @@ class Readings:
         return sum(line.courteous >= SHOWN for line in self.agent) / max(1, len(self.agent))
 
 
-def readings_of(dialogue: Dialogue, cues: Cues, acts: Acts) -> Readings:
+def readings_of(cues: Cues, acts: Acts) -> Readings:
     """Read the lines whose acts are known in their context."""
     context = _Context()
     lines: list[SpokenLine] = []
-    # A customer who writes to the judge says nothing to the agent; an agent may hide nothing so.
-    steering = {line.position for line in lines_with_instructions(dialogue.customer)}
     for line_acts in acts.lines:
         line = line_acts.line
-        if line.position in steering:
-            continue
         line_cues = cues.in_line(line)
         marks, kinds = marks_of(line_acts, line_cues), {cue.kind for cue in line_cues}
         read_line = context.customer if line.side is Side.CUSTOMER else context.agent
         lines.append(read_line(line, marks, kinds))
-    return Readings(_with_doubt(lines))
-
-
-def _with_doubt(lines: Sequence[SpokenLine]) -> tuple[SpokenLine, ...]:
-    """Lower the rudeness of lines around which the customer stays calm, unless it is certain."""
-    doubted: list[SpokenLine] = []
-    for before, line, after in _with_neighbours(lines):
-        tension = _tension_around(before, after)
-        calm = tension is not None and tension < _CALM
-        if isinstance(line, AgentLine) and 0 < line.rude < _CERTAIN and calm:
-            doubted.append(replace(line, rude=_DOUBTED * line.rude))
-        else:
-            doubted.append(line)
-    return tuple(doubted)
+    return Readings(tuple(lines))
 
 
 def _with_neighbours(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.ai.acts.catalogue import Act
-from app.ai.acts.reading import Acts, LineActs, acts_of, shipped_readers
+from app.ai.acts.reading import SHOWN, Acts, LineActs, acts_of, shipped_readers
 from app.ai.conduct.readings import Readings, SpokenLine, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
@@ -126,7 +126,7 @@ def facts_of(
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
     acts = acts_of(dialogue, cues, shipped_readers(fast=fast))
-    readings = readings_of(dialogue, cues, acts)
+    readings = readings_of(cues, acts)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
     lines = spoken_lines(acts)
@@ -156,6 +156,17 @@ def facts_of(
 def _has_course(dialogue: Dialogue) -> bool:
     enough = dialogue.service and dialogue.customer and len(dialogue.lines) >= LEAST_LINES
     return bool(dialogue.english and dialogue.attributed and enough)
+
+
+def performed(facts: Facts, lines: Sequence[Line], *acts: Act, least: float = SHOWN) -> list[Cue]:
+    """List where the service side performs one of the acts in these lines, in whatever words."""
+    return [
+        Cue(acts[0], line.line, mark.start, mark.end)
+        for line in facts.acts.service
+        if line.line in lines
+        and (mark := line.best(*acts)) is not None
+        and mark.probability >= least
+    ]
 
 
 def said_again(facts: Facts) -> set[int]:

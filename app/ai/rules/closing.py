@@ -6,7 +6,7 @@ from operator import attrgetter
 from app.ai.acts.catalogue import Act
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.dialogue.turns import Line, Side
-from app.ai.facts.conversation_facts import Facts, examined, quoted, shown_act
+from app.ai.facts.conversation_facts import Facts, examined, performed, quoted, shown_act
 from app.ai.facts.requests import (
     asks_nothing,
     opt_out_confirmation,
@@ -18,7 +18,7 @@ from app.ai.facts.requests import (
 )
 from app.ai.ledger.entries import State
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
+from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
 from app.ai.wording import listed, no, sentence
 
 # The parts of a close, as explanations name them.
@@ -26,6 +26,11 @@ _PARTS = {
     "recap": "a recap",
     "next_step": "a next step with a time",
     "offer_help": "an offer of more help",
+}
+_ACTS_OF_PARTS = {
+    "recap": (Act.RECAP,),
+    "next_step": (Act.PROMISE_BY, Act.NEXT),
+    "offer_help": (Act.OFFER_MORE,),
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
@@ -94,7 +99,7 @@ def _confirmed_by_anybody(facts: Facts, ending: tuple[Line, ...]) -> Answer:
     ]
     if done and content:
         return _confirmed(facts, "content", quoted([done, content[-1]]))
-    return unjudged(sentence("not_judged.one_channel"))
+    return _unconfirmed(facts, "missing", examined(ending[-_QUOTED_LINES:]))
 
 
 def _confirmed(facts: Facts, key: str, evidence: Iterable[Evidence]) -> Answer:
@@ -136,7 +141,10 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     if _left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])
-    cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _PARTS}
+    cues_of_kind = {
+        kind: facts.said(kind, lines=ending) or performed(facts, ending, *_ACTS_OF_PARTS[kind])
+        for kind in _PARTS
+    }
     present = [kind for kind in _PARTS if cues_of_kind[kind]]
     if len(present) >= parameters["fullElements"]:
         level, score, key = 2, 1.0, "recap.complete"

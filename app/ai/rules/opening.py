@@ -7,7 +7,7 @@ from app.ai.acts.catalogue import Act
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
-from app.ai.facts.conversation_facts import Facts, examined, quoted
+from app.ai.facts.conversation_facts import Facts, examined, performed, quoted
 from app.ai.facts.requests import asks_nothing
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
@@ -16,8 +16,8 @@ from app.ai.wording import first, listed, no, sentence
 # The parts of a greeting, as explanations name them.
 _PARTS = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
-# How surely a greeting is read that no phrase shows.
-_CLEARLY = 0.7
+# How surely a greeting, and the name of a company, are read that no phrase shows.
+_CLEARLY, _SURELY = 0.7, 0.9
 
 
 def greeting(facts: Facts, criterion: Criterion) -> Answer:
@@ -28,7 +28,7 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
     opening = facts.opening(turns)
     cues_of_part = {
         "greeting": _greetings(facts, opening),
-        "brand": _brand(facts, opening),
+        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY, least=_SURELY),
         "name": facts.said("introduction", lines=opening)
         or _in_greeting(facts, "name_in_greeting", opening),
     }
@@ -132,13 +132,7 @@ def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
         return greetings
     # Who says where one has called opens, too, and so does a warm reply to praise.
     opens = [Act.GREET, Act.COMPANY, *([Act.COURTESY] if asks_nothing(facts) else [])]
-    return [
-        Cue("greeting", line.line, mark.start, mark.end)
-        for line in facts.acts.service
-        if line.line in lines
-        and (mark := line.best(*opens)) is not None
-        and mark.probability >= _CLEARLY
-    ]
+    return performed(facts, lines, *opens, least=_CLEARLY)
 
 
 def _in_greeting(facts: Facts, kind: str, lines: tuple[Line, ...]) -> list[Cue]:

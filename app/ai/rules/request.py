@@ -45,6 +45,8 @@ _ANGRY = 0.6
 _REFUSING = 0.6
 _WANTED = re.compile("i wanted", re.IGNORECASE)
 _FELT = {"confusing_reply": "conf", "angering_reply": "anger"}
+# A question that may belittle the customer looks for no solution.
+_BELITTLES = 0.4
 _SMALL_TALK = re.compile(r"\bhow are you\b|\bhow(?:'s| is) your day\b", re.IGNORECASE)
 # Asking why the customer did or did not do something does not look for a solution.
 _BLAMING = re.compile(r"\bwhy (?:did|didn't) you\b", re.IGNORECASE)
@@ -205,7 +207,7 @@ def _asks(line: AgentLine, *, is_polite: bool) -> bool:
     # Speech recognition may write no punctuation; where there is some, a question has a question mark.
     is_statement = "?" not in text and any(mark in text for mark in ".!")
     refuses = is_statement and line.shows("refusal") >= _REFUSING
-    if line.is_rude or refuses or _BLAMING.search(text):
+    if line.shows("dismissive") >= _BELITTLES or refuses or _BLAMING.search(text):
         return False
     if line.shows("verification") >= SHOWN or (
         not (is_statement or is_polite) and max(line.shows("probing"), line.shows("recap")) >= SHOWN
