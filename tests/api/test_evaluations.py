@@ -25,16 +25,8 @@ FIELDS = {
     *("autoFailed", "failedCriteria", "customerSentiment", "sentimentTrend", "resolution"),
     *("predictedSatisfaction", "topics", "scorecardId", "scorecardVersion", "scorecardName"),
     *("engine", "confidence", "durationSeconds", "turnCount", "startedAt", "conversationAt"),
-    *(
-        "createdAt",
-        "completedAt",
-        "updatedAt",
-        "redacted",
-        "revision",
-        "supersedesId",
-        "isCurrent",
-        "error",
-    ),
+    *("createdAt", "completedAt", "updatedAt", "redacted", "revision", "supersedesId"),
+    *("isCurrent", "error"),
     *("externalId", "labels"),
 }
 
