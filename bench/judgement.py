@@ -2,7 +2,7 @@
 
 First come the bands of tests/data/conduct, in which a team lead would see each output (`--misses` names
 the conversations that are out of one), and how many judged criteria show evidence. DATA_DIR holds
-star.jsonl, sgd-use.jsonl, mwoz-use.jsonl, tau-airline.jsonl and aba-redial.jsonl, each of JSON lines with `messages`, `labels` and `split`. What is missing is left out. `--split dev`
+star.jsonl, sgd-use.jsonl, mwoz-use.jsonl, tau-airline.jsonl, aba-redial.jsonl and helpdesk-dev.jsonl, each of JSON lines with `messages`, `labels` and `split`. What is missing is left out. `--split dev`
 measures on that split alone; `--quick` leaves out what takes longer than a minute.
 """
 
@@ -216,6 +216,7 @@ SOURCES: dict[str, Measure] = {
     "star": auc,
     "tau-airline": auc,
     "aba-redial": spearman,
+    "helpdesk-dev": spearman,
 }
 
 if __name__ == "__main__":

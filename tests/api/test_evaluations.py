@@ -24,8 +24,9 @@ FIELDS = {
     *("judgedWeightPercent", "hasVerdict"),
     *("autoFailed", "failedCriteria", "customerSentiment", "sentimentTrend", "resolution"),
     *("predictedSatisfaction", "topics", "scorecardId", "scorecardVersion", "scorecardName"),
-    *("engine", "confidence", "durationSeconds", "turnCount", "startedAt", "createdAt"),
-    *("completedAt", "updatedAt", "redacted", "revision", "supersedesId", "isCurrent", "error"),
+    *("engine", "confidence", "durationSeconds", "turnCount", "startedAt", "conversationAt"),
+    *("createdAt", "completedAt", "updatedAt", "redacted", "revision", "supersedesId"),
+    *("isCurrent", "error"),
     *("externalId", "labels"),
 }
 

@@ -106,11 +106,6 @@ def sentences_of(text: str) -> list[Sentence]:
     return sentences
 
 
-def whole_of(text: str) -> Sentence:
-    """Read a text as one sentence, however long it is."""
-    return _sentence(0, len(text), _tokens(text))
-
-
 def _windows(text: str, start: int, end: int) -> Iterator[Sentence]:
     words = [match.span() for match in _WRITTEN.finditer(text, start, end)]
     for first in range(0, len(words) - _STEP, _STEP):

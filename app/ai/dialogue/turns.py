@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice
 from operator import attrgetter
 
 from app.ai.languages.detection import ENGLISH, UNKNOWN, Languages, languages_of_segments, name_of
@@ -157,14 +157,12 @@ class Exchanges:
     """`repeated_requests` and `repeated_answers` pair a line with the earlier one it repeats.
 
     `open_questions` are the customer's questions that the next turn of the service side, if any,
-    takes up with no word and no act of answering. `overlap` is the mean share, 0 to 1, of the words
-    of a customer's turn that the answer takes up; None without such a pair of turns.
+    takes up with no word and no act of answering.
     """
 
     repeated_requests: tuple[tuple[Line, Line], ...]
     repeated_answers: tuple[tuple[Line, Line], ...]
     open_questions: tuple[Line, ...]
-    overlap: float | None
 
     def said_again(self) -> set[int]:
         """Return the positions of answers that only leave out or add to what was said before."""
@@ -240,14 +238,13 @@ def _side(role: Role, service: frozenset[Role]) -> Side:
 def exchanges_of(dialogue: Dialogue) -> Exchanges:
     """Work out the exchanges of an attributed dialogue; empty where the sides are unknown."""
     if not dialogue.attributed:
-        return Exchanges((), (), (), None)
+        return Exchanges((), (), ())
     content = {line.position: content_of(line.text) for line in dialogue.lines}
     turns = [turn for turn in dialogue.turns if turn.side in (Side.SERVICE, Side.CUSTOMER)]
     return Exchanges(
         repeated_requests=_repeats(dialogue.customer, content),
         repeated_answers=_repeats(dialogue.service, content),
         open_questions=_open_questions(turns),
-        overlap=_overlap(turns, content),
     )
 
 
@@ -286,15 +283,3 @@ def _open_questions(turns: Sequence[Turn]) -> tuple[Line, ...]:
         return ()
     asking = [line for line in turns[-1].lines if line.text.rstrip().endswith("?")]
     return tuple(asking[-1:])
-
-
-def _overlap(turns: Sequence[Turn], content: dict[int, frozenset[str]]) -> float | None:
-    shares = []
-    for turn, answer in pairwise(turns):
-        if turn.side is not Side.CUSTOMER:
-            continue
-        asked_words = frozenset[str]().union(*(content[line.position] for line in turn.lines))
-        answer_words = frozenset[str]().union(*(content[line.position] for line in answer.lines))
-        if asked_words:
-            shares.append(len(asked_words & answer_words) / len(asked_words))
-    return sum(shares) / len(shares) if shares else None

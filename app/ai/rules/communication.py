@@ -33,7 +33,7 @@ _NEEDED = 0.6
 _VOICED = ("problem", "complaint", "still_broken")
 _ACKNOWLEDGING = ("empathy", "apology")
 _WELCOME = 0.25
-_UNCLEAR, _CONFUSING, _REPEATED = 0.7, 0.4, 0.35
+_CONFUSING, _REPEATED = 0.4, 0.35
 _LEAST_WORDS = 4
 # The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9

@@ -1,0 +1,100 @@
+"""Measures the judge on conversations with expectations from before any result: python -m bench.unseen.
+
+Sixty conversations and paraphrases of some of them (training/data/unseen.jsonl.gz); nothing is fitted to
+them. It prints how many statuses are as expected, which were expected where, how scores and ratings rank
+beside the expected ones, and how many paraphrases keep status, and score within 10 points.
+"""
+
+import argparse
+import gzip
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from app.ai.context import Context
+from app.ai.judge import Judgement
+from app.ai.rule_judge import RuleJudge
+from app.ai.scorecard.values import scorecard_from
+from app.ai.transcript import Role, Segment, Transcript
+from app.scorecards.default_scorecards import document_of
+from bench.judgement import spearman
+
+CONVERSATIONS = Path("training/data/unseen.jsonl.gz")
+_CARDS = {"chat": "chat", "voice": "voice", "bot": "voice_bot"}
+_MOST_POINTS = 10
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fast", action="store_true", help="judge without the encoder")
+    parser.add_argument("--results", action="store_true", help="print each status with its reason")
+    options = parser.parse_args()
+    rows = [orjson.loads(row) for row in gzip.decompress(CONVERSATIONS.read_bytes()).splitlines()]
+    judge = RuleJudge(fast=options.fast)
+    found = {row["id"]: judged(judge, row) for row in rows}
+    expected = [row for row in rows if "expect" in row]
+    print_statuses(expected, found)
+    print_ranks(expected, found)
+    paraphrases = [row for row in rows if "of" in row]
+    alike = sum(_is_alike(found[row["id"]], found[row["of"]]) for row in paraphrases)
+    print(
+        f"\nParaphrases that keep status and {_MOST_POINTS} points: {alike} of {len(paraphrases)}"
+    )
+    if options.results:
+        for row in expected:
+            item = found[row["id"]]
+            reason = item.results["resolution"]["explanation"]
+            print(
+                f"{row['id']} {row['expect']['status']}: {item.resolution} {item.score}, {reason}"
+            )
+
+
+def judged(judge: RuleJudge, row: Row) -> Judgement:
+    """Judge a conversation by the default scorecard of its channel."""
+    bot = row["channel"] == "bot"
+    segments = tuple(
+        Segment(
+            f"seg_{index + 1:04d}",
+            index,
+            item["side"],
+            Role.BOT if bot and item["side"] == "agent" else Role(item["side"]),
+            item["text"],
+        )
+        for index, item in enumerate(row["messages"])
+    )
+    transcript = Transcript(segments, speaker_attribution="messages", language="en")
+    card = scorecard_from(document_of(_CARDS[row["channel"]]))
+    return judge.judge(transcript, card, Context())
+
+
+def print_statuses(rows: list[Row], found: dict[str, Judgement]) -> None:
+    pairs = Counter((row["expect"]["status"], found[row["id"]].resolution) for row in rows)
+    right = sum(count for (theirs, ours), count in pairs.items() if theirs == ours)
+    print(f"Status as expected: {right} of {len(rows)}")
+    for (theirs, ours), count in sorted(pairs.items()):
+        print(f"  {count:3} expected {theirs}, found {ours}")
+
+
+def print_ranks(rows: list[Row], found: dict[str, Judgement]) -> None:
+    print("\nRanks beside the expected ratings (Spearman)")
+    for name, output in (
+        ("effectiveness", lambda item: item.score),
+        ("satisfaction", lambda item: item.predicted_satisfaction),
+        ("manner", lambda item: item.results["dimensions"]["professionalism"]),
+    ):
+        pairs = [(output(found[row["id"]]), float(row["expect"][name])) for row in rows]
+        print(f"  {name:14} {spearman(pairs)}")
+
+
+def _is_alike(one: Judgement, other: Judgement) -> bool:
+    if one.score is None or other.score is None:
+        return False
+    return one.resolution == other.resolution and abs(one.score - other.score) <= _MOST_POINTS
+
+
+if __name__ == "__main__":
+    main()
