@@ -8,6 +8,7 @@ beside the expected ones, and how many paraphrases keep status, and score within
 import argparse
 import gzip
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ _CARDS = {"chat": "chat", "voice": "voice", "bot": "voice_bot"}
 _MOST_POINTS = 10
 
 Row = dict[str, Any]
+_OUTPUTS: dict[str, Callable[[Judgement], float | None]] = {
+    "effectiveness": lambda item: item.score,
+    "satisfaction": lambda item: item.predicted_satisfaction,
+    "manner": lambda item: item.results["dimensions"]["professionalism"],
+}
 
 
 def main() -> None:
@@ -81,11 +87,7 @@ def print_statuses(rows: list[Row], found: dict[str, Judgement]) -> None:
 
 def print_ranks(rows: list[Row], found: dict[str, Judgement]) -> None:
     print("\nRanks beside the expected ratings (Spearman)")
-    for name, output in (
-        ("effectiveness", lambda item: item.score),
-        ("satisfaction", lambda item: item.predicted_satisfaction),
-        ("manner", lambda item: item.results["dimensions"]["professionalism"]),
-    ):
+    for name, output in _OUTPUTS.items():
         pairs = [(output(found[row["id"]]), float(row["expect"][name])) for row in rows]
         print(f"  {name:14} {spearman(pairs)}")
 
