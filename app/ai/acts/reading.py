@@ -22,6 +22,8 @@ from app.ai.weights import model_document
 SHOWN = 0.5
 # Averages of two models are timid: this power moves 0.4, where as much is missed as invented, to 0.5.
 BOLDER = 0.756
+# A longer conversation is read without the encoder, which takes some 5 ms for each line.
+_MOST_ENCODED = 1_000
 # Acts less likely than 1 in 20 are left out.
 _LEAST = 0.05
 # Acts that a phrase of a lexicon shows in languages without a model.
@@ -186,7 +188,7 @@ def heard_line(line: Line, cues: Sequence[Cue]) -> Heard:
 
 def read_lines(lines: Sequence[Heard], readers: Readers) -> Iterator[dict[Act, Mark]]:
     """Yield what the models read in each line of an English conversation."""
-    encoder = readers.encoder
+    encoder = readers.encoder if len(lines) <= _MOST_ENCODED else None
     encoded = repeat(None) if encoder is None else encoder.probabilities(lines)
     for line, contexts, likely in zip(lines, contexts_of(lines), encoded, strict=False):
         classifier = readers.customer if line.by_customer else readers.service

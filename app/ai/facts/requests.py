@@ -35,8 +35,8 @@ _FULFILLED = {
     State.OPEN: 0.2,
     **dict.fromkeys(_ENDED_BADLY, 0.1),
 }
-# How much a line lowers the effectiveness in which an action failed, something asked for is not there, or
-# something is refused.
+# A line in which an action failed, something asked for is not there, or something is refused takes off the
+# effectiveness as much as these powers of e tell.
 _FAILED, _MISSING, _REFUSED = 0.8, 0.4, 0.12
 _REFUSES = (Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON, Act.UNDONE, Act.RETRACT)
 _FINISHED = ("solved", "closing", "nothing_more")
@@ -103,8 +103,8 @@ def worst_first(entries: Iterable[Entry]) -> list[Entry]:
 def effectiveness(facts: Facts) -> float:
     """Return how well the service side moved the requests forward, 0 to 1.
 
-    Where no model tells, what became of them does; where all of them are closed, that counts a third. Each line in which something failed or was refused on
-    the way lowers it.
+    Where no model tells, what became of them does; where all of them are closed, that counts a
+    third. Each line in which something failed or was refused on the way lowers it.
     """
     entries = facts.ledger.matters
     if facts.course is None:
