@@ -169,7 +169,8 @@ def test_a_call_is_transcribed_evaluated_and_published(client: Caller, runtime: 
     seen = _watched(client, audio_file_id)
     percents = [percent for _, percent in seen]
     assert percents == sorted(percents)
-    assert len({percent for status, percent in seen if status == "transcribing"}) >= 3
+    # Written after half a second for the first time.
+    assert len({percent for status, percent in seen if status == "transcribing"}) >= 2
     audio = show(client, audio_file_id)
     assert audio["status"] == "processed"
     assert (audio["durationSeconds"], audio["channels"], audio["codec"]) == (29, 2, "pcm_mulaw")

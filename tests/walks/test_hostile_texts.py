@@ -44,7 +44,9 @@ def test_bystanders_are_answered_beside_hostile_messages(service: ServiceProcess
             text = (unit * TEXT_CHARS)[:TEXT_CHARS]
             body = {"messages": [{"role": "customer", "text": text}] * TEXTS}
             path = f"/imports/conversations/hostile-{sender}-{place}?evaluate=true"
-            answers.append(client.call("PUT", path, body).status_code)
+            while (answer := client.call("PUT", path, body)).status_code == 503:
+                time.sleep(int(answer.headers["Retry-After"]))
+            answers.append(answer.status_code)
         client.close()
 
     senders = [threading.Thread(target=send, args=(each,)) for each in range(SENDERS)]
