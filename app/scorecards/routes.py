@@ -48,6 +48,25 @@ def get_scorecard(query: dict[str, int], scorecard_id: str) -> Any:
         return service.get(session, scorecard_id, **query)
 
 
+@blp.get("/defaults")
+@require_scope("scorecards:manage")
+@blp.response(200, schemas.ScorecardsByChannel)
+def get_default_scorecards() -> Any:
+    """Show the scorecards that judge what no campaign names another for."""
+    with current_runtime().db.reading() as session:
+        return service.defaults_in_use(session)
+
+
+@blp.patch("/defaults")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.ScorecardsByChannel)
+@blp.response(200, schemas.ScorecardsByChannel)
+def change_default_scorecards(changes: dict[str, str | None]) -> Any:
+    """Set the default scorecards of the given channels; null is the one that ships."""
+    with current_runtime().db.writing() as session:
+        return service.set_defaults(session, changes)
+
+
 @blp.get("/<id:scorecard_id>/versions")
 @require_scope("scorecards:manage")
 @blp.arguments(schemas.ScorecardVersionsQuery, location="query")

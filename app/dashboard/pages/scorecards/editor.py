@@ -9,6 +9,7 @@ from flask import redirect, render_template, request, url_for
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
+from app.campaigns import service as campaigns
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound, PreconditionFailed
 from app.core.json_documents import load_object
 from app.dashboard.blueprint import PageBlueprint
@@ -257,9 +258,13 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
                 published = authoring.add_version(session, draft.scorecard_id, document)
             drafts.delete(session, draft_id)
             audit.record(session, current_actor(), Action.SCORECARD_PUBLISHED, published["id"])
+            is_used = published["judges_by_default"] or campaigns.names_with_scorecard(
+                session, published["id"], published["channel"]
+            )
     except (InvalidInput, Conflict) as refused:
         return _refused_page(draft_id, refused)
-    return redirect_with("scorecard-published", "scorecards.show", scorecard_id=published["id"])
+    notice = "scorecard-published" if is_used else "scorecard-published-unused"
+    return redirect_with(notice, "scorecards.show", scorecard_id=published["id"])
 
 
 def _refused_page(draft_id: str, refused: AppError) -> tuple[str, int]:
