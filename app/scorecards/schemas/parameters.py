@@ -59,7 +59,7 @@ class WithinShape(StoredSchema):
 
 
 class ParametersShape(StoredSchema):
-    """The parameters of all rules; docs/scorecards.md says which rule has which."""
+    """The parameters of all rules; docs/scorecards-criteria.md says which rule has which."""
 
     agent_turns = whole("First turns that count.", low=1, high=_MOST_TURNS)
     last_turns = whole("Last turns that count.", low=1, high=_MOST_TURNS)
