@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.ai.languages.detection import primary_language
-from app.ai.scorecard.schema import METRICS_OF, SPOKEN_EVENTS
+from app.ai.scorecard.schema import ACTS, ACTS_OF, ANYONE, METRICS_OF, SPOKEN_EVENTS
 from app.scorecards.problems import Finding
 
 # Words of tone: everybody means something else by them, so that two judges rarely agree.
@@ -85,6 +85,16 @@ def _of_judge(
     parameters = judge.get("parameters", {})
     if "metric" in parameters:
         yield from _of_metric(f"{where}.metric", parameters["metric"], document)
+    for name, part, by in (
+        ("acts", parameters, "agent"),
+        ("before.acts", parameters.get("before", {}), ANYONE),
+        ("after.acts", parameters.get("after", {}), ANYONE),
+    ):
+        side = part.get("by", by)
+        never = [] if side == ANYONE else sorted({*part.get("acts", ())} - ACTS_OF[side])
+        if never:
+            message = f"Only the other side {' or '.join(ACTS[act] for act in never)}: this is never found."
+            yield _finding(f"{where}.{name}", message)
     full, half = parameters.get("full"), parameters.get("half")
     if isinstance(half, dict) and _lies_within(half, full or {}):
         yield _finding(f"{where}.half", "All of this range is in `full`: nothing is ever half.")

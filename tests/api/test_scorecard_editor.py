@@ -397,3 +397,31 @@ def test_phrases_of_a_custom_criterion_survive_the_form(
     assert saved(lead, path) == before
     statements = before["criteria"][0]["judge"]["parameters"]["statements"]
     assert [statement["title"] for statement in statements] == ["good morning", "farewell"]
+
+
+def test_acts_are_chosen_one_after_the_other(visit: Callable[[str], Visitor]) -> None:
+    lead = visit("lead")
+    path = begun(lead, "chat")
+    saved(lead, path, "criterion-add:0")
+    rule = "criteria[0].judge.parameters"
+    saved(lead, path, **{"criteria[0].judge.rule": "act"})
+    saved(lead, path, **{f"{rule}.acts[0]": "apologise"})
+    typed = {
+        f"{rule}.acts[1]": "empathise",
+        f"{rule}.after.acts[0]": "complain",
+        f"{rule}.after.turns": "1",
+        f"{rule}.said": "statement",
+        f"{rule}.atLeast": "2",
+    }
+    document = saved(lead, path, **typed)
+    assert document["criteria"][0]["judge"]["parameters"] == {
+        "acts": ["apologise", "empathise"],
+        "after": {"acts": ["complain"], "turns": 1},
+        "said": "statement",
+        "atLeast": 2,
+    }
+    fewer = saved(lead, path, **{f"{rule}.acts[0]": ""})
+    assert fewer["criteria"][0]["judge"]["parameters"]["acts"] == ["empathise"]
+    page = lead.get(path).text
+    assert "offers more help" in page
+    assert "After: at most so many turns from it" in page

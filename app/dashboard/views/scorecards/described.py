@@ -151,6 +151,14 @@ def _turns(within: Mapping[str, int]) -> str:
     return ", ".join(f"the {names[name]} {count} turns" for name, count in within.items())
 
 
+def _happening(asked: Mapping[str, Any]) -> str:
+    """Write what a rule looks for something before or after."""
+    who = text_of("speaker", asked.get("by", "anyone"))
+    parts = [_PARAMETER_TEXTS[name](asked[name]) for name in ("acts", "anyOf") if name in asked]
+    far = f", at most {asked['turns']} turns away" if "turns" in asked else ""
+    return f"{who}: {' with '.join(parts)}{far}"
+
+
 def _said(said: Mapping[str, Any], verb: str) -> str:
     speaker = text_of("speaker", said.get("by", "anyone"))
     return f"{speaker} {verb} {_phrases(said['anyOf'])}"
@@ -170,6 +178,11 @@ _PARAMETER_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "full": _range_text,
     "half": _range_text,
     "by": lambda speaker: text_of("speaker", speaker),
+    "said": lambda manner: text_of("said", manner),
+    "negated": lambda manner: text_of("negated", manner),
+    "acts": lambda acts: " or ".join(text_of("act", act) for act in acts),
+    "before": _happening,
+    "after": _happening,
 }
 _CONDITION_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "languages": lambda tags: f"the language is {' or '.join(tags)}",
