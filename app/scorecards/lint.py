@@ -24,20 +24,27 @@ _TWO_QUESTIONS = re.compile(
 )
 _MOST_OPTIONS = 3
 _MUCH_PERCENT = 50
+NEVER_JUDGED = "This service has no language model: this will never be judged. Choose a rule."
 
 
-def warnings_of(document: Mapping[str, Any]) -> list[Finding]:
-    """List warnings for the author of a document that has no problems."""
-    warnings = [*_of_document(document)]
+def warnings_of(document: Mapping[str, Any], *, has_model: bool = True) -> list[Finding]:
+    """List warnings for the author of a document that has no problems.
+
+    Args:
+        has_model: whether the service has a language model.
+    """
+    warnings = [*_of_document(document, has_model=has_model)]
     for index, criterion in enumerate(document["criteria"]):
         where = f"criteria[{index}]"
         warnings += _of_question(where, criterion)
+        if not has_model and "rule" not in criterion["judge"]:
+            warnings.append(_finding(f"{where}.judge.rule", NEVER_JUDGED))
         warnings += _of_judge(f"{where}.judge.parameters", criterion["judge"], document)
         warnings += _of_conditions(f"{where}.appliesWhen", criterion, document)
     return warnings
 
 
-def _of_document(document: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_document(document: Mapping[str, Any], *, has_model: bool) -> Iterator[Finding]:
     used = {criterion["section"] for criterion in document["criteria"]}
     for index, section in enumerate(document["sections"]):
         if section["key"] not in used:
@@ -47,7 +54,7 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[Finding]:
         for criterion in document["criteria"]
         if "rule" not in criterion["judge"]
     )
-    if by_model > _MUCH_PERCENT:
+    if has_model and by_model > _MUCH_PERCENT:
         yield _finding(
             "criteria",
             f"Only a language model can judge {by_model:g} % of the weight; without one these "

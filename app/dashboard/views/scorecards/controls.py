@@ -96,10 +96,19 @@ def named_campaigns(document: Mapping[str, Any]) -> set[str]:
     return {campaign_id for named in conditions for campaign_id in named.get("campaignIds", [])}
 
 
-def rules_for(criterion_type: str) -> dict[str, str]:
-    """Return the rules that answer criteria of a type, with their texts; empty: no rule."""
-    fitting = (name for name, rule in KNOWN_RULES.items() if rule.answers == criterion_type)
-    return {"": "A language model alone", **{name: text_of("rule", name) for name in fitting}}
+def rules_for(criterion_type: str, *, has_model: bool) -> dict[str, str]:
+    """Return the rules that answer criteria of a type, with their texts; empty: no rule.
+
+    Args:
+        has_model: whether the service has a language model.
+    """
+    alone = "A language model alone"
+    if not has_model:
+        alone += ": this service has none, so never"
+    # Those for criteria of an author's own first.
+    known = [*reversed(KNOWN_RULES.items())]
+    fitting = (name for name, rule in known if rule.answers == criterion_type)
+    return {"": alone, **{name: text_of("rule", name) for name in fitting}}
 
 
 def _parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> list[FormControl]:

@@ -11,7 +11,7 @@ from app.scorecards.schemas.document_fields import DOCUMENT, PARAMETERS
 
 # Fields of the form that are no fields of the document.
 _OWN_FIELDS = frozenset(
-    {"form_token", "version", "action", "channel", "scorecardId", "baseVersion"}
+    {"form_token", "version", "action", "channel", "scorecardId", "baseVersion", "path"}
 )
 STATEMENT_LISTS = ("statements", "requiredStatements")
 _EMPTY: Mapping[str, type] = {"list": list, "object": dict}
