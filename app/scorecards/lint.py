@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.ai.languages.detection import primary_language
-from app.ai.scorecard.schema import ACTS, ACTS_OF, ANYONE, METRICS_OF, SPOKEN_EVENTS
+from app.ai.scorecard.schema import (
+    ACTS,
+    ACTS_OF,
+    ANYONE,
+    METRICS_OF,
+    SLOTS,
+    SPOKEN_EVENTS,
+    phrases_in,
+)
 from app.scorecards.problems import Finding
 
 # Words of tone: everybody means something else by them, so that two judges rarely agree.
@@ -22,6 +30,7 @@ _TWO_QUESTIONS = re.compile(
     r"would|should)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_SLOT = re.compile(r"<([a-z]+)>")
 _MOST_OPTIONS = 3
 _MUCH_PERCENT = 50
 NEVER_JUDGED = "This service has no language model: this will never be judged. Choose a rule."
@@ -40,6 +49,7 @@ def warnings_of(document: Mapping[str, Any], *, has_model: bool = True) -> list[
         if not has_model and "rule" not in criterion["judge"]:
             warnings.append(_finding(f"{where}.judge.rule", NEVER_JUDGED))
         warnings += _of_judge(f"{where}.judge.parameters", criterion["judge"], document)
+        warnings += _of_phrases(f"{where}.judge.parameters", criterion)
         warnings += _of_conditions(f"{where}.appliesWhen", criterion, document)
     return warnings
 
@@ -82,6 +92,21 @@ def _of_tone(where: str, text: str) -> Iterator[Finding]:
     if tone:
         message = (
             f"{tone[0]!r} means something different to everyone: say what can be heard or read."
+        )
+        yield _finding(where, message)
+
+
+def _of_phrases(where: str, criterion: Mapping[str, Any]) -> Iterator[Finding]:
+    unknown = {
+        slot
+        for phrase in phrases_in([criterion["judge"], criterion.get("appliesWhen", {})])
+        for slot in _SLOT.findall(phrase)
+        if slot not in SLOTS
+    }
+    if unknown:
+        known = ", ".join(f"<{slot}>" for slot in SLOTS)
+        message = (
+            f"<{min(unknown)}> stands for nothing but its word; these stand for many: {known}."
         )
         yield _finding(where, message)
 
