@@ -9,6 +9,7 @@ from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, examined, performed, quoted
 from app.ai.facts.requests import asks_nothing
+from app.ai.rules.second_look import OPENING, seen_by_reader
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
 from app.ai.wording import first, listed, no, sentence
@@ -26,12 +27,7 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(sentence("no_occasion.mid_call"))
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
-    cues_of_part = {
-        "greeting": _greetings(facts, opening),
-        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY, least=_SURELY),
-        "name": facts.said("introduction", lines=opening)
-        or _in_greeting(facts, "name_in_greeting", opening),
-    }
+    cues_of_part = seen_by_reader(facts, OPENING, opening_parts(facts, opening), opening)
     required = criterion.parameters["requires"]
     missing = [part for part in required if not cues_of_part[part]]
     cues = [cues_of_part[part][0] for part in required if cues_of_part[part]]
@@ -49,6 +45,16 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
         evidence=examined(opening) if missing else quoted(cues),
         advice=sentence("advice.greeting", missing=listed([_PARTS[part] for part in missing])),
     )
+
+
+def opening_parts(facts: Facts, opening: tuple[Line, ...]) -> dict[str, list[Cue]]:
+    """Find each part of a greeting in these lines."""
+    return {
+        "greeting": _greetings(facts, opening),
+        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY, least=_SURELY),
+        "name": facts.said("introduction", lines=opening)
+        or _in_greeting(facts, "name_in_greeting", opening),
+    }
 
 
 def verification(facts: Facts, criterion: Criterion) -> Answer:
