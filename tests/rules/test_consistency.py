@@ -84,15 +84,16 @@ def test_what_fails_after_something_was_done_leaves_a_part_open() -> None:
 
 
 def test_thanks_without_a_solution_are_told_apart_from_silence() -> None:
-    found = judge(
+    found = by_rule(
+        "resolution.confirmed",
         *GREETED,
         ("c", "The blue one."),
         ("a", "I'm sorry, I couldn't find any blue card."),
         ("c", "Okay, thanks."),
         ("a", "Goodbye."),
     )
-    assert criterion(found, "resolution.confirmed")["answer"] == "no"
-    assert criterion(found, "resolution.confirmed")["explanation"] == (
+    assert found.answer == "no"
+    assert found.explanation == (
         "The customer said thank you, but nobody asked or said whether the problem is solved."
     )
 

@@ -284,8 +284,7 @@ def test_a_question_takes_no_note() -> None:
         A: Yes, until August, by email.
         C: Right?
     """)
-    told = improvements(document)["resolution.completeness"]
-    assert "accepted" not in told
+    assert "accepted" not in criterion(document, "resolution.completeness")["explanation"]
 
 
 def test_numbers_and_names_are_no_evidence_of_understanding() -> None:

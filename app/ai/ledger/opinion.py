@@ -20,7 +20,7 @@ YES, NO, NONE = "yes", "no", "none"
 # The judge's own answer stands where it is at least this likely; another takes its place where that is.
 _STANDS, _LIKELY = 0.35, 0.5
 # What was found in words is there, unless a reader would be almost sure that it is not.
-_FOUND = 0.2
+_FOUND, _HARDLY = 0.2, 0.05
 _FIRST_LINES = _LAST_LINES = 2
 
 
@@ -69,16 +69,25 @@ class Opinion:
         total = math.fsum(shares.values())
         return {answer: share / total for answer, share in shares.items()}
 
-    def verdict(self, question: str, own: str) -> tuple[str | None, dict[str, float]]:
+    def verdict(
+        self, question: str, own: str, stands: float = _STANDS
+    ) -> tuple[str | None, dict[str, float]]:
         """Return the answer that holds, and the probability of each.
 
         None where neither the judge's own answer stands nor another is as likely as not.
+
+        Args:
+            stands: how likely the judge's own answer has to be.
         """
         likely = self.of(question, own)
-        if likely.get(own, 0.0) >= _STANDS:
+        if likely.get(own, 0.0) >= stands:
             return own, likely
         best = max(likely, key=likely.__getitem__)
         return (best if likely[best] >= _LIKELY else None), likely
+
+    def hardly(self, question: str) -> bool:
+        """Tell whether a reader would be almost sure that the answer is no."""
+        return self.of(question, NO)[YES] < _HARDLY
 
     def agrees(self, question: str, *, own: bool) -> bool:
         """Tell whether the answer is yes: where the judge says so, a reader need not be sure."""

@@ -18,9 +18,9 @@ from app.ai.facts.requests import (
     worst_first,
 )
 from app.ai.ledger.entries import State
-from app.ai.rules.second_look import ACTS_OF, ENDING, seen_by_reader
+from app.ai.rules.second_look import ACTS_OF, ENDING, is_missing, seen_by_reader
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
+from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
 from app.ai.wording import listed, no, sentence
 
 # The parts of a close, as explanations name them.
@@ -140,6 +140,9 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     ending = facts.ending(parameters["lastTurns"])
     cues_of_kind = seen_by_reader(facts, ENDING, ending_parts(facts, ending), ending)
     present = [kind for kind in _PARTS if cues_of_kind[kind]]
+    absent = [kind for kind in _PARTS if kind not in present and is_missing(facts, ENDING[kind])]
+    if len(present) < parameters["fullElements"] and len(present) + len(absent) < len(_PARTS):
+        return unjudged(sentence("not_judged.unsure"))
     if len(present) >= parameters["fullElements"]:
         level, score, key = 2, 1.0, "recap.complete"
     elif len(present) >= parameters["halfElements"]:
