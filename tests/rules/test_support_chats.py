@@ -4,7 +4,7 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.rule_judge import RuleJudge
-from tests.rules.test_claims import criterion, improvements, results
+from tests.rules.test_claims import criterion, results
 from tests.talks import chat, scorecard
 
 
