@@ -41,7 +41,7 @@ ANSWERS = {
 Numbers = NDArray[np.float64]
 
 
-class _Look(NamedTuple):
+class Look(NamedTuple):
     """A conversation as the judge sees it: its values, and its own answer to each question."""
 
     talk: Talk
@@ -61,10 +61,10 @@ def opinion_document(
     Each conversation with answers is read twice: by the readers of the service, and by classifiers that
     were not fitted to it, which read as the service does where the words are new.
     """
-    looks = list(_looks_at([talk for talk in talks if talk.id in answers], readers, course))
+    looks = list(looks_at([talk for talk in talks if talk.id in answers], readers, course))
     for fold, others in enumerate(cross):
         of_fold = [talk for index, talk in enumerate(talks) if index % len(cross) == fold]
-        looks += _looks_at([talk for talk in of_fold if talk.id in answers], others, course)
+        looks += looks_at([talk for talk in of_fold if talk.id in answers], others, course)
     names = sorted(looks[0].values)
     rows = np.array([[look.values[name] for name in names] for look in looks])
     means, scales = rows.mean(axis=0), np.maximum(rows.std(axis=0), _LEAST_SCALE)
@@ -81,7 +81,8 @@ def opinion_document(
     }
 
 
-def _looks_at(talks: Sequence[Talk], readers: Readers, course: CourseModel) -> Iterator[_Look]:
+def looks_at(talks: Sequence[Talk], readers: Readers, course: CourseModel) -> Iterator[Look]:
+    """Yield what the judge sees in each conversation that takes its course."""
     cards = {name: scorecard_from(document_of(name)) for name in ("chat", "voice", "voice_bot")}
     for talk in talks:
         card = cards[_CARDS.get(talk.channel, "chat")]
@@ -92,11 +93,11 @@ def _looks_at(talks: Sequence[Talk], readers: Readers, course: CourseModel) -> I
         facts = replace(facts, course=went, opinion=None)
         lines, manners = spoken_lines(facts.acts), facts.readings.manners
         values = opinion_values(lines, facts.course_values, went, manners)
-        yield _Look(talk, values, dict(_own_answers(facts, card)))
+        yield Look(talk, values, dict(_own_answers(facts, card)))
 
 
 def _question(
-    question: str, distances: Numbers, looks: Sequence[_Look], given: Sequence[Mapping[str, str]]
+    question: str, distances: Numbers, looks: Sequence[Look], given: Sequence[Mapping[str, str]]
 ) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - it takes a second
 
