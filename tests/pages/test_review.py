@@ -94,7 +94,8 @@ def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
     stay_when_asked(page, "n")
     assert page.url == first
     page.keyboard.press("Control+Enter")
-    page.wait_for_url(second)
+    page.wait_for_url(f"{second}&done=1")
+    expect(neighbours).to_contain_text("2 of ")
     expect(page.get_by_role("region", name="Revisions and reviews")).to_contain_text(
         "Started a review", ignore_case=True
     )
