@@ -57,6 +57,11 @@ def open_review(page: Page) -> None:
     page.locator(".review > summary").click()
 
 
+# Selects the first words of a turn.
+SELECT = """said => {
+    const text = [...said.childNodes].at(-1).firstChild ?? [...said.childNodes].at(-1);
+    getSelection().setBaseAndExtent(text, 0, text, Math.min(6, text.length));
+}"""
 COLOURED = """() => {
     const canvas = document.querySelector("#player canvas");
     const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -267,9 +272,14 @@ def test_a_phone_shows_the_scorecard_or_the_words_with_the_player_fixed(
     assert is_in_view(phone, "[data-play]")
     expect(back).to_have_text("Back to Empathy")
     check_accessibility(phone)
-    back.click()
+    phone.locator(".said").last.evaluate(SELECT)
+    back.tap()
     expect(words).to_be_hidden()
     assert is_in_view(phone, ".chosen > summary")
+    # The words that were selected on the other tab become a quote.
+    empathy.get_by_label("Answer").select_option("answer:1")
+    empathy.get_by_role("button", name="Use the selected words").tap()
+    expect(empathy.locator("[data-quote-text]")).to_have_text("Bye")
     for part, shown in (("Words", words), ("Scorecard", empathy)):
         phone.get_by_text(part, exact=True).first.click()
         expect(shown).to_be_visible()
@@ -318,10 +328,7 @@ def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
     page.go_back()
     # The browser puts the answer back, and the page shows it.
     expect(recap.get_by_label("Answer")).to_be_visible()
-    said.evaluate("""said => {
-        const text = [...said.childNodes].at(-1).firstChild ?? [...said.childNodes].at(-1);
-        getSelection().setBaseAndExtent(text, 0, text, Math.min(6, text.length));
-    }""")
+    said.evaluate(SELECT)
     recap.get_by_role("button", name="Use the selected words").click()
     expect(page.locator("[data-changes]")).to_have_text("1 change")
     preview = page.locator(".preview")

@@ -47,7 +47,8 @@ function takeQuote(button) {
   const selection = getSelection();
   const range = selection.rangeCount ? selection.getRangeAt(0) : null;
   const said = range?.startContainer.parentElement.closest(".said");
-  const quote = selection.toString();
+  // The range has its words where a phone hides them.
+  const quote = `${range ?? ""}`;
   if (!quote.trim() || !said?.contains(range.endContainer)) {
     text.textContent = "Select words of one turn in the transcript first.";
     return;
