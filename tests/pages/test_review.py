@@ -1,6 +1,7 @@
 """Reviewing by keys alone in a browser: from the sign-in to a saved review, and to the next one."""
 
 import os
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Dialog, Page, expect
@@ -145,7 +146,7 @@ def test_twenty_reviews_in_a_row_need_no_scrolling(
         assert box
         # No step of the driver scrolls to it: the press is where the button is.
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.wait_for_url(lambda url, done=number: f"done={done}" in url or "/review?" in url)
+        page.wait_for_url(re.compile(rf"done={number}\b|/review\?"))
     with demo.runtime.db.reading() as session:
         statuses = {service.find(session, row["id"]).review_status for row in rows}
     assert statuses == {ReviewStatus.REVIEWED}
