@@ -14,6 +14,7 @@ from marshmallow import ValidationError
 from marshmallow.fields import Field
 from sqlalchemy import RowMapping
 
+from app.conversations.enums import PLATFORMS
 from app.core.commands import errors_as_messages, print_line, printable
 from app.core.errors import AppError
 from app.core.process import background
@@ -22,7 +23,7 @@ from app.imports.file_import import FileImport, Progress
 from app.imports.files import AUTO, STDIN, FolderWatch, ImportFile, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.presets import PRESETS
-from app.imports.formats.records import ROLES, Unreadable
+from app.imports.formats.records import ROLES, Fault, Unreadable
 from app.imports.loading.input import ON_CONFLICT, ImportOptions
 from app.imports.loading.load import ImportCounts, RecordOutcome
 from app.imports.recordings import NamePattern, RecordingMetadata
@@ -32,6 +33,10 @@ from app.web.schemas.fields import LanguageTag, Zone
 
 _POLL_S = 0.25
 _WATCH_S = 1.0
+_MAPPING = (
+    'Name the field of a column with --map "Body=text", leave one out with --map "Queue=ignore", or '
+    "drop the file on the page Add of the dashboard, which shows what each column holds."
+)
 
 
 def _pairs(_: object, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -78,6 +83,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 @click.option("--call-center", help="Default call centre, by name or id.")
 @click.option("--executive", help="Default executive, by name or id.")
 @click.option("--channel", type=click.Choice(["chat", "voice_bot"]), help="Channel of transcripts.")
+@click.option("--platform", type=click.Choice(PLATFORMS), help="Default platform of conversations.")
 @click.option("--language", callback=_LANGUAGE, help="Default language tag.")
 @click.option(
     "--role",
@@ -107,8 +113,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 )
 @click.option(
     "--preset",
-    type=click.Choice(list(PRESETS)),
-    help="The system that has exported the CSV, whose columns are known.",
+    help=f"Columns of the CSV: {', '.join(PRESETS)}, or a preset that was kept in the dashboard.",
 )
 @click.option("--timezone", callback=_ZONE, help="Time zone of times without an offset.")
 @click.option(
@@ -145,7 +150,7 @@ def import_(
         raise click.UsageError("--watch needs a folder, and neither --json nor --dry-run.")
     options = request_parsing.options_from_command(arguments, runtime.settings.engagement_types)
     with errors_as_messages(), runtime.db.reading() as session:
-        service.require_references(session, options)
+        options = service.resolved(session, options)
     with _explained():
         described = RecordingMetadata(
             table=metadata,
@@ -183,7 +188,8 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (Unreadable, UnknownFormat) as error:
-        raise click.ClickException(printable(str(error))) from error
+        hint = f"\n{_MAPPING}" if error.code == Fault.COLUMNS else ""
+        raise click.ClickException(printable(str(error)) + hint) from error
     except OSError as error:
         reason = error.strerror or error
         message = f"{error.filename} cannot be read: {reason}." if error.filename else f"{reason}."
@@ -259,6 +265,8 @@ def _print(counts: ImportCounts, options: ImportOptions, *, place: str = "") -> 
         key = f" ({error['external_id']})" if error["external_id"] else ""
         line = f", line {error['line']}" if error["line"] else ""
         print_line(f"{error['file']}{line}{key}: {error['code']}: {error['message']}", err=True)
+    if any(error["code"] == Fault.COLUMNS for error in counts.errors):
+        click.echo(_MAPPING, err=True)
     hidden = counts.by_outcome[RecordOutcome.FAILED] - len(counts.errors)
     if hidden:
         click.echo(f"and {hidden} more errors", err=True)

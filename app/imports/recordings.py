@@ -54,9 +54,7 @@ _FIELDS: Mapping[str, str] = {
     "recordingid": "externalId",
     "startedat": "recordedAt",
 }
-_FORM = TableForm(
-    _FIELDS, lambda fields: _FILE in fields, missing="The first line must have the column file."
-)
+_FORM = TableForm(_FIELDS, lambda fields: [] if _FILE in fields else [_FILE])
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MAX_SIDECAR_BYTES = 64 * 1024
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.imports.formats.catalogue import FORMATS, READERS, detect_format
+from app.imports.formats.guesses import guess_fields
 from app.imports.formats.html_text import text_of_html
 from app.imports.formats.lines import MAX_LINE_BYTES
 from app.imports.formats.records import BadLine, Fault, NativeRecord, ReaderOptions
@@ -378,6 +379,62 @@ def test_any_html_is_read(html: str) -> None:
     assert isinstance(text_of_html(html), str)
 
 
+def test_a_missing_column_is_named() -> None:
+    [refused] = read(
+        "csv", "Ticket,role,Body\n", columns={"Ticket": "externalId", "Body": "ignore"}
+    )
+    assert isinstance(refused, BadLine)
+    assert refused.message == "No column is text or html."
+
+
+def test_dates_of_mail_are_times() -> None:
+    content = 'conversation_id,role,text,sent_at\nc1,agent,Hi,"Tue, 24 Aug 2010 09:16:00 +0000"\n'
+    [item] = items(*read("csv", content))
+    assert item.fields["messages"][0]["sentAt"] == "2010-08-24T09:16:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "fields"),
+    [
+        (
+            "Ticket ID,From,Content,Created,Agent Name,Queue",
+            [
+                "7,customer,<p>Hi</p>,2026-07-01 09:30,,night",
+                "7,rep,<p>Yes</p>,2026-07-01 09:31,Bo,x",
+            ],
+            {
+                "Ticket ID": "externalId",
+                "From": "role",
+                "Content": "html",
+                "Agent Name": "authorName",
+            }
+            | {"Created": "sentAt", "Queue": "campaign"},
+        ),
+        (
+            "A,B,C,D",
+            [
+                "7,end-user,I need help.,1782898260",
+                "7,admin,Of course you do.,1782898270",
+                "8,end-user,It is broken.,1782898280",
+            ],
+            {"A": "externalId", "B": "role", "C": "text", "D": "sentAt"},
+        ),
+        (
+            "id,message,extra",
+            ["1,Hi there,", "2,Ho there,"],
+            {"id": "externalId", "message": "text"},
+        ),
+    ],
+)
+def test_fields_of_columns_are_guessed(
+    header: str, rows: list[str], fields: dict[str, str]
+) -> None:
+    cells = [row.split(",") for row in rows]
+    assert guess_fields(header.split(","), cells, {}) == fields
+    given = {header.split(",")[0]: "ignore"}
+    assert guess_fields(header.split(","), cells, given)[header.split(",")[0]] == "ignore"
+
+
 def test_all_wrong_columns_are_named_at_once() -> None:
     [refused] = read(
         "csv",
@@ -484,7 +541,7 @@ def test_a_row_in_another_encoding_is_reported() -> None:
     ["", "a,b,c\n", "conversation_id,role\n", "conversation_id,role,text,campain\n", "x\n"],
 )
 def test_an_invalid_header_is_reported_once(header: str) -> None:
-    assert bad(read("csv", header + "c1,agent,Hi,x\n")) == [(1, "MALFORMED")]
+    assert bad(read("csv", header + "c1,agent,Hi,x\n")) == [(1, "COLUMNS")]
 
 
 # WebVTT and SRT

@@ -1,9 +1,10 @@
 """Presets of columns: the fields of the tables that other systems export, by their names there."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from app.imports.formats.table_rows import IGNORED, normalised
+from app.imports.formats.records import ReaderOptions
+from app.imports.formats.table_rows import IGNORED, MappingOf, normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,12 +12,15 @@ class Preset:
     """The fields of the columns of one system.
 
     `columns` lists the columns of each field, the best first; others of them are left out, as are
-    those of `left_out`.
+    those of `left_out`. `roles` are the words of the system for those who write,
+    and `platform` is that of conversations that do not say theirs.
     """
 
     title: str
     columns: Mapping[str, Sequence[str]]
     left_out: Collection[str]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    platform: str | None = None
 
     def mapping_of(self, header: Sequence[str]) -> dict[str, str]:
         """Map those columns of a header that the system is known for."""
@@ -24,10 +28,10 @@ class Preset:
         mapping = {
             by_name[name]: IGNORED for name in map(normalised, self.left_out) if name in by_name
         }
-        for field, names in self.columns.items():
+        for to, names in self.columns.items():
             present = [by_name[name] for name in map(normalised, names) if name in by_name]
             mapping |= dict.fromkeys(present, IGNORED)
-            mapping |= dict.fromkeys(present[:1], field)
+            mapping |= dict.fromkeys(present[:1], to)
         return mapping
 
 
@@ -49,6 +53,7 @@ _ZENDESK = Preset(
         *("id", "type", "author_id", "body", "audit_id", "attachments", "via", "metadata"),
         *("uploads", "author_email", "author.email", "author.id"),
     ),
+    platform="email",
 )
 # Names as in https://developers.intercom.com/docs/references/rest-api/api.intercom.io/models/conversation_part.
 _INTERCOM = Preset(
@@ -71,19 +76,22 @@ _INTERCOM = Preset(
 PRESETS: Mapping[str, Preset] = {"zendesk": _ZENDESK, "intercom": _INTERCOM}
 
 
-def mapping_for(
-    preset: str | None, columns: Mapping[str, str]
-) -> Callable[[Sequence[str]], Mapping[str, str]]:
+def mapping_for(options: ReaderOptions) -> MappingOf:
     """Return the function that maps a header: by the preset, and by the caller's columns before it."""
 
     def mapping_of(header: Sequence[str]) -> Mapping[str, str]:
-        if preset is None:
-            return columns
-        given = set(map(normalised, columns))
-        shipped = PRESETS[preset].mapping_of(header)
+        given = set(map(normalised, options.columns))
+        preset = PRESETS.get(options.preset or "")
+        present = set(map(normalised, header))
+        known = {
+            **(preset.mapping_of(header) if preset else {}),
+            **{
+                name: to for name, to in options.kept_columns.items() if normalised(name) in present
+            },
+        }
         return {
-            **{name: to for name, to in shipped.items() if normalised(name) not in given},
-            **columns,
+            **{name: to for name, to in known.items() if normalised(name) not in given},
+            **options.columns,
         }
 
     return mapping_of

@@ -18,10 +18,11 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pickers import options_of
 from app.dashboard.views.filters import FIELDS
 from app.dashboard.views.formatting import whole_number
-from app.imports import request_parsing
+from app.imports import kept_presets, request_parsing
 from app.imports import service as imports
 from app.imports.files import SUFFIXES
 from app.imports.formats.presets import PRESETS
+from app.imports.formats.records import Fault
 from app.imports.schemas.requests import ImportCreate
 from app.people import audit
 from app.people.audit import Action
@@ -51,6 +52,7 @@ def show() -> str:
         added = recordings.list_page(session, _NEWEST, added_since=utc_now() - _LISTED_FOR)
         imported = imports.list_page(session, _NEWEST)
         options = options_of(session, {})
+        kept = kept_presets.list_names(session)
     types = {suffix: kind for kind, suffixes in EXTENSIONS.items() for suffix in suffixes}
     return render_template(
         "add/show.html",
@@ -63,6 +65,7 @@ def show() -> str:
         presets=[
             ("", "Our own names"),
             *((name, preset.title) for name, preset in PRESETS.items()),
+            *((name, name) for name in kept),
         ],
     )
 
@@ -132,10 +135,13 @@ def _columns(text: str) -> dict[str, str]:
 
 @blp.get("/imports/<id:import_id>")
 @require_scope("ingest:write")
-def show_import(import_id: str) -> str:
+def show_import(import_id: str) -> str | Response:
     """Show the counts and the errors of an import or of its dry run."""
     with current_runtime().db.reading() as session:
-        return render_template("add/import.html", shown=imports.get(session, import_id))
+        shown = imports.get(session, import_id)
+    if shown["may_map"] and any(error["code"] == Fault.COLUMNS for error in shown["errors"]):
+        return redirect(url_for("dashboard.columns.show", import_id=import_id))
+    return render_template("add/import.html", shown=shown)
 
 
 @blp.post("/imports/<id:import_id>/confirm")
