@@ -33,6 +33,7 @@ from app.web.schemas.fields import LanguageTag, Zone
 
 _POLL_S = 0.25
 _WATCH_S = 1.0
+_MOST_NAMES = 20
 _MAPPING = (
     'Name the field of a column with --map "Body=text", leave one out with --map "Queue=ignore", or '
     "drop the file on the page Add of the dashboard, which shows what each column holds."
@@ -142,7 +143,8 @@ def import_(
 ) -> None:
     """Import conversations, calls and recordings from a file, a folder, or standard input.
 
-    A second run changes nothing that is imported already. The exit code is 1 if a record failed.
+    A second run changes nothing that is imported already. The exit code is 1 if a record failed,
+    and with --wait, if an evaluation or a recording failed.
     """
     background.collect_rarely()
     runtime = current_runtime()
@@ -154,9 +156,8 @@ def import_(
     with _explained():
         described = RecordingMetadata(
             table=metadata,
-            columns=options.columns,
+            options=options,
             pattern=NamePattern(name_pattern) if name_pattern else None,
-            timezone=options.timezone,
             follow_links=follow_links,
         )
         list_files = partial(
@@ -164,21 +165,24 @@ def import_(
         )
         with closing(FileImport(runtime, format_, options, described)) as run:
             if watch:
-                _watch(run, FolderWatch(list_files), options)
+                _watch(run, FolderWatch(list_files), options, described.files_without_row)
                 return
             counts = (
                 run.load_stream(sys.stdin.buffer) if source == STDIN else _load(run, list_files())
             )
+            run.record(Path(source).name if source != STDIN else "standard input", counts)
             if wait:
                 _wait(run, quiet=as_json)
     if as_json:
-        click.echo(json.dumps(_as_json(counts, options)))
+        click.echo(json.dumps(_as_json(counts, options, described)))
     else:
         _print(counts, options)
+        _print_names("Rows of the metadata without a recording", list(described.rows_without_file))
+        _print_names("Recordings without a row", described.files_without_row)
         if run.ended:
             statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
             click.echo(f"evaluations ended: {statuses}")
-    if counts.by_outcome[RecordOutcome.FAILED]:
+    if counts.by_outcome[RecordOutcome.FAILED] or run.has_failures:
         sys.exit(1)
 
 
@@ -220,7 +224,9 @@ def _wait(run: FileImport, *, quiet: bool) -> None:
                 time.sleep(_POLL_S)
 
 
-def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
+def _watch(
+    run: FileImport, watch: FolderWatch, options: ImportOptions, files_without_row: list[str]
+) -> None:
     """Import what arrives in a folder, until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         while True:
@@ -230,7 +236,10 @@ def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
                 except OSError as error:
                     print_line(f"{file.name} cannot be read: {error.strerror}", err=True)
                 else:
+                    run.record(file.name, counts)
                     _print(counts, options, place=f"{file.name}: ")
+                    _print_names("Recordings without a row", files_without_row)
+                    files_without_row.clear()
                 watch.note_imported([file])
             _print_recordings(run.advance())
             time.sleep(_WATCH_S)
@@ -243,7 +252,16 @@ def _print_recordings(ended: Sequence[RowMapping]) -> None:
         print_line(f"{recording['file_name']}: {result}", err=reason is not None)
 
 
-def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
+def _print_names(title: str, names: Sequence[str]) -> None:
+    """List names on standard error, the first of many."""
+    if names:
+        more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        print_line(f"{title}: {', '.join(names[:_MOST_NAMES])}{more}", err=True)
+
+
+def _as_json(
+    counts: ImportCounts, options: ImportOptions, described: RecordingMetadata
+) -> dict[str, Any]:
     error_schema = ImportErrorSchema()
     has_errors = counts.by_outcome[RecordOutcome.FAILED] > 0
     return {
@@ -251,6 +269,8 @@ def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
         "dryRun": options.dry_run,
         "counts": ImportCountsSchema().dump(counts.as_dict()),
         "errors": [{"file": error["file"], **error_schema.dump(error)} for error in counts.errors],
+        "rowsWithoutRecording": list(described.rows_without_file),
+        "recordingsWithoutRow": described.files_without_row,
     }
 
 

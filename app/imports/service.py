@@ -87,6 +87,32 @@ def create(
     return _record(row)
 
 
+def record_run(
+    session: Session,
+    *,
+    format: str,
+    source: str,
+    options: ImportOptions,
+    counts: ImportCounts,
+    started_at: datetime,
+) -> None:
+    """Record what the command has imported, as an import that has ended."""
+    session.add(
+        Import(
+            id=new_id("imp"),
+            state=JobState.SUCCEEDED,
+            format=format,
+            file_name=source,
+            options=asdict(options),
+            errors=counts.errors,
+            queued_at=started_at,
+            started_at=started_at,
+            completed_at=utc_now(),
+            **counts.as_dict(),
+        )
+    )
+
+
 def resolved(session: Session, options: ImportOptions) -> ImportOptions:
     """Return the options with what their preset says.
 
@@ -303,6 +329,7 @@ def _record(row: Import) -> dict[str, Any]:
         "id": row.id,
         "status": _status(row),
         "format": row.format,
+        "file_name": row.file_name,
         "evaluate": options.evaluate,
         "on_conflict": options.on_conflict,
         "dry_run": options.dry_run,

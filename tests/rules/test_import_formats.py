@@ -305,6 +305,46 @@ def test_comments_of_zendesk_are_read_by_its_preset() -> None:
     assert [message["internal"] for message in ticket.fields["messages"]] == [False, True, False]
 
 
+def test_conversations_of_freshdesk_are_read_by_its_preset() -> None:
+    [ticket] = items(
+        *read(
+            "csv",
+            "id,ticket_id,body,body_text,incoming,private,user_id,created_at,updated_at,source\n"
+            '1,20,"<p>Help</p><div class=""freshdesk_quote"">Old</div>",Help Old,true,false,9,'
+            "2015-08-24T11:59:05Z,2015-08-24T11:59:05Z,0\n"
+            "2,20,<p>Rude</p>,Rude,false,true,1,2015-08-24T12:59:05Z,2015-08-24T12:59:05Z,2\n",
+            preset="freshdesk",
+        )
+    )
+    assert said(ticket) == [("customer", "Help"), ("agent", "Rude")]
+    assert [message["internal"] for message in ticket.fields["messages"]] == [False, True]
+
+
+def test_messages_of_twilio_and_genesys_are_read_by_their_presets() -> None:
+    [chat] = items(
+        *read(
+            "csv",
+            "sid,conversation_sid,body,author,index,participant_sid,date_created,attributes,url\n"
+            "IM1,CH1,Hi,+49123,0,MB1,2015-12-16T22:18:37Z,{},x\n"
+            "IM2,CH1,Hello,ann,1,MB2,2015-12-16T22:19:37Z,{},x\n",
+            preset="twilio",
+            roles={"+49123": "customer", "ann": "agent"},
+        )
+    )
+    assert said(chat) == [("customer", "Hi"), ("agent", "Hello")]
+    [chat] = items(
+        *read(
+            "csv",
+            "conversationId,id,participantPurpose,fromUser.name,messageText,timestamp\n"
+            "c1,1,customer,,Hi,2024-01-15T10:00:00.000Z\n"
+            "c1,2,acd,,Please wait,2024-01-15T10:00:05.000Z\n"
+            "c1,3,user,Ann,Hello,2024-01-15T10:00:10.000Z\n",
+            preset="genesys",
+        )
+    )
+    assert said(chat) == [("customer", "Hi"), ("bot", "Please wait"), ("agent", "Hello")]
+
+
 def test_parts_of_intercom_are_read_by_its_preset() -> None:
     content = (
         "type;conversation_id;id;part_type;body;created_at;author.type;author.name;Team\n"

@@ -115,7 +115,12 @@ def check() -> Response:
     imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         started = imports.create(
-            session, runtime.keyring, format=format_, documents=documents, options=options
+            session,
+            runtime.keyring,
+            format=format_,
+            documents=documents,
+            options=options,
+            file_name=file.filename,
         )
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)
