@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, or_, select, update
 from sqlalchemy.orm import Session, defer
 
+from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
@@ -22,6 +23,8 @@ from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
 from app.core.storage.files import require_space
 from app.evaluations import sources
+from app.events.catalogue import ConversationFailed, EventType
+from app.events.outbox import publish
 from app.imports import kept_presets, sealed_documents
 from app.imports.loading.input import ImportOptions
 from app.imports.loading.load import ImportCounts, first_errors
@@ -289,6 +292,17 @@ def fail(session: Session, lease: Lease[Import], code: str, message: str) -> Non
         _forget_input(row)
     row.error = {"code": code, "message": message}
     leases.end(row, JobState.FAILED, utc_now())
+    defaults = ImportOptions(**row.options).defaults
+    data = ConversationFailed(
+        source_type="import",
+        source_id=row.id,
+        evaluation_id=None,
+        engagement_id=defaults.get("engagementId", ""),
+        campaign=campaigns.name_of(session, defaults.get("campaignId")) or "",
+        code=code,
+        message=message,
+    )
+    publish(session, EventType.CONVERSATION_FAILED, data)
 
 
 def purge(session: Session, *, before: datetime, limit: int = 500) -> int:

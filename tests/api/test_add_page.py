@@ -12,6 +12,7 @@ from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.imports import jobs, service
 from tests.caller import Caller
+from tests.recordings import upload
 from tests.visitor import Visitor, signed_in
 
 JSON = {"Accept": "application/json", "Sec-Fetch-Dest": "empty"}
@@ -224,6 +225,15 @@ def test_an_upload_is_reserved_with_the_defaults_of_the_form(
     for size in ("many", "9" * 5_000):
         refused = reviewer.post("/add/recordings", {**form, "sizeBytes": size}, headers=JSON)
         assert refused.status_code == 422
+
+
+def test_the_recording_of_a_voice_bot_call_says_so(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    audio_file_id = upload(client, b"nope")
+    call = {"status": "completed", "recording": {"audioFileId": audio_file_id}}
+    assert client.call("PUT", "/imports/voice-calls/bot-1", call).status_code == 201
+    assert "Part of a voice bot call" in visit("reviewer").get("/add").text
 
 
 def test_a_viewer_adds_nothing(visit: Callable[[str], Visitor]) -> None:

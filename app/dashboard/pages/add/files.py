@@ -27,6 +27,7 @@ from app.imports.schemas.requests import ImportCreate
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
+from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, current_principal, require_scope
 
@@ -50,6 +51,7 @@ def show() -> str:
     """Show where files are dropped, and what was added in the last day."""
     with current_runtime().db.reading() as session:
         added = recordings.list_page(session, _NEWEST, added_since=utc_now() - _LISTED_FOR)
+        calls = voice_calls.of_recordings(session, [row["id"] for row in added.items])
         imported = imports.list_page(session, _NEWEST)
         options = options_of(session, {})
         kept = kept_presets.list_names(session)
@@ -57,6 +59,7 @@ def show() -> str:
     return render_template(
         "add/show.html",
         recordings=added,
+        calls=calls,
         imports=imported,
         pickers=_PICKERS,
         options=options,
