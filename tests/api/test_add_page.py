@@ -157,6 +157,34 @@ def test_unknown_columns_are_chosen_shown_and_kept_under_a_name(
     assert "zendesk, intercom" in refused.json()["error"]["details"][0]["message"]
 
 
+def test_a_large_table_is_uploaded_and_its_columns_are_chosen(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get("/add")
+    data = TICKETS.encode()
+    form = {"fileName": "tickets.csv", "sizeBytes": str(len(data))}
+    reserved = reviewer.post("/add/imports/uploads", form, headers=JSON).json()
+    sent = requests.put(
+        reviewer.base + reserved["uploadUrl"],
+        data=data,
+        headers={"Content-Type": reserved["contentType"]},
+        timeout=30,
+    )
+    sent.raise_for_status()
+    worked(runtime, reserved["url"])
+    assert reviewer.get(reserved["url"]).headers["Location"] == f"{reserved['url']}/columns"
+    again = reviewer.post(f"{reserved['url']}/columns", choice(check="yes")).headers["Location"]
+    worked(runtime, again)
+    worked(runtime, reviewer.post(f"{again}/confirm").headers["Location"])
+    found = client.get("/conversations").json()["data"]
+    assert {row["externalId"] for row in found} == {"t-1", "t-2"}
+    for size in ("many", "9" * 15):
+        refused = {**form, "sizeBytes": size}
+        answer = reviewer.post("/add/imports/uploads", refused, headers=JSON)
+        assert answer.status_code == 422
+
+
 def test_only_tables_of_dry_runs_have_columns(
     client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
 ) -> None:

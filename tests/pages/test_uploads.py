@@ -87,11 +87,13 @@ def test_columns_of_any_table_are_chosen_and_its_conversations_are_there(
     page_of: Callable[..., Page], tmp_path: Path
 ) -> None:
     table = tmp_path / "desk.csv"
+    raw = "x" * 100_000  # Too large for a form: the file is uploaded.
     table.write_text(
-        "Ticket,By,Body,When,Mood\n"
-        "desk-1,Kunde,My parcel is late and nobody writes to me.,2026-07-01 09:30,bad\n"
-        "desk-1,Rep,I am sorry. It comes tomorrow.,2026-07-01 11:30,bad\n"
-        "desk-2,Kunde,Hello?,2026-07-02 10:00,good\n"
+        "Ticket,By,Body,When,Mood,Raw\n"
+        f"desk-1,Kunde,My parcel is late and nobody writes to me.,2026-07-01 09:30,bad,{raw}\n"
+        f"desk-1,Rep,I am sorry. It comes tomorrow.,2026-07-01 11:30,bad,{raw}\n"
+        + f"desk-2,Kunde,Hello?,2026-07-02 10:00,good,{raw}\n"
+        * 10
     )
     page = page_of("reviewer")
     page.goto("/add")

@@ -20,10 +20,12 @@ from app.dashboard.views.filters import FIELDS
 from app.dashboard.views.formatting import whole_number
 from app.imports import kept_presets, request_parsing
 from app.imports import service as imports
-from app.imports.files import SUFFIXES
+from app.imports import uploads as import_uploads
+from app.imports.files import AUTO, SUFFIXES
+from app.imports.formats.catalogue import detect_format
 from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import Fault
-from app.imports.schemas.requests import ImportCreate
+from app.imports.schemas.requests import ImportCreate, ImportUploadCreate
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
@@ -99,20 +101,8 @@ def check() -> Response:
     if file is None or not file.filename:
         raise InvalidInput.field("file", "Choose a file first.")
     format_, documents = request_parsing.documents_from_file(file.filename, file.read())
-    defaults = {name: request.form[name] for name in DEFAULTS if request.form.get(name)}
-    body = forms.load(
-        ImportCreate(),
-        {
-            "format": format_,
-            "content": file.filename,
-            "defaults": defaults,
-            "createMissing": request.form.get("createMissing") == "true",
-            "columns": _columns(request.form.get("columns", "")),
-            "preset": request.form.get("preset") or None,
-            "timezone": request.form.get("timezone", ""),
-            "dryRun": True,
-        },
-    )
+    given = {"format": format_, "content": file.filename, **_import_settings()}
+    body = forms.load(ImportCreate(), given)
     runtime = current_runtime()
     options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
     imports.require_disk_space(runtime.settings)
@@ -127,6 +117,49 @@ def check() -> Response:
         )
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)
+
+
+@blp.post("/imports/uploads")
+@require_scope("ingest:write", policy=EXPENSIVE)
+def reserve_import() -> dict[str, Any]:
+    """Reserve the upload of a larger file, whose dry run starts when it has arrived."""
+    name = request.form.get("fileName", "")
+    given = {
+        "fileName": name,
+        "sizeBytes": whole_number(request.form.get("sizeBytes", "")) or 0,
+        # By its name: the content has not arrived.
+        "format": detect_format(b"", name) or AUTO,
+        **_import_settings(),
+    }
+    body = forms.load(ImportUploadCreate(), given)
+    runtime = current_runtime()
+    options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
+    fields = {name: body[name] for name in ("format", "file_name", "size_bytes", "sha256")}
+    holder = current_principal().key_id
+    with runtime.db.writing() as session:
+        reserved = import_uploads.reserve(
+            session, runtime, base="", holder=holder, options=options, **fields
+        )
+        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, reserved["import_id"])
+    return {
+        "id": reserved["import_id"],
+        "uploadUrl": reserved["upload_url"],
+        "contentType": reserved["headers"]["Content-Type"],
+        "url": url_for(".show_import", import_id=reserved["import_id"]),
+    }
+
+
+def _import_settings() -> dict[str, Any]:
+    """Return the options of the form, for a dry run."""
+    form = request.form
+    return {
+        "defaults": {name: form[name] for name in DEFAULTS if form.get(name)},
+        "createMissing": form.get("createMissing") == "true",
+        "columns": _columns(form.get("columns", "")),
+        "preset": form.get("preset") or None,
+        "timezone": form.get("timezone", ""),
+        "dryRun": True,
+    }
 
 
 def _columns(text: str) -> dict[str, str]:
