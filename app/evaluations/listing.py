@@ -27,8 +27,9 @@ from app.evaluations.models import (
     EvaluationTopic,
     EvaluationTotal,
     SearchText,
+    SpokenWords,
 )
-from app.evaluations.search.index import source_says
+from app.evaluations.search import index
 from app.evaluations.search.turns import matching_turns
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
@@ -39,6 +40,8 @@ _TEXTS = SearchText.__table__.c
 _TOTALS = EvaluationTotal.__table__.c
 _TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("kind"))
 _ALL, _CURRENT = "all", "current"
+# Evaluations whose words a search looks at one by one.
+_MOST_SEARCHED = 10_000
 _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 # Null as long as there is no score that a verdict could follow from.
 HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(None))).label(
@@ -122,7 +125,7 @@ _FILTERS: Filters = {
     "topic": _topic,
     "language": language(_EVALUATION.language),
     "q": _q,
-    "said": lambda asked: source_says(_EVALUATION.source_id, asked),
+    "said": lambda asked: index.source_says(_EVALUATION.source_id, asked),
 }
 _BY_DAY = "by_day"
 # The columns that a period may bound.
@@ -166,6 +169,9 @@ def list_page(
         filters: the names of the API in snake_case, lists where a comma list is taken;
             `start` and `end` bound the column of `by_day` (see `MOMENTS`).
     """
+    said = str(filters.get("said", ""))
+    if said and index.is_frequent(session, said):
+        return _searched(session, request, said, current=current, filters=filters)
     where = conditions(current=current, **filters)
     total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
     offset = request.offset
@@ -173,9 +179,47 @@ def list_page(
     if offset < total_count:
         statement = _page(where, request, offset, total_count)
         rows = session.execute(statement).mappings().all()
-        if "said" in filters:
-            rows = _with_turns(session, rows, str(filters["said"]))
+        if said:
+            rows = _with_turns(session, rows, said)
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def _searched(
+    session: Reader,
+    request: PageRequest,
+    said: str,
+    *,
+    current: bool,
+    filters: Mapping[str, _FilterValue],
+) -> Page[Any]:
+    """List what was said often: of the first evaluations of the list, those whose words match.
+
+    So many matches would take seconds to join with the other filters; of these rows, each is looked at.
+    """
+    others = {name: value for name, value in filters.items() if name != "said"}
+    order = _order(request)
+    first = (
+        select(_EVALUATION.id, _EVALUATION.source_id)
+        .where(*conditions(current=current, **others))
+        .order_by(*order)
+        .limit(_MOST_SEARCHED)
+        .subquery()
+    )
+    looked_at = select(first.c.id, index.words_say(session, said)).outerjoin_from(
+        first, SpokenWords, SpokenWords.source_id == first.c.source_id
+    )
+    rows = session.execute(looked_at).all()
+    ids = [row_id for row_id, says in rows if says]
+    shown = ids[request.offset : request.offset + request.page_size]
+    items = session.execute(_ROWS.where(_EVALUATION.id.in_(shown)).order_by(*order)).mappings()
+    searched = len(rows) if len(rows) == _MOST_SEARCHED else None
+    return Page(
+        _with_turns(session, items.all(), said),
+        request.page,
+        request.page_size,
+        len(ids),
+        searched,
+    )
 
 
 def _with_turns(session: Reader, rows: Sequence[Any], asked: str) -> list[dict[str, Any]]:
@@ -248,14 +292,15 @@ def _page(
     The ids of the page are found first, from an index and from its nearer end; only their rows
     are read then.
     """
-    column = _SORTABLE[request.sort.lstrip("-")]
-    descending = request.sort.startswith("-")
     size = min(request.page_size, total_count - offset)
     behind = total_count - offset - size
-    order, reverse = (
-        order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)
-        for backwards in (False, True)
-    )
+    order, reverse = _order(request), _order(request, backwards=True)
     ids = select(_EVALUATION.id).where(*where).order_by(*(reverse if behind < offset else order))
     ids = ids.limit(size).offset(min(offset, behind))
     return _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*order)
+
+
+def _order(request: PageRequest, *, backwards: bool = False) -> list[ColumnElement[Any]]:
+    column = _SORTABLE[request.sort.lstrip("-")]
+    descending = request.sort.startswith("-")
+    return order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)

@@ -119,7 +119,8 @@ def test_an_empty_list_says_what_to_do(runtime: Runtime, visit: Callable[[str], 
     # The button next to it keeps the period.
     assert '<option value="all" selected>all time' in beyond
     assert (
-        "pageSize: This must be between 1 and 100." in visitor.get("/evaluations?pageSize=500").text
+        "Page size: This must be between 1 and 100."
+        in visitor.get("/evaluations?pageSize=500").text
     )
 
 
@@ -143,6 +144,15 @@ def test_a_shared_view_is_there_for_others_with_its_count(
     assert re.search(r"Very good <strong>1</strong> <span class=\"muted\">shared", seen)
     assert "My own" not in seen
     assert "My own" in nora.get("/evaluations").text
+
+
+def test_a_viewer_shares_no_view(visit: Callable[[str], Visitor]) -> None:
+    nora, tom = visit("lead"), visit("viewer")
+    assert "Show it to everybody" in nora.get("/evaluations").text
+    assert "Show it to everybody" not in tom.get("/evaluations").text
+    save(tom, "For all", "minScore=80", isShared="true", isPinned="true")
+    assert "For all" in tom.get("/evaluations").text
+    assert "For all" not in nora.get("/evaluations").text
 
 
 def test_views_are_replaced_by_name_and_deleted_by_their_owner_only(

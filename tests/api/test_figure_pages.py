@@ -295,7 +295,7 @@ def test_only_clear_differences_are_called_such(client: Caller, visitor: Visitor
     differs = abs(first["meanScore"] - second["meanScore"]) > error
     assert ("no clear difference" in page) is not differs
     one = visitor.get(f"/compare?{QUERY}&executiveId={first['id']}")
-    assert (one.status_code, "Mark 2 to 4 executives" in one.text) == (422, True)
+    assert (one.status_code, "Mark 2 to 4 agents" in one.text) == (422, True)
 
 
 TRENDS = (

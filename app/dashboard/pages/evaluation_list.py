@@ -103,7 +103,7 @@ def save_view() -> Response:
             current_person().user_id,
             name=form["name"],
             query=form["query"],
-            is_shared="isShared" in request.form,
+            is_shared="isShared" in request.form and _may_share(),
             is_pinned="isPinned" in request.form,
         )
     return _back_to_list("view-saved")
@@ -154,8 +154,15 @@ def _page(page_filters: PageFilters, page: Page[Any]) -> str:
         ),
         snippet_parts=snippet_parts,
         may=current_principal().scopes,
+        can_share=_may_share(),
+        label_of=filters.label_of,
         view_query=urlencode(filters.without(texts, ("page",))),
     )
+
+
+def _may_share() -> bool:
+    """Return whether this person may show others a view: a viewer may not."""
+    return "evaluations:review" in current_principal().scopes
 
 
 def _views() -> list[tuple[Any, str, int | None]]:

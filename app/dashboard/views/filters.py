@@ -1,6 +1,7 @@
 """Filters of pages: carried in addresses, changed by links, shown as chips, and the fields of the list's form."""
 
 import dataclasses
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -107,7 +108,7 @@ def _choices(name: str, label: str) -> FilterField:
 FIELDS: tuple[FilterField, ...] = (
     FilterField("q", "Words", Control.TEXT),
     FilterField("said", "What was said", Control.TEXT),
-    FilterField("executiveId", "Executive", Control.PICKER),
+    FilterField("executiveId", "Agent", Control.PICKER),
     FilterField("campaignId", "Campaign", Control.PICKER),
     FilterField("callCenterId", "Call centre", Control.PICKER),
     FilterField("engagementId", "Engagement", Control.PICKER),
@@ -138,6 +139,13 @@ FIELDS: tuple[FilterField, ...] = (
         {"true": "current ones only", "false": "all, also replaced ones"},
     ),
 )
+
+
+def label_of(name: str) -> str:
+    """Return what pages call a field of the API."""
+    labels = {field.name: field.label for field in FIELDS}
+    words = re.sub(r"([A-Z])", r" \1", re.sub(r"[\[\]._]+", " ", name)).strip().lower()
+    return labels.get(name, words.capitalize())
 
 
 def url(path: str, query: Mapping[str, str], /, **changes: str | None) -> str:

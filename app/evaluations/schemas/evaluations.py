@@ -144,7 +144,7 @@ class EvaluationFilters(CamelSchema):
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
         if data.get("min_score", 0) > data.get("max_score", 100):
-            raise reject("maxScore", "maxScore must not be less than minScore.", code=RANGE)
+            raise reject("maxScore", "The highest score must not be below the lowest.", code=RANGE)
 
 
 class CurrentFilters(PeriodFilter, EvaluationFilters):

@@ -200,7 +200,7 @@ class Items(fields.List[Any]):
     }
 
     def __init__(self, inner: Any, *, low: int = 0, high: int, **kwargs: Any) -> None:
-        error = CodedMessage(LENGTH, f"This must have {low} to {high} members.")
+        error = CodedMessage(LENGTH, f"This must have {low} to {high} entries.")
         super().__init__(inner, validate=validate.Length(low, high, error=error), **kwargs)
 
 
@@ -312,7 +312,7 @@ class Labels(Members):
     default_error_messages = {"invalid": CodedMessage(TYPE, "This must be an object of strings.")}
 
     def __init__(self, **kwargs: Any) -> None:
-        error = CodedMessage(LENGTH, "This must have at most 20 members.")
+        error = CodedMessage(LENGTH, "This must have at most 20 entries.")
         super().__init__(
             keys=Text(64, low=1),
             values=Text(256),

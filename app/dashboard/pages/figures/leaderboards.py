@@ -59,7 +59,7 @@ class Leaderboard:
 def executives() -> str:
     """Rank people and bots, each among themselves."""
     titles = {"human": "People", "bot": "Bots"}
-    return _board("Executives", GroupBy.EXECUTIVE, leaderboards.executives, titles)
+    return _board("Agents", GroupBy.EXECUTIVE, leaderboards.executives, titles)
 
 
 @blp.get("/campaigns")
@@ -83,7 +83,7 @@ def compare() -> str:
     marked = filters_of_request(for_figures=True)
     ids = list(dict.fromkeys(marked.texts.get("executiveId", "").split(",")))
     if not 2 <= len(ids) <= _MOST_COMPARED:
-        raise InvalidInput(f"Mark 2 to {_MOST_COMPARED} executives to compare.")
+        raise InvalidInput(f"Mark 2 to {_MOST_COMPARED} agents to compare.")
     page_filters = replace(marked, texts=filters.without(marked.texts, ("executiveId",)))
     loaded = page_filters.load(_SCHEMA)
     selection = page_filters.selection(loaded)
