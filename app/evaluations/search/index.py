@@ -42,6 +42,8 @@ _ADD = text(f"INSERT INTO {SEARCH_INDEX} (rowid, words) VALUES (:row_id, :words)
 _REMOVE = text(
     f"INSERT INTO {SEARCH_INDEX} ({SEARCH_INDEX}, rowid, words) VALUES ('delete', :row_id, :words)"
 )
+# Of the index alone, which is read as far as the limit.
+_FIND = text(f"SELECT rowid FROM {SEARCH_INDEX} WHERE {SEARCH_INDEX} MATCH :query LIMIT :most")
 _MERGE = text(f"INSERT INTO {SEARCH_INDEX} ({SEARCH_INDEX}, rank) VALUES ('merge', :pages)")
 _MERGED_PAGES = 500
 _FILLED = 200
@@ -88,8 +90,11 @@ def is_frequent(session: Reader, asked: str) -> bool:
     terms = terms_of(asked)
     if not terms:
         return False
-    matching = select(SpokenWords.id).where(_says_all(terms)).limit(_FEW + 1)
-    return (session.scalar(select(func.count()).select_from(matching.subquery())) or 0) > _FEW
+    if _is_sqlite(session):
+        found = session.execute(_FIND, {"query": " ".join(map(_fts, terms)), "most": _FEW + 1})
+    else:
+        found = session.execute(select(SpokenWords.id).where(_says_all(terms)).limit(_FEW + 1))
+    return len(found.all()) > _FEW
 
 
 def words_say(session: Reader, asked: str) -> ColumnElement[bool]:
