@@ -49,7 +49,7 @@ def word(rank: int) -> str:
 
 
 # What is asked, and the filters beside it.
-QUESTIONS = {
+QUESTIONS: dict[str, tuple[str, dict[str, int | str]]] = {
     "a word in nearly all": (word(1), {}),
     "a word in two of three": (word(10), {}),
     "a word in one of ten": (word(100), {}),

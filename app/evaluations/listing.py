@@ -228,6 +228,15 @@ def _with_turns(session: Reader, rows: Sequence[Any], asked: str) -> list[dict[s
     return [{**row, "said": turns.get(row["source_id"])} for row in rows]
 
 
+def subjects(session: Session, evaluation_ids: Sequence[str]) -> dict[str, str]:
+    """Map evaluations to what their conversations were about; without those of which it is unknown."""
+    rows = session.execute(
+        select(_EVALUATION.id, _EVALUATION.summary).where(_EVALUATION.id.in_(evaluation_ids))
+    )
+    about = {row.id: (row.summary or {}).get("issue") for row in rows}
+    return {key: issue for key, issue in about.items() if issue}
+
+
 def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, dict[int, int]]:
     """Count the current evaluations that match the filters of `list_page`, by scorecard version."""
     version = (_EVALUATION.scorecard_id, _EVALUATION.scorecard_version)

@@ -95,6 +95,25 @@ def test_a_bad_filter_has_the_message_of_the_api_at_its_field(
     assert [problem] == [detail["message"] for detail in details]
 
 
+def test_heads_of_columns_sort_and_rows_name_their_subject(
+    runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    summary = {"overview": None, "issue": "The parcel is lost.", "outcome": None, "actionItems": []}
+    low, high = rows_of(runtime, {"score": 20, "summary": summary}, {"score": 90})
+    visitor = visit("viewer")
+    page = visitor.get("/evaluations?days=all&channel=chat").text
+    assert "The parcel is lost." in page
+    first = re.search(r'<a href="([^"]+)">Score</a>', page)
+    assert first
+    assert "channel=chat" in first[1]
+    lowest = visitor.get(unescape(first[1])).text
+    assert [low in link for link in links(lowest)] == [True, False]
+    assert '<th scope="col" aria-sort="ascending">' in lowest
+    again = re.search(r'<a href="([^"]+)">Score <span', lowest)
+    assert again
+    assert [high in link for link in links(visitor.get(unescape(again[1])).text)] == [True, False]
+
+
 def test_filters_become_chips_that_remove_them(
     runtime: Runtime, visit: Callable[[str], Visitor]
 ) -> None:

@@ -131,6 +131,7 @@ def _page(page_filters: PageFilters, page: Page[Any]) -> str:
     texts = page_filters.texts
     with current_runtime().db.reading() as session:
         options = options_of(session, texts)
+        subjects = listing.subjects(session, [row["id"] for row in page.items])
     names = {key: name for several in options.values() for key, name in several.items()}
     query = urlencode(filters.without(page_filters.moments(), ("page",)))
     first = (page.page - 1) * page.page_size
@@ -144,6 +145,13 @@ def _page(page_filters: PageFilters, page: Page[Any]) -> str:
         page_filters=page_filters,
         chips=filters.chips(
             LIST_PATH, texts, filters.chip_texts(texts, names), hidden=filters.NO_CHIP
+        ),
+        subjects=subjects,
+        heads=filters.sort_heads(
+            LIST_PATH,
+            texts,
+            *("score", "-conversationAt", "-durationSeconds"),
+            usual="-conversationAt",
         ),
         fields=filters.FIELDS,
         sorts=filters.SORTS,

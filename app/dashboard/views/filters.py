@@ -86,6 +86,14 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
+class SortHead:
+    """The head of a column: the address that sorts by it, and the direction if it does so now."""
+
+    url: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChosenPeriod:
     """The period of a page; None where it is open, `days` where it ends now."""
 
@@ -139,6 +147,24 @@ FIELDS: tuple[FilterField, ...] = (
         {"true": "current ones only", "false": "all, also replaced ones"},
     ),
 )
+
+
+def sort_heads(path: str, query: Mapping[str, str], *names: str, usual: str) -> dict[str, SortHead]:
+    """Return the heads of sorting columns; a second use turns the direction round.
+
+    Args:
+        names: the order that a first use gives, such as `-durationSeconds`.
+        usual: the order of the list without one in the query.
+    """
+    now = query.get("sort", usual)
+    turned = now[1:] if now.startswith("-") else f"-{now}"
+    heads = {}
+    for name in names:
+        plain, is_here = name.lstrip("-"), name.lstrip("-") == now.lstrip("-")
+        direction = "descending" if now.startswith("-") else "ascending"
+        address = url(path, query, sort=turned if is_here else name, page=None)
+        heads[plain] = SortHead(address, direction if is_here else "")
+    return heads
 
 
 def label_of(name: str) -> str:
