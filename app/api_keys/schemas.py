@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.api_keys.enums import SCOPES, SignaturePolicy
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Flag, Items, Network, Text, Timestamp, Whole
+from app.web.schemas.fields import Choice, Flag, Items, Network, Reference, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, sort_field
 
 MAX_GRACE_S = 7 * 24 * 3600
@@ -17,6 +17,9 @@ class KeyChange(CamelSchema):
     description = Text(2000, multiline=True, allow_none=True)
     scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES))
     ip_allowlist = Items(Network(), high=50, allow_none=True)
+    executive_ids = Items(Reference("exec"), high=200)
+    call_center_ids = Items(Reference("cc"), high=200)
+    campaign_ids = Items(Reference("camp"), high=200)
     signature_policy = Choice(tuple(SignaturePolicy))
     require_nonce = Flag()
     expires_at = Timestamp(allow_none=True)
@@ -50,6 +53,9 @@ class KeySchema(CamelSchema):
     key_prefix = fields.String(required=True)
     scopes = fields.List(fields.String(), required=True)
     ip_allowlist = fields.List(fields.String(), required=True)
+    executive_ids = fields.List(fields.String(), required=True)
+    call_center_ids = fields.List(fields.String(), required=True)
+    campaign_ids = fields.List(fields.String(), required=True)
     signature_policy = fields.String(required=True)
     require_nonce = fields.Boolean(required=True)
     status = Choice(("active", "revoked", "expired"), required=True)
