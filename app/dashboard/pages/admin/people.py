@@ -19,7 +19,6 @@ from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.people import audit, passwords, service, sessions
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
-from app.people.models import User
 from app.people.roles import MANAGE_PEOPLE, ROLES, VIEWER
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -144,7 +143,7 @@ def _loaded(schema: RoleForm) -> dict[str, Any]:
 
 
 def _teams(
-    session: Session, users: Sequence[User], *, shown: User | None = None, is_typed: bool = True
+    session: Session, users: Sequence[Any], *, shown: Any = None, is_typed: bool = True
 ) -> dict[str, Any]:
     """Return the teams to choose from, their names, and what the form of an account has chosen."""
     chosen: dict[str, Any] = {"role": VIEWER, "executiveId": "", **dict.fromkeys(_LISTS, ())}
