@@ -13,6 +13,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from app.analytics import jobs
+from app.analytics.engine import rebuilding
 from app.analytics.enums import Dataset
 from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.api_keys.enums import TEAM_SCOPES
@@ -24,7 +25,8 @@ from app.core.setting_parsers import RateLimit
 from app.people import service as people
 from app.people import team_rows
 from tests.caller import Caller, findings
-from tests.contacts import put
+from tests.contacts import judge, put
+from tests.evaluation_rows import rows_of
 from tests.team_world import AT, MARK, Team, TeamWorld
 from tests.visitor import Visitor, add_user, signed_in
 
@@ -309,3 +311,56 @@ def test_an_agent_who_is_nobody_yet_sees_nothing(
     agent = limited_person(base, runtime, "agent")
     assert agent.get(f"/evaluations/{own.ids['evaluation_id']}").status_code == 404
     assert "Ann" not in agent.get("/evaluations").text
+
+
+def test_an_agent_sees_the_mean_of_their_team_and_their_third_and_no_names(
+    base: str, client: Caller, runtime: Runtime
+) -> None:
+    center = put(client, "call-centers", "alpha", {"name": "Alpha"})["id"]
+    names = ("Ann", "Bob", "Cem", "Dee", "Eve", "Fay")
+    add_user(runtime, "admin")
+    executives = [
+        put(client, "executives", name, {"name": f"The {name}", "callCenterId": center})["id"]
+        for name in names
+    ]
+    # Ann is the best of six, and everybody has ten conversations.
+    rows = [
+        {"executive_id": key, "call_center_id": center, "score": 90 - 5 * place, "passed": True}
+        for place, key in enumerate(executives)
+    ]
+    rows_of(runtime, *rows * 10)
+    with runtime.db.writing() as session:
+        rebuilding.rebuild_after(session, "")
+    for place, third in ((0, "upper"), (2, "middle"), (5, "lower")):
+        agent = limited_person(base, runtime, "agent", executive_id=executives[place])
+        own_page = f"/executives/{executives[place]}"
+        assert agent.get("/executives").headers["Location"].startswith(own_page)
+        text = agent.get(f"{own_page}?minEvaluations=1").text
+        assert "The 6 people of your call centre have a mean of 77.5." in text
+        assert f"You are in their {third} third." in text
+        assert [name for name in names if f"The {name}" in text] == [names[place]]
+    lead = limited_person(base, runtime, "lead", call_center_ids=[center])
+    assert "your call centre have a mean" not in lead.get(own_page).text
+
+
+def test_who_is_limited_reviews_and_judges_again_what_is_theirs_alone(
+    world: TeamWorld, base: str, client: Caller, make_caller: Callable[..., Caller]
+) -> None:
+    own, foreign = world.add("Ann", "Alpha"), world.add("Bob", "Beta", mark=MARK)
+    key = make_caller(base, scopes=sorted(TEAM_SCOPES), call_center_ids=[own.call_center])
+    path = f"/evaluations/{own.ids['evaluation_id']}"
+    review = {"action": "confirm", "reviewer": "Lea"}
+    assert key.post(f"{path}/reviews", review).status_code == 201
+    assert key.post(f"{path}/re-evaluate", {}).status_code == 202
+    judge()
+    counted = {"filters": {"executiveId": own.executive}, "dryRun": True}
+    number = client.post("/re-evaluations", counted).json()["data"]["count"]
+    assert number
+    asked = key.post("/re-evaluations", {"filters": {}, "dryRun": False})
+    assert asked.json()["data"]["count"] == number
+    before = client.get("/evaluations", params={"executiveId": foreign.executive}).json()["data"]
+    judge()
+    done = key.get(f"/re-evaluations/{asked.json()['data']['id']}").json()["data"]
+    assert done["counts"]["completed"] == number
+    after = client.get("/evaluations", params={"executiveId": foreign.executive}).json()["data"]
+    assert [row["id"] for row in after] == [row["id"] for row in before]
