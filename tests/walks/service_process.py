@@ -132,7 +132,7 @@ class ServiceProcess:
             kill(pid)
 
 
-def run_to_end(data_dir: Path, *arguments: str, **variables: str) -> tuple[int, str]:
+def run_to_end(data_dir: Path, *arguments: str, **variables: Any) -> tuple[int, str]:
     """Run a command of `cqe` in a fork; return its exit code and all that it printed."""
     command = ServiceProcess(data_dir, *arguments, **variables)
     try:

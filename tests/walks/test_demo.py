@@ -168,6 +168,7 @@ def test_a_recording_is_transcribed_and_evaluated(loaded: Demo) -> None:
     assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
 
 
+@pytest.mark.nightly("transcribes a second recording")
 def test_a_recording_on_one_channel_gets_no_verdict(loaded: Demo) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
     runtime, client = loaded.runtime, loaded.client

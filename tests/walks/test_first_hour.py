@@ -121,6 +121,7 @@ def test_the_receiver_prints_a_test_event_and_an_evaluation(
     assert client.get("/webhooks") == []
 
 
+@pytest.mark.nightly("transcribes and judges the whole demo")
 def test_the_tour_prints_evaluations_and_ranks(
     tmp_path: Path, service: ServiceProcess, variables: dict[str, str]
 ) -> None:

@@ -22,8 +22,6 @@ from tests.forked import ForkedProcess
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, run_to_end
 
-pytestmark = pytest.mark.sql
-
 NUMBER = 300
 
 
@@ -138,7 +136,7 @@ def test_a_killed_command_can_be_repeated_without_duplicates(
     file = tmp_path / "chats.jsonl"
     file.write_text("\n".join(map(line, range(NUMBER))))
     data_dir, command = runtime.settings.data_dir, ("import", str(file), "--json")
-    variables = {"CQE_DATABASE_URL": runtime.settings.effective_database_url}
+    variables: dict[str, Any] = {"CQE_DATABASE_URL": runtime.settings.effective_database_url}
     there = killed_at(runtime, ServiceProcess(data_dir, *command, **variables).process, 1)
     assert there < NUMBER
     code, text = run_to_end(data_dir, *command, **variables)

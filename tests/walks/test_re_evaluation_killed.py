@@ -4,7 +4,6 @@ import json
 import signal
 from collections import Counter
 
-import pytest
 from sqlalchemy import func, select
 
 from app.analytics.engine import rebuilding
@@ -23,8 +22,6 @@ from tests.own_scorecards import create
 from tests.receiver import hang
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, environment
-
-pytestmark = pytest.mark.sql
 
 NUMBER = 40
 SAID = [

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -65,7 +66,7 @@ def test_a_start_that_was_killed_before_it_marked_the_storage_is_repeated(
 def test_a_process_with_a_folder_of_its_own_does_not_start(
     settings: Settings, tmp_path: Path, program: list[str] | None
 ) -> None:
-    variables = {
+    variables: dict[str, Any] = {
         "CQE_REDIS_URL": "none",
         "CQE_DATABASE_URL": settings.database_url,
         "CQE_STORAGE_URL": f"file://{tmp_path / 'other'}",
