@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from app.ai import rule_judge
+from app.ai.acts.reading import shipped_readers
 from app.ai.context import Context
 from app.ai.facts.conversation_facts import Facts, facts_of
 from app.ai.judge import CpuLimit, Engine, Fallback, Judgement, ModelUse, Quality
@@ -89,7 +90,7 @@ class LanguageModelJudge:
     ) -> Judgement:
         """Judge a conversation; raise `Stopped` when the work has to end before the model answers."""
         limit = CpuLimit(self._cpu_limit_s)
-        facts = facts_of(transcript, scorecard, context, fast=self._fast)
+        facts = facts_of(transcript, scorecard, context, readers=shipped_readers(fast=self._fast))
         ruled = ruled_by(facts, scorecard, limit)
         criteria = self._asked(facts, scorecard, ruled)
         by_rules = score_by_rules(facts, scorecard, ruled.answers)

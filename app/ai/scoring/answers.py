@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.ai.dialogue.evidence import Evidence
 from app.ai.wording import sentence
 
-_FULL, _HALF = 0.8, 0.25
+FULL, _HALF = 0.8, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def scaled(
     advice: str | None = None,
 ) -> Answer:
     """Answer a scale of 0 to 2 with the level nearest to a score."""
-    level = 2 if score >= _FULL else 1 if score >= _HALF else 0
+    level = 2 if score >= FULL else 1 if score >= _HALF else 0
     return judged(
         level, score, explanation, confidence=confidence, evidence=evidence, advice=advice
     )
