@@ -13,11 +13,7 @@ from app.operations.commands import doctor
 from app.operations.database_commands import db
 from tests.caller import Caller
 from tests.running import running_runtime
-<<<<<<< HEAD
-from tests.walks.service_process import environment, free_port
-=======
-from tests.walks.service_process import environment, run_to_end
->>>>>>> plain
+from tests.walks.service_process import environment, free_port, run_to_end
 
 GARBAGE = b"this is no database " * 500
 
