@@ -16,7 +16,7 @@ from app.ai.rules import judging
 from app.ai.rules.judging import speaks
 from app.ai.rules.second_look import looked_at_again
 from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.answers import Answer, on_scale
+from app.ai.scoring.answers import Answer
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of
 from app.ai.transcript import Transcript
 from app.ai.wording import listed, sentence
@@ -66,8 +66,7 @@ def ruled_by(facts: Facts, scorecard: Scorecard, limit: CpuLimit) -> Ruled:
     answers = {}
     for item in scorecard.criteria:
         limit.check()
-        answer = looked_at_again(facts, item.rule, judging.answer(facts, item))
-        answers[item.key] = on_scale(answer, item.options) if item.kind == "scale" else answer
+        answers[item.key] = looked_at_again(facts, item, judging.answer(facts, item))
     limit.check()
     return checked(answers, facts.dialogue.transcript)
 

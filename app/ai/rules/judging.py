@@ -13,7 +13,7 @@ from app.ai.rules import closing, communication, compliance, custom, metrics, op
 from app.ai.rules.metrics import is_within, range_in_words
 from app.ai.scorecard.schema import ANYONE, WRITTEN_EVENTS
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, needs_model, not_applicable, unjudged
+from app.ai.scoring.answers import Answer, needs_model, not_applicable, on_scale, unjudged
 from app.ai.wording import listed, part, sentence
 
 # Confidence lost where all words were read with an unmeasured lexicon.
@@ -97,6 +97,8 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
     if Needs.TIMES in rule.needs and not facts.timing.spoken:
         return not_applicable(NO_TIMES, by=by)
     answer = rule.judge(facts, criterion)
+    if criterion.kind == "scale":
+        answer = on_scale(answer, criterion.options)
     return _hedged(facts, answer) if Needs.WORDS in rule.needs else answer
 
 

@@ -8,8 +8,6 @@ from app.ai.dialogue.evidence import Evidence
 from app.ai.scorecard.values import Option
 from app.ai.wording import sentence
 
-FULL, _HALF = 0.8, 0.25
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -86,18 +84,17 @@ def scaled(
     evidence: Iterable[Evidence] = (),
     advice: str | None = None,
 ) -> Answer:
-    """Answer a scale of 0 to 2 with the level nearest to a score."""
-    level = 2 if score >= FULL else 1 if score >= _HALF else 0
+    """Answer a scale by a score; `on_scale` finds the answer."""
     return judged(
-        level, score, explanation, confidence=confidence, evidence=evidence, advice=advice
+        score, score, explanation, confidence=confidence, evidence=evidence, advice=advice
     )
 
 
 def on_scale(answer: Answer, options: Sequence[Option]) -> Answer:
     """Give the answer of a scale that is nearest to the score, and the score of that answer.
 
-    Half way between two neighbouring answers that are numbers lies one more. From `FULL` on it is the best
-    answer; of two that are equally near, the one that was given stays.
+    Half way between two neighbouring answers that are numbers lies one more. Of two that are equally near,
+    the answer that was given stays.
     """
     if answer.score is None:
         return answer
@@ -106,7 +103,7 @@ def on_scale(answer: Answer, options: Sequence[Option]) -> Answer:
     for lower, upper in pairwise(ordered):
         if isinstance(lower.answer, int) and isinstance(upper.answer, int):
             levels.append(((lower.answer + upper.answer) / 2, (lower.score + upper.score) / 2))
-    score = 1.0 if answer.score >= FULL else answer.score
+    score = answer.score
     shown, scored = min(
         levels, key=lambda level: (abs(level[1] - score), level[0] != answer.answer)
     )
