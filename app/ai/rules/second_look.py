@@ -10,7 +10,8 @@ from app.ai.facts.conversation_facts import Facts, performed
 from app.ai.facts.requests import unanswered_calls
 from app.ai.ledger.opinion import NONE
 from app.ai.ledger.status import RESOLVED, UNRESOLVED, stated_status
-from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import Answer, not_applicable, on_scale, scaled, unjudged
 from app.ai.wording import sentence
 
 # The question that readers answered, for each rule whose answers are looked at again.
@@ -59,9 +60,9 @@ def _level(score: float) -> str:
     return _FULL if score >= _FULL_FROM else _HALF if score >= _HALF_FROM else _NOT
 
 
-def looked_at_again(facts: Facts, rule: str | None, answer: Answer) -> Answer:
+def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answer:
     """Keep an answer that a reader would give, with how likely that is; say nothing otherwise."""
-    question = QUESTIONS.get(rule or "")
+    question = QUESTIONS.get(criterion.rule or "")
     reader = facts.reader
     if question is None or reader is None or answer.unjudged:
         return answer
@@ -70,7 +71,7 @@ def looked_at_again(facts: Facts, rule: str | None, answer: Answer) -> Answer:
     own = own_answer(answer)
     verdict, likely = reader.verdict(question, own, _least(question, own))
     if question == "completeness" and answer.applicable and verdict != NONE:
-        return _fulfilled(facts, answer, likely)
+        return on_scale(_fulfilled(facts, answer, likely), criterion.options)
     if verdict == own:
         confidence = round(likely[own], 4)
         return replace(answer, confidence=confidence) if answer.applicable else answer
