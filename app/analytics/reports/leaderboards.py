@@ -48,6 +48,22 @@ def executive_changes(
     return members
 
 
+def lowest_executives(
+    facts: FactReader, selection: Selection, members: Sequence[dict[str, Any]], number: int
+) -> list[dict[str, Any]]:
+    """Return the people with the lowest adjusted scores, of those who are ranked, with their deviations."""
+    ranked = [member for member in members if member["rank_eligible"] and member["kind"] != "bot"]
+    chosen = sorted(ranked, key=itemgetter("adjusted", "name"))[:number]
+    if not chosen:
+        return []
+    column = "executive_id"
+    groups = Groups(facts, selection, column, {column: [member["id"] for member in chosen]})
+    aggregates = groups.aggregates()
+    groups.add_details(aggregates)
+    deviation = measures.LEADERBOARD["stdev"]
+    return [{**member, "stdev": deviation(aggregates[member["id"]])} for member in chosen]
+
+
 def _leaderboard(
     facts: FactReader,
     selection: Selection,
@@ -56,6 +72,7 @@ def _leaderboard(
     group: str,
     min_evaluations: int,
     compare: bool,
+    named: str = "",
 ) -> Page[Any]:
     """Rank the members of a group that have completed evaluations; return a page with measures.
 
@@ -64,12 +81,14 @@ def _leaderboard(
     Args:
         min_evaluations: the number of evaluations with a verdict that a rank requires.
         compare: add the change since the period before.
+        named: only the members whose names contain this, in any case.
     """
     column = f"{group}_id"
     aggregates = Groups(facts, selection, column).aggregates()
     members = _members(facts, group, aggregates)
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
+    members = [member for member in members if named.casefold() in member["name"].casefold()]
     members = _sorted(members, request.sort)
     page = cut_page(members, request)
     if shown := page.items:

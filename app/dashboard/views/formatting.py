@@ -43,8 +43,13 @@ def amount(value: float) -> str:
 
 
 def percent(share: float | None, places: int = 0) -> str:
-    """Write a share from 0 to 1 in percent."""
-    return MISSING if share is None else f"{100 * share:.{places}f} %"
+    """Write a share from 0 to 1 in percent; what is not all is below 100 %."""
+    if share is None:
+        return MISSING
+    text = f"{100 * share:.{places}f}"
+    if share < 1 and float(text) == 100:
+        text = f"{100 - 10**-places:.{places}f}"
+    return f"{text} %"
 
 
 def signed(value: float | None, places: int = 1) -> str:

@@ -28,7 +28,9 @@ from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("leaderboards", __name__)
-_PAGE_SIZE = "50"
+_PAGE_SIZE = 200
+# What a first use of a head sorts by.
+_SORTS = ("rank", "name", "-evaluations", "-meanScore", "-passRate")
 _MOST_COMPARED = 4
 _ONE = PageRequest(1, 1, "rank")
 _SCHEMA = LeaderboardQuery()
@@ -66,7 +68,7 @@ def executives() -> str | Response:
         path = f"/executives/{teams.executive_ids[0]}"
         return redirect(filters.url(path, filters.carried(request_texts())), 303)
     titles = {"human": "People", "bot": "Bots"}
-    return _board("Executives", GroupBy.EXECUTIVE, leaderboards.executives, titles)
+    return _board("Agents", GroupBy.EXECUTIVE, leaderboards.executives, titles)
 
 
 @blp.get("/campaigns")
@@ -90,7 +92,7 @@ def compare() -> str:
     marked = filters_of_request(for_figures=True)
     ids = list(dict.fromkeys(marked.texts.get("executiveId", "").split(",")))
     if not 2 <= len(ids) <= _MOST_COMPARED:
-        raise InvalidInput(f"Mark 2 to {_MOST_COMPARED} executives to compare.")
+        raise InvalidInput(f"Mark 2 to {_MOST_COMPARED} agents to compare.")
     page_filters = replace(marked, texts=filters.without(marked.texts, ("executiveId",)))
     loaded = page_filters.load(_SCHEMA)
     selection = page_filters.selection(loaded)
@@ -124,13 +126,19 @@ def _board(
     titles: Mapping[str, str] = _UNTITLED,
 ) -> str:
     page_filters = filters_of_request(for_figures=True)
-    loaded = page_filters.load(_SCHEMA, compare="previous_period", pageSize=_PAGE_SIZE)
+    loaded = page_filters.load(_SCHEMA, compare="previous_period")
     selection, least = page_filters.selection(loaded), loaded["min_evaluations"]
+    named = page_filters.texts.get("name", "").strip()
     with open_facts(current_runtime()) as facts:
         page = list_members(
-            facts, selection, loaded["page_request"], min_evaluations=least, compare=True
+            facts,
+            selection,
+            replace(loaded["page_request"], page_size=_PAGE_SIZE),
+            min_evaluations=least,
+            compare=True,
+            named=named,
         )
-        trend = score_trend(facts, selection, group, limit=len(page.items) or 1)
+        trend = score_trend(facts, selection, group, limit=_PAGE_SIZE)
     courses = {
         str(series["key"]): [point["value"] for point in series["points"]]
         for series in trend["series"]
@@ -139,6 +147,9 @@ def _board(
         "leaderboards/board.html",
         title=title,
         path=request.path,
+        named=named,
+        heads=filters.sort_heads(request.path, page_filters.texts, *_SORTS, usual="rank"),
+        lowest_url=filters.url(request.path, page_filters.texts, sort="-rank", page=None),
         page_filters=page_filters,
         page=page,
         boards=_boards(page.items, courses, min_evaluations=least, titles=titles),
