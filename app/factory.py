@@ -14,7 +14,7 @@ from app.core.process import log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard import install as dashboard
-from app.events.catalogue import described_types
+from app.events.schemas import described_types
 from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS

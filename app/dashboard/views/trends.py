@@ -66,7 +66,7 @@ def metric_text(metric: str, value: float | None) -> str:
     if metric == "customerSentiment":
         return formatting.signed(value, 2)
     if metric in ("firstResponseSeconds", "durationSeconds"):
-        return f"{formatting.number(value)} s"
+        return formatting.waiting_time(value)
     return formatting.number(value, _PLACES.get(metric, 0))
 
 
