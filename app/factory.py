@@ -1,9 +1,7 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from flask import Flask
 
@@ -26,14 +24,6 @@ from app.web.transfers import BlobOwner, Blobs
 from app.wiring import build_runtime
 
 
-class _Application(Flask):
-    """Flask for views that are plain functions."""
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function; Flask looks at each request whether one is a coroutine."""
-        return func
-
-
 def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
     """Build the web application; nothing connects before the first request.
 
@@ -43,7 +33,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level, settings.log_format)
     runtime = runtime or build_runtime(settings)
-    app = _Application("app", static_folder=None)
+    app = Flask("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
     app.url_rule_class = LazyRule

@@ -17,8 +17,6 @@ from app.webhooks.models import Delivery, Subscription
 from tests.caller import Caller, error_code, findings
 from tests.running import running_runtime
 
-pytestmark = pytest.mark.sql
-
 URL = "https://127.0.0.1/hook"
 TYPES = ["evaluation.completed", "export.ready"]
 FIELDS = {

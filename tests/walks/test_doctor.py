@@ -13,7 +13,7 @@ from app.operations.commands import doctor
 from app.operations.database_commands import db
 from tests.caller import Caller
 from tests.running import running_runtime
-from tests.walks.service_process import environment, free_port
+from tests.walks.service_process import environment, free_port, run_to_end
 
 GARBAGE = b"this is no database " * 500
 
@@ -134,16 +134,9 @@ def test_a_backup_that_cannot_be_made_says_why(data_dir: Path, damage: str) -> N
 @pytest.mark.sqlite_only("damages the file")
 def test_a_command_on_a_damaged_database_says_what_to_do(data_dir: Path) -> None:
     (data_dir / "cqe.db").write_bytes(GARBAGE)
-    told = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "keys", "list"],
-        env=environment(data_dir),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert told.returncode == 1
-    lines = [line for line in told.stderr.splitlines() if not line.startswith("{")]
+    code, text = run_to_end(data_dir, "keys", "list")
+    assert code == 1
+    lines = [line for line in text.splitlines() if not line.startswith("{")]
     damage = "the database is damaged: file is not a database. Restore a backup (docs/backup.md)"
     assert lines == [f"cqe: {damage}"]
 

@@ -7,8 +7,6 @@ import re
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +22,10 @@ from tests.walks.service_process import (
     UP,
     ServiceProcess,
     descendants,
-    environment,
     is_refused,
     is_running,
     kill,
+    run_to_end,
 )
 
 pytestmark = pytest.mark.long
@@ -44,25 +42,13 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[ServiceProcess]:
     """A service that the test ends."""
-    service = ServiceProcess(tmp_path / "instance", command=UP)
+    service = ServiceProcess(tmp_path / "instance")
     yield service.wait_ready()
     service.end()
 
 
 def folder(service: ServiceProcess) -> Path:
     return service.output.parent / "instance"
-
-
-def run_again(service: ServiceProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", *arguments],
-        env=environment(folder(service)),
-        cwd=service.output.parent,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
 
 
 def test_the_first_start_prints_addresses(started: ServiceProcess) -> None:
@@ -149,20 +135,20 @@ def test_the_data_folder_is_private(started: ServiceProcess) -> None:
 
 
 def test_a_second_start_names_the_process_of_the_first(started: ServiceProcess) -> None:
-    refused = run_again(started, "up", "--port", "1")
-    assert refused.returncode == 1
-    assert f"already running: process {started.process.pid} " in refused.stderr
-    assert "Traceback" not in refused.stderr
+    code, text = run_to_end(folder(started), "up", "--port", "1")
+    assert code == 1
+    assert f"already running: process {started.process.pid} " in text
+    assert "Traceback" not in text
 
 
 def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) -> None:
-    assert run_again(started, "db", "backup", "copy.db").returncode == 0
-    refused = run_again(started, "db", "restore", "copy.db")
-    assert refused.returncode == 1
-    assert "stop it first" in refused.stderr
-    refused = run_again(started, "db", "backup", "c" * 300)
-    assert refused.stderr.endswith("c: File name too long\n")
-    assert "Errno" not in refused.stderr
+    assert run_to_end(folder(started), "db", "backup", "copy.db")[0] == 0
+    code, text = run_to_end(folder(started), "db", "restore", "copy.db")
+    assert code == 1
+    assert "stop it first" in text
+    code, text = run_to_end(folder(started), "db", "backup", "c" * 300)
+    assert text.endswith("c: File name too long\n")
+    assert "Errno" not in text
 
 
 @pytest.mark.parametrize(
@@ -202,7 +188,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
     below = fresh.children()
     fresh.process.kill()
     fresh.process.wait()
-    again = ServiceProcess(folder(fresh), command=UP, port=fresh.port)
+    again = ServiceProcess(folder(fresh), port=fresh.port)
     try:
         again.wait_ready()
         assert not [name for pid, name in below.items() if is_running(pid)]
@@ -212,7 +198,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
 
 
 def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance", command=UP).wait_ready()
+    service = ServiceProcess(tmp_path / "instance").wait_ready()
     below = service.children()
     web = service.child("cqe: web")
     os.kill(web, signal.SIGSTOP)  # it would be waited for
@@ -230,14 +216,14 @@ def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path)
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        service = ServiceProcess(tmp_path / "instance", command=UP, port=port)
+        service = ServiceProcess(tmp_path / "instance", port=port)
         assert service.process.wait(timeout=PATIENCE_S) == 1
     assert f"port {port} of 127.0.0.1 is in use" in service.text
     assert not descendants(service.process.pid)
 
 
 def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance", command=UP, CQE_THREADS="many")
+    service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
     assert service.process.wait(timeout=PATIENCE_S) == 2
     assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
     assert "Traceback" not in service.text
@@ -245,7 +231,7 @@ def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Pa
 
 def test_without_a_queue_server_and_on_all_addresses(tmp_path: Path) -> None:
     service = ServiceProcess(
-        tmp_path / "instance", command=UP, CQE_HOST="0.0.0.0", CQE_REDIS_URL="none", CQE_PROT="8000"
+        tmp_path / "instance", CQE_HOST="0.0.0.0", CQE_REDIS_URL="none", CQE_PROT="8000"
     )
     try:
         service.wait_ready()

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from flask import render_template, request
+from flask import redirect, render_template, request
+from werkzeug.wrappers import Response
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import GroupBy
@@ -17,10 +18,12 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import MeanEstimate, interval_chart
 from app.dashboard.charts.tables import HeatCell, shade_of
 from app.dashboard.charts.trend import Sparkline, sparkline
+from app.dashboard.navigation import request_texts
 from app.dashboard.pages.figures.trends import score_trend
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views import filters, formatting
 from app.dashboard.views.figures import Change, MeasuredMean, change_of, moved_mean
+from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
@@ -58,8 +61,12 @@ class Leaderboard:
 
 @blp.get("/executives")
 @require_scope("analytics:read")
-def executives() -> str:
-    """Rank people and bots, each among themselves."""
+def executives() -> str | Response:
+    """Rank people and bots, each among themselves; an agent is led to their own page."""
+    teams = current_person().teams
+    if teams is not None and any(teams.executive_ids):
+        path = f"/executives/{teams.executive_ids[0]}"
+        return redirect(filters.url(path, filters.carried(request_texts())), 303)
     titles = {"human": "People", "bot": "Bots"}
     return _board("Agents", GroupBy.EXECUTIVE, leaderboards.executives, titles)
 
