@@ -12,7 +12,7 @@ from app.core.process import log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard import install as dashboard
-from app.events.catalogue import described_types
+from app.events.schemas import described_types
 from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
@@ -31,7 +31,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
         runtime: the runtime of a process that has one already; by default a new one.
     """
     settings = settings or Settings.from_env(os.environ)
-    log.configure(settings.log_level)
+    log.configure(settings.log_level, settings.log_format)
     runtime = runtime or build_runtime(settings)
     app = Flask("app", static_folder=None)
     current.install(app, runtime)
@@ -63,4 +63,5 @@ def _health(runtime: Runtime) -> Health:
         {part.name: partial(part.works, runtime) for part in PARTS},
         vital={part.name for part in PARTS if part.is_vital},
         of_host={part.name for part in PARTS if part.is_of_host},
+        late={part.name for part in PARTS if part.is_late},
     )

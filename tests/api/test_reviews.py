@@ -10,7 +10,7 @@ from app.core.runtime import Runtime
 from app.reviews import service
 from tests.caller import Caller
 from tests.contacts import HELPFUL, get, judge, messages, put, put_chat
-from tests.happenings import happened
+from tests.happenings import data_of, happened
 from tests.running import running_runtime
 
 pytestmark = pytest.mark.sql
@@ -215,6 +215,16 @@ def test_each_action_is_allowed_from_its_statuses_only(client: Caller, chat: str
     assert get(client, f"/evaluations/{chat}")["score"] < score
     assert len(get(client, f"/evaluations/{chat}/reviews?pageSize=3")) == 3
     assert len(get(client, "/evaluations?reviewStatus=dispute_accepted")) == 1
+
+
+def test_decisions_are_announced(client: Caller, runtime: Runtime, chat: str) -> None:
+    for action in ("comment", "request", "start"):
+        reviewed(client, chat, action)
+    disputed = reviewed(client, chat, "dispute")
+    [data] = data_of(runtime, "evaluation.reviewed")
+    assert data["review_id"] == disputed["id"]
+    assert data["evaluation_id"] == chat
+    assert (data["action"], data["review_status"]) == ("dispute", "disputed")
 
 
 def test_a_second_opinion_changes_nothing(client: Caller, chat: str) -> None:

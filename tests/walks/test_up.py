@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import stat
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from app.core.settings import Settings
+from app.operations import first_start
 from tests.caller import Caller
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import (
@@ -69,6 +72,15 @@ def test_without_a_terminal_key_and_password_go_into_a_private_file(
     caller.close()
 
 
+def test_a_later_first_key_is_added_to_the_file(data_dir: Path) -> None:
+    file = data_dir / "first-key.txt"
+    file.write_text("API key    of before\n")
+    access = first_start.prepare(Settings(data_dir=data_dir, redis_url="none"), access_file=file)
+    created = first_start.lines_of(access)
+    assert file.read_text().splitlines() == ["API key    of before", *created]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
 def test_a_request_is_logged_without_its_query(started: ServiceProcess) -> None:
     url = f"http://127.0.0.1:{started.port}/health/live?sig=abc"
     answer = requests.get(url, headers={"X-Request-Id": "of-the-caller"}, timeout=PATIENCE_S)
@@ -103,6 +115,11 @@ def test_on_a_terminal_the_key_is_shown_and_not_kept_and_ctrl_c_leaves_nothing(
         assert shown.count(b"cqes_") == 1
         assert shown.count(b"Dashboard  admin / ") == 1
         assert not (tmp_path / "instance" / "first-key.txt").exists()
+        requests.get(f"http://127.0.0.1:{service.port}/health/live?sig=abc", timeout=PATIENCE_S)
+        while b"path=/health/live  status=200" not in shown:
+            shown += os.read(terminal, 65536)
+        [line] = [line for line in shown.splitlines() if b"path=/health/live" in line]
+        assert re.match(rb"\d\d:\d\d:\d\d INFO    web       access  requestId=\S+ ", line), line
         below = service.children()
         service.process.send_signal(signal.SIGINT)
         assert_ends_and_leaves_nothing(service, below)
