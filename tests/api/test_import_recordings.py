@@ -1,14 +1,9 @@
 """Command `import` with recordings: real files, their metadata, and their way to a score."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +15,8 @@ from app.imports.cli import import_
 from tests.caller import Caller
 from tests.recordings import CALL, SILENCE, SPEECH
 from tests.running import CommandRunner
-from tests.waiting import PATIENCE_S
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
 
 Command = Callable[..., Result]
 
@@ -209,36 +205,21 @@ def test_an_import_that_was_cut_off_continues(
 
 
 def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: Path) -> None:
-    watch = [sys.executable, "-m", "app.cli", "import", str(folder), "--watch", "--no-evaluate"]
-    environment = {**os.environ, "CQE_DATA_DIR": str(data_dir), "CQE_REDIS_URL": "none"}
-    with (
-        subprocess.Popen(
-            watch,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A background process may have been started without Ctrl-C.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-        ) as process,
-        ExitStack() as stack,
-    ):
-        stack.callback(process.kill)
-        assert process.stdout is not None
+    watch = ("import", str(folder), "--watch", "--no-evaluate")
+    command = ServiceProcess(data_dir, *watch, CQE_REDIS_URL="none")
+
+    def expect(line: str) -> None:
+        wait_until(lambda: f"{line}\n" in command.text)
+
+    try:
         # A file that exists and cannot be read.
         (folder / "broken.jsonl").symlink_to("/proc/self/mem")
-        assert process.stdout.readline() == (
-            "broken.jsonl: 1 record: 0 created, 0 updated, 0 skipped, 1 failed\n"
-        )
+        expect("broken.jsonl: 1 record: 0 created, 0 updated, 0 skipped, 1 failed")
         shutil.copy(SPEECH, folder / "first.mp3")
-        assert process.stdout.readline() == (
-            "first.mp3: 1 record: 1 created, 0 updated, 0 skipped, 0 failed\n"
-        )
+        expect("first.mp3: 1 record: 1 created, 0 updated, 0 skipped, 0 failed")
         shutil.copy(SPEECH, folder / "copy.mp3")
-        assert process.stdout.readline() == (
-            "copy.mp3: 1 record: 0 created, 0 updated, 1 skipped, 0 failed\n"
-        )
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0
-        assert "broken.jsonl: MALFORMED: The file could not be read" in errors
+        expect("copy.mp3: 1 record: 0 created, 0 updated, 1 skipped, 0 failed")
+        assert command.stop(signal.SIGINT) == 0
+        assert "broken.jsonl: MALFORMED: The file could not be read" in command.text
+    finally:
+        command.end()
