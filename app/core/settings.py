@@ -240,6 +240,11 @@ class Settings:
         return self.worker_processes or min(4, max(1, (os.cpu_count() or 1) // 2))
 
     @property
+    def has_language_model(self) -> bool:
+        """Whether a language model judges, too."""
+        return self.judge != EMBEDDED
+
+    @property
     def effective_database_url(self) -> str:
         """The address in use: the one that is set, or SQLite in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"

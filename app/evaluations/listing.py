@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.orm import Session
 
 from app.core.database.counters import add_at_commit
@@ -19,7 +28,7 @@ from app.core.database.filters import (
     one_of,
 )
 from app.core.database.paging import AnyColumn, Page, PageRequest, order_of
-from app.core.database.session import Reader
+from app.core.database.session import Reader, connection_of
 from app.evaluations.enums import ByDay, ReviewStatus
 from app.evaluations.models import (
     Evaluation,
@@ -168,11 +177,9 @@ def list_page(
     """
     where = conditions(current=current, **filters)
     total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
-    offset = request.offset
     rows: Sequence[Any] = []
-    if offset < total_count:
-        statement = _page(where, request, offset, total_count)
-        rows = session.execute(statement).mappings().all()
+    if request.offset < total_count:
+        rows = _rows_of(session, where, request, total_count)
         if "said" in filters:
             rows = _with_turns(session, rows, str(filters["said"]))
     return Page(rows, request.page, request.page_size, total_count)
@@ -240,22 +247,37 @@ def count_opened(session: Session, number: int, *, first_of_source: int) -> None
     add_at_commit(session, EvaluationTotal, _CURRENT, quantity=first_of_source)
 
 
-def _page(
-    where: list[ColumnElement[bool]], request: PageRequest, offset: int, total_count: int
-) -> Select[Any]:
-    """Select one page, ordered by one column and by id, nulls last.
+def _rows_of(
+    session: Reader, where: list[ColumnElement[bool]], request: PageRequest, total_count: int
+) -> Sequence[Any]:
+    """Return one page, ordered by one column and by id, nulls last.
 
-    The ids of the page are found first, from an index and from its nearer end; only their rows
-    are read then.
+    PostgreSQL's indexes have the nulls at the wrong end of a descending order. Most pages have none.
     """
     column = _SORTABLE[request.sort.lstrip("-")]
     descending = request.sort.startswith("-")
-    size = min(request.page_size, total_count - offset)
-    behind = total_count - offset - size
+    size = min(request.page_size, total_count - request.offset)
+    is_postgresql = connection_of(session).dialect.name == "postgresql"
+    if is_postgresql and descending and getattr(column, "nullable", False):
+        latest = [column.desc(), _EVALUATION.id.desc()]
+        ids = select(_EVALUATION.id).where(*where, column.is_not(None)).order_by(*latest)
+        rows = _with_ids(session, ids.limit(size).offset(request.offset), latest)
+        if len(rows) == size:
+            return rows
+    # The ids are found from the nearer end.
+    behind = total_count - request.offset - size
     order, reverse = (
         order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)
         for backwards in (False, True)
     )
-    ids = select(_EVALUATION.id).where(*where).order_by(*(reverse if behind < offset else order))
-    ids = ids.limit(size).offset(min(offset, behind))
-    return _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*order)
+    nearer = reverse if behind < request.offset else order
+    ids = select(_EVALUATION.id).where(*where).order_by(*nearer)
+    return _with_ids(session, ids.limit(size).offset(min(request.offset, behind)), order)
+
+
+def _with_ids(
+    session: Reader, ids: Select[Any], order: Sequence[ColumnElement[Any]]
+) -> Sequence[Any]:
+    """Return the rows of these ids; only they are read, after the ids were found in an index."""
+    statement = _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*order)
+    return session.execute(statement).mappings().all()

@@ -95,9 +95,10 @@ def test_telling_the_format_of_a_file_is_linear(unit: str) -> None:
     )
 
 
-def test_hostile_addresses_cost_little() -> None:
-    for unit in ("at com @ 1-1-1-", "@ aaaa", "a @ ", "a dot a at a "):
-        turns = [SpeakerTurn("a", (unit * 20_000)[:20_000])]
+def test_hostile_texts_cost_little() -> None:
+    question = SpeakerTurn("b", "Your name and your address?", is_service=True)
+    for unit in ("at com @ 1-1-1-", "@ aaaa", "a @ ", "a dot a at a ", "4 ", "a-b ", "dr A "):
+        turns = [question, SpeakerTurn("a", (f"my name is Bob at com {unit * 20_000}")[:20_000])]
         cost = min(map(partial(cost_s, mask_turns), [turns] * 3))
         plain = min(map(partial(cost_s, mask_turns), [[SpeakerTurn("a", "at com 1 " * 2_222)]] * 3))
         assert cost < 20 * plain

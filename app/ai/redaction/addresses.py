@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from app.ai.redaction.conversation_text import ConversationText, matches_near, split_words
 from app.ai.redaction.entities import Entity, EntitySpan
@@ -14,7 +15,7 @@ _ADDRESS_WORDS = split_words(
     """
 )
 _STREET = (
-    r"(?:street|st|road|rd|avenue|ave|av|lane|ln|drive|dr|boulevard|blvd|court|ct|way|place|pl"
+    r"(?=[a-dghl-npr-tw])(?:street|st|road|rd|avenue|ave|av|lane|ln|drive|dr|boulevard|blvd|court|ct|way|place|pl"
     r"|terrace|close|square|sq|parkway|pkwy|highway|hwy|crescent|circle|cir|trail|row|gardens"
     r"|grove|hill|mews|walk|nagar|marg)\b\.?"
 )
@@ -35,9 +36,7 @@ _POSTCODE = (
 )
 _CODE = rf"(?:,?\s[A-Z]{{2}}\b)?(?:,?\s{_POSTCODE})?"
 _ADDRESS = re.compile(rf"(?<![\w$.])(?i:{_NUMBER}[,\s]\s?{_NAME}{_STREET}{_UNIT}){_PLACE}{_CODE}")
-_SPOKEN = re.compile(
-    rf"\b{_SPELLED}(?:[\s-]{_SPELLED})?\s(?:[\w'-]{{1,20}}\s){{1,2}}{_STREET}", re.IGNORECASE
-)
+_SPOKEN = re.compile(rf"\b{_SPELLED}(?:[\s-]{_SPELLED})?\s(?:[\w'-]{{1,20}}\s){{1,2}}{_STREET}")
 # German: the number follows the street, and the code precedes the town.
 _NUMBER_LAST = re.compile(
     r"\b[A-Z\u00c4\u00d6\u00dc][\w-]{1,25}(?:strasse|stra\u00dfe|str\.|weg|platz|allee|gasse|damm|ufer)"
@@ -70,13 +69,10 @@ _ANNOUNCING = (
 _ASKED = re.compile(
     r"\b(?:your|my|the|billing|shipping|home|mailing|delivery|full|current|new)\s(?:\w{1,20}\s){0,4}?"
     r"address\b(?! (?:of|for) (?:the|our|a) (?:shop|store|branch|office|hotel|station))"
-    r"|\bwhere (?:do you live|(?:should|shall|do|can|may) (?:it|we|i|they) (?:go|send|deliver|ship))\b",
-    re.IGNORECASE,
+    r"|\bwhere (?:do you live|(?:should|shall|do|can|may) (?:it|we|i|they) (?:go|send|deliver|ship))\b"
 )
-_CODE_ASKED = re.compile(
-    r"\byour\s(?:\w{1,20}\s){0,2}?(?:postcode|post code|postal code|zip)\b", re.I
-)
-_NOT_POSTAL = re.compile(r"\b(?:e-?mail|ip|web|mac)\s(?:\w+\s)?address", re.IGNORECASE)
+_CODE_ASKED = re.compile(r"\byour\s(?:\w{1,20}\s){0,2}?(?:postcode|post code|postal code|zip)\b")
+_NOT_POSTAL = re.compile(r"\b(?:e-?mail|ip|web|mac)\s(?:\w+\s)?address")
 # After an address was asked for, a question with these words asks for a part of it, or again.
 _SAME_QUESTION = split_words(
     """
@@ -102,20 +98,20 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
         return
     text = conversation.turns[turn].text
     if _is_answer(conversation, turn):
-        yield from _answered(text)
+        yield from _answered(text, conversation.lower_case(turn))
     elif not conversation.words(turn).isdisjoint(_ADDRESS_WORDS):
         yield from _announced(text, conversation.lower_case(turn))
     before = conversation.before(turn)
-    if before is not None and _CODE_ASKED.search(conversation.turns[before].text):
+    if before is not None and _CODE_ASKED.search(conversation.lower_case(before)):
         for match in _CODE_ALONE.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.ADDRESS)
 
 
-def _answered(text: str) -> Iterator[EntitySpan]:
-    for pattern in (*_PATTERNS, _SPOKEN):
-        for match in pattern.finditer(text):
-            rest = _REST.match(text, _end_of(match))
-            yield EntitySpan(match.start(), rest.end() if rest else _end_of(match), Entity.ADDRESS)
+def _answered(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
+    written = (pattern.finditer(text) for pattern in _PATTERNS)
+    for match in chain(*written, _SPOKEN.finditer(lower_case_text)):
+        rest = _REST.match(text, _end_of(match))
+        yield EntitySpan(match.start(), rest.end() if rest else _end_of(match), Entity.ADDRESS)
 
 
 def _announced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
@@ -132,7 +128,7 @@ def _end_of(match: re.Match[str]) -> int:
 def _is_answer(conversation: ConversationText, turn: int) -> bool:
     """Tell whether a turn answers a question for somebody's address."""
     for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
-        question = _ASKED.search(conversation.turns[back].text)
+        question = _ASKED.search(conversation.lower_case(back))
         if question is not None:
             return _NOT_POSTAL.search(question[0]) is None
         if "address" in conversation.words(back) or _asks_otherwise(conversation, back, turn):

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, zip_longest
 from operator import attrgetter
@@ -177,7 +177,7 @@ class SpeakerText:
 def matches_near(
     pattern: re.Pattern[str],
     text: str,
-    cues: Sequence[str],
+    cues: Collection[str],
     lower_case_text: str,
     *,
     also_at_start: bool = False,

@@ -230,7 +230,8 @@ _PATTERNS = {
 }
 
 _ANY_CUE = re.compile(
-    r"(?<![\w\[])(?:"
+    # Most one-letter words are passed over without trying each cue.
+    r"(?<![\w\[])(?=\w\w|[346d][ .-])(?:"
     + "|".join(f"(?P<{cue.value}>{pattern})" for cue, pattern in _PATTERNS.items())
     + r")(?!\w)"
 )

@@ -11,8 +11,7 @@ from app.ai.redaction.entities import Entity, EntitySpan
 # most 63 characters), so that their cost is linear in the length of the text.
 _WRITTEN = re.compile(
     r"(?<![\w.!#$%&'*+/=?^`{|}~-])[\w.!#$%&'*+/=?^`{|}~-]++\s?@\s?"
-    r"[\w-]{1,63}(?:(?:\.|\s\.\s?|\s?dot\s)[\w-]{1,63}){1,8}",
-    re.IGNORECASE,
+    r"[\w-]{1,63}(?:(?:\.|\s\.\s?|\s?dot\s)[\w-]{1,63}){1,8}"
 )
 _DOMAIN = (
     r"(?:com|org|net|edu|gov|info|biz|io|me|in|us|uk|ca|de|fr|es|it|nl|au|nz|ie|eu|ai|app|dev"
@@ -25,8 +24,7 @@ _LINK = r"(?:dot|period|point|underscore|under score|dash|hyphen|minus|plus)"
 _SPOKEN = re.compile(
     rf"\b(?:{_PART}+|{_SPELLED})(?:\.{_PART}+|\s{_LINK}\s{_PART}+){{0,8}}"
     rf"(?:\s\d{{1,4}})?\s(?:at|@)\s(?:the rate\s)?{_PART}(?:\s{_PART})?"
-    rf"(?:\s?(?:dot\s|\.){_PART}){{0,2}}\s?(?:dot\s|\.){_DOMAIN}\b",
-    re.IGNORECASE,
+    rf"(?:\s?(?:dot\s|\.){_PART}){{0,2}}\s?(?:dot\s|\.){_DOMAIN}\b"
 )
 # A text without these words has no spoken address.
 _SPOKEN_WORDS = split_words("dot com org net co uk in io edu gov info de fr es eu")
@@ -47,14 +45,14 @@ _VERSION = re.compile(
 )
 
 
-def find(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
-    """Yield e-mail addresses; `words` are those of the text."""
+def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+    """Yield e-mail addresses of a text in lower case; `words` are those of the text."""
     if "@" in text:
         for match in _WRITTEN.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
     if not words.isdisjoint(_SPOKEN_WORDS) and ("at" in words or "@" in text):
-        for match in matches_near(_SPOKEN, text, ("at", "@"), lower_case_text):
-            first = match[0].split()[0].lower()
+        for match in matches_near(_SPOKEN, text, ("at", "@"), text):
+            first = match[0].split()[0]
             if first not in _NO_MAILBOXES:
                 yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
 

@@ -24,9 +24,10 @@ class Entity(StrEnum):
     @property
     def placeholder(self) -> str:
         """Return the placeholder, such as `[CARD]`."""
-        return f"[{self.name}]"
+        return _PLACEHOLDERS[self]
 
 
+_PLACEHOLDERS = {entity: f"[{entity.name}]" for entity in Entity}
 _PRIORITY = {entity: rank for rank, entity in enumerate(Entity)}
 
 

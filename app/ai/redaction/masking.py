@@ -202,15 +202,18 @@ def _detect(
     for turn, span in _number_spans(conversation, speaker_texts):
         spans[turn].append(span)
     numbered_turns, finds = frozenset(numbered), 0
+    whole: dict[int, list[EntitySpan]] = {}
     for turn in turns:
         if not _is_near(changed, (turn,), _TURNS_BACK, 0):
             continue
         if finds > _MAX_FINDS:
-            spans[turn].append(_rest(0, len(conversation.turns[turn].text)))
+            del spans[turn]
+            whole[turn] = [_rest(0, len(conversation.turns[turn].text))]
         else:
             spans[turn] += _text_spans(conversation, turn, turn in numbered_turns)
             finds += len(spans[turn])
     names.add_repeated(conversation, spans)
+    spans |= whole
     return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items() if turn_spans}
 
 
@@ -266,7 +269,7 @@ def _text_spans(
 ) -> Iterator[EntitySpan]:
     text, words = conversation.turns[turn].text, conversation.words(turn)
     if "@" in text or "at" in words:
-        yield from emails.find(text, conversation.lower_case(turn), words)
+        yield from emails.find(conversation.lower_case(turn), words)
     if has_number:
         yield from emails.find_ip_addresses(text)
         yield from personal_numbers.find_codes(text, conversation.lower_case(turn))
@@ -274,5 +277,5 @@ def _text_spans(
     if has_number or not words.isdisjoint(birth_dates.MONTHS):
         yield from birth_dates.find(conversation, turn)
     if not words.isdisjoint(personal_numbers.PASSWORD_WORDS):
-        yield from personal_numbers.find_passwords(text)
+        yield from personal_numbers.find_passwords(conversation.lower_case(turn))
     yield from names.find(conversation, turn)

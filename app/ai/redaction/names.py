@@ -20,6 +20,7 @@ _SPOKEN_BY = split_words("speaking talking chatting connected")
 _TITLED_BY = split_words("mr mrs ms miss mister dr doctor")
 _SIGNED_BY = split_words("regards sincerely truly")
 _WORD = r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*\.?"
+_A_WORD = re.compile(_WORD)
 _CAPITAL = r"[A-Z\u00c0-\u00de][^\W\d_]*(?:['\u2019-][^\W\d_]+)*\.?"
 _UP_TO_THREE = rf"({_WORD}(?:\s{_WORD}){{0,2}})"
 _CAPITALS = rf"({_CAPITAL}(?:\s{_CAPITAL}){{0,2}})"
@@ -29,7 +30,7 @@ _WHOSE = (
 )
 # A name follows, with or without capitals.
 _NAMED = re.compile(
-    rf"(?i:\b{_WHOSE}\s(?:\w+\s){{0,2}}?names?(?:\s(?:on|for|under)\s(?:\w+\s){{1,3}}?)?"
+    rf"(?:\b{_WHOSE}\s(?:\w+\s){{0,2}}?names?(?:\s(?:on|for|under)\s(?:\w+\s){{1,3}}?)?"
     rf"(?:\s?(?:is|was|'s|\u2019s|:|=)|,)\s(?:mr\.?\s|mrs\.?\s|ms\.?\s)?"
     rf"|\bsurname(?:\sis|'s|:)\s|(?:^|[\n.,;]\s?)(?:full\s)?name\s?(?::|is|-)\s"
     rf"|\bname on (?:the|my|your) \w+(?:\sis|\s?:)\s|\bname(?:'s|\u2019s)\s|\bunder the name(?: of)?\s)"
@@ -46,9 +47,7 @@ _SPOKEN_WITH = re.compile(
     rf"|am i (?:speaking|talking) (?:with|to)|speaking (?:with|to)))\s{_CAPITALS}"
 )
 _I_AM = re.compile(rf"\b(?i:i'm|i\u2019m|i am|im|this is|it's|it\u2019s)\s{_CAPITALS}(?=(.?.?\w*))")
-_I_AM_LOWER = re.compile(
-    rf"\b(?i:this is)\s{_UP_TO_THREE}(?=\s(?:speaking|calling)\b)", re.IGNORECASE
-)
+_I_AM_LOWER = re.compile(rf"\bthis is\s{_UP_TO_THREE}(?=\s(?:speaking|calling)\b)")
 _TITLED = re.compile(rf"\b(?i:mr|mrs|ms|miss|mister|dr|doctor)\.?\s{_CAPITALS}")
 _SIGNED = re.compile(
     rf"\b(?i:(?:best|kind|warm)?\s?regards|sincerely|yours truly),?\s+{_CAPITALS}(?=\s*(?:$|\n|[.,]))"
@@ -107,15 +106,15 @@ _NO_PERSON = _NO_NAME | split_words(
     """
 )
 _PATTERNS = (
-    (_NAMED_BY, ("name",), _NAMED, _NO_NAME),
-    (_SPOKEN_BY, tuple(_SPOKEN_BY), _SPOKEN_WITH, _NO_PERSON),
-    (_TITLED_BY, tuple(_TITLED_BY), _TITLED, _NO_PERSON),
-    (_SIGNED_BY, tuple(_SIGNED_BY), _SIGNED, _NO_PERSON),
+    (_SPOKEN_BY, _SPOKEN_WITH),
+    (_TITLED_BY, _TITLED),
+    (_SIGNED_BY, _SIGNED),
 )
 _CONNECTORS = split_words("from with here calling speaking and your at")
 _MIN_KNOWN_LETTERS = 3
 _JOINTS = "'\u2019-"
-_ANY_NAME = re.compile(rf"(?<![\w\[@.-])[^\W\d_]++([{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
+_ANY_NAME = re.compile(rf"(?<![\w\[@.-])([^\W\d_]++)(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
+_FIRST_PART = re.compile(rf"[^{_JOINTS}]+")
 # Without names that are more often words: will, mark, grace, hope, may, rose, bill, art.
 _GIVEN_NAMES = split_words(
     """
@@ -203,11 +202,10 @@ def add_repeated(conversation: ConversationText, spans: dict[int, list[EntitySpa
         return
     lower_case = {word.lower() for word in names}
     spellings = _spellings_of(names)
-    for turn in range(len(conversation.turns)):
+    first_parts = frozenset(_FIRST_PART.findall(spelling)[0] for spelling in spellings)
+    for turn in spans:
         if not conversation.words(turn).isdisjoint(lower_case):
-            repeated = list(_known(conversation.turns[turn].text, spellings))
-            if repeated:
-                spans.setdefault(turn, []).extend(repeated)
+            spans[turn] += _known(conversation.turns[turn].text, spellings, first_parts)
 
 
 def service_name_words(turns: Iterable[SpeakerTurn]) -> frozenset[str]:
@@ -225,18 +223,18 @@ def is_service_name(text: str, span: EntitySpan, service_words: frozenset[str]) 
 
 def _known_words(text: str, span: EntitySpan) -> Iterator[str]:
     """Yield the words of a name by which it is recognised elsewhere in the conversation."""
-    for word in re.findall(_WORD, text[span.start : span.end]):
+    for word in _A_WORD.findall(text[span.start : span.end]):
         plain = word.rstrip(".")
         if len(plain) >= _MIN_KNOWN_LETTERS and plain.lower() not in _NO_PERSON:
             yield plain
 
 
-def _known(text: str, spellings: frozenset[str]) -> Iterator[EntitySpan]:
+def _known(
+    text: str, spellings: frozenset[str], first_parts: frozenset[str]
+) -> Iterator[EntitySpan]:
     """Yield names that are known from elsewhere, also as the first part of "Anne-Marie"."""
     for match in _ANY_NAME.finditer(text):
-        name = match[0]
-        if match.lastindex is None and name not in spellings:
-            continue
+        name = match[0] if match[1] in first_parts else ""
         while name and name not in spellings:
             name = name[: max(0, *map(name.rfind, _JOINTS))]
         if name:
@@ -256,19 +254,22 @@ def _spellings(name: str) -> Iterator[str]:
 
 
 def _announced(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
-    for trigger, cues, pattern, no_names in _PATTERNS:
-        if not words.isdisjoint(trigger):
+    if not words.isdisjoint(_NAMED_BY):
+        for match in matches_near(_NAMED, lower_case_text, ("name",), lower_case_text):
+            yield from _person(text, match.start(1), match.end(1), _NO_NAME)
+    for cues, pattern in _PATTERNS:
+        if not words.isdisjoint(cues):
             for match in matches_near(pattern, text, cues, lower_case_text):
-                yield from _person(text, match.start(1), match.end(1), no_names)
+                yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
     if "this" in words and not words.isdisjoint(_CALLING):
-        yield from _introduced_in_lower_case(text)
+        yield from _introduced_in_lower_case(text, lower_case_text)
     if not words.isdisjoint(_LED_BY) and _LEAD.search(text):
         yield from _introduced(text)
 
 
-def _introduced_in_lower_case(text: str) -> Iterator[EntitySpan]:
-    for match in _I_AM_LOWER.finditer(text):
-        if match[1].split()[0].lower() in _GIVEN_NAMES:
+def _introduced_in_lower_case(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
+    for match in _I_AM_LOWER.finditer(lower_case_text):
+        if match[1].split()[0] in _GIVEN_NAMES:
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
 
 
@@ -307,7 +308,7 @@ def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterat
     """Yield the words of a name; a capitalised name ends with its capitals."""
     stop = start
     has_capital = text[start : start + 1].isupper()
-    for match in re.finditer(_WORD, text[start:end]):
+    for match in _A_WORD.finditer(text[start:end]):
         word = match[0].rstrip(".")
         if word.lower() in no_names or (has_capital and not word[0].isupper()):
             break

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
+from string import ascii_lowercase
 
 from app.ai.redaction.conversation_text import matches_near, split_words
 from app.ai.redaction.digit_runs import DigitRun, DigitToken, NumberCue
@@ -37,20 +38,18 @@ _MIN_CARD_LENGTH = 12
 # United States: the groups are never 000, 666, 9xx, 00 or 0000 (Social Security Administration).
 _SSN = re.compile(r"(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}")
 # A text without any of these has no id with letters.
-_LETTERS_AND_DIGITS = re.compile(
-    r"[A-Za-z][ -]?\d\d|passport|licen[cs]e|identity card|national id", re.IGNORECASE
-)
+_LETTERS_AND_DIGITS = re.compile(r"[a-z][ -]?\d\d|passport|licen[cs]e|identity card|national id")
 # United Kingdom: HMRC's rules for prefixes; the last letter is A to D.
 _NINO = re.compile(
-    r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
-    r"[ -]?\d{2}[ -]?\d{2}[ -]?\d{2}[ -]?[A-D]\b",
-    re.IGNORECASE,
+    r"\b(?!bg|gb|kn|nk|nt|tn|zz)[a-ceghj-pr-tw-z][a-ceghj-npr-tw-z]"
+    r"[ -]?\d{2}[ -]?\d{2}[ -]?\d{2}[ -]?[a-d]\b"
 )
 # India, permanent account number: the fourth letter is the type of its holder.
 _PAN = re.compile(r"\b[A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]\b")
-_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}\b", re.IGNORECASE)
-_IBAN_LENGTHS = {
-    entry[:2]: int(entry[2:])
+_IBAN = re.compile(r"\b[a-z]{2}\d{2}(?:[ -]?[a-z0-9]){11,30}\b")
+# By country, with the length that is issued there.
+_IBANS = {
+    entry[:2].lower(): re.compile(rf"(?a:[a-z]{{2}}\d\d(?:[ -]?[a-z0-9]){{{int(entry[2:]) - 4}}})")
     for entry in split_words(
         """
         AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH23 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28
@@ -61,19 +60,19 @@ _IBAN_LENGTHS = {
         """
     )
 }
+_WITHOUT_GAPS = str.maketrans("", "", " -")
+_IBAN_VALUES = {ord(letter): str(int(letter, 36)) for letter in ascii_lowercase}
 # Numbers of passports and licences have no common form, so that the words before them decide.
 _DOCUMENT = re.compile(
     r"(?:passport|licen[cs]e|national id|identity card)(?: number| no\.?| #)?"
-    r"\s{0,4}(?:is|:|,|-|it's)?\s{0,4}(?=[A-Z0-9-]{0,17}\d)([A-Z0-9](?:[A-Z0-9-]){5,17})\b",
-    re.IGNORECASE,
+    r"\s{0,4}(?:is|:|,|-|it's)?\s{0,4}(?=[a-z0-9-]{0,17}\d)([a-z0-9](?:[a-z0-9-]){5,17})\b"
 )
 _DOCUMENTS = ("passport", "licen", "national id", "identity card")
 PASSWORD_WORDS = frozenset({"password", "passcode", "passphrase"})
 # A password has a digit or a sign in it, so that it cannot be a word of the sentence.
 _PASSWORD = re.compile(
     r"\b(?:password|passcode|passphrase)(?:\s(?:is|was|it's)|\s?[:=])\s*[\"'\u201c]?"
-    r"(?=\S*[\d!#$%&*@^_+~])([^\s\"'\u201d,;]{4,64}?)(?=[.?]?(?:[\s\"'\u201d,;]|$))",
-    re.IGNORECASE,
+    r"(?=\S*[\d!#$%&*@^_+~])([^\s\"'\u201d,;]{4,64}?)(?=[.?]?(?:[\s\"'\u201d,;]|$))"
 )
 # The entity of each cue, with the least and the most digits.
 _ANNOUNCED: dict[NumberCue, tuple[Entity, int, int]] = {
@@ -142,21 +141,20 @@ def find(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan
 
 def find_codes(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
     """Yield the ids that have letters and digits."""
-    if not _LETTERS_AND_DIGITS.search(text):
+    if not _LETTERS_AND_DIGITS.search(lower_case_text):
         return
-    for pattern in (_NINO, _PAN):
-        for match in pattern.finditer(text):
-            yield EntitySpan(match.start(), match.end(), Entity.NATIONAL_ID)
-    for match in matches_near(_DOCUMENT, text, _DOCUMENTS, lower_case_text):
+    for match in chain(_NINO.finditer(lower_case_text), _PAN.finditer(text)):
+        yield EntitySpan(match.start(), match.end(), Entity.NATIONAL_ID)
+    for match in matches_near(_DOCUMENT, lower_case_text, _DOCUMENTS, lower_case_text):
         yield EntitySpan(match.start(1), match.end(1), Entity.NATIONAL_ID)
-    for match in _IBAN.finditer(text):
+    for match in _IBAN.finditer(lower_case_text):
         end = _iban_end(match)
         if end is not None:
             yield EntitySpan(match.start(), end, Entity.IBAN)
 
 
 def find_passwords(text: str) -> Iterator[EntitySpan]:
-    """Yield written passwords."""
+    """Yield the written passwords of a text in lower case."""
     for match in _PASSWORD.finditer(text):
         if not match[1].startswith("["):
             yield EntitySpan(match.start(1), match.end(1), Entity.PASSCODE)
@@ -204,15 +202,10 @@ def _digit_ids(run: DigitRun, cue: NumberCue | None) -> Iterator[EntitySpan]:
 
 def _iban_end(match: re.Match[str]) -> int | None:
     """Return the end of an IBAN by its country's length; the match may include words after it."""
-    length = _IBAN_LENGTHS.get(match[0][:2].upper())
-    if length is None:
+    iban = _IBANS[match[0][:2]].match(match[0]) if match[0][:2] in _IBANS else None
+    if iban is None or not _has_iban_digits(iban[0].translate(_WITHOUT_GAPS)):
         return None
-    code = ""
-    for offset, character in enumerate(match[0]):
-        code += character.upper() if character.isalnum() else ""
-        if len(code) == length:
-            return match.start() + offset + 1 if code.isascii() and _has_iban_digits(code) else None
-    return None
+    return match.start() + iban.end()
 
 
 def _announced(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan]:
@@ -344,6 +337,5 @@ def _has_verhoeff_digit(digits: str) -> bool:
 
 
 def _has_iban_digits(code: str) -> bool:
-    """Tell whether the check digits of an IBAN are right; `code` is upper-case without spaces."""
-    rearranged = code[4:] + code[:4]
-    return int("".join(str(int(character, 36)) for character in rearranged)) % 97 == 1
+    """Tell whether the check digits of an IBAN are right; `code` is lower-case without spaces."""
+    return int((code[4:] + code[:4]).translate(_IBAN_VALUES)) % 97 == 1

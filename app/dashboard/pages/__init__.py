@@ -23,7 +23,7 @@ from app.dashboard.pages.figures import (
     overview,
     trends,
 )
-from app.dashboard.pages.scorecards import editor, trial
+from app.dashboard.pages.scorecards import campaigns, editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -45,6 +45,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     scorecards.blp,
     editor.blp,
     trial.blp,
+    campaigns.blp,
     account.blp,
     webhooks.blp,
     keys.blp,
