@@ -280,6 +280,10 @@ def test_a_phone_shows_the_scorecard_or_the_words_with_the_player_fixed(
     empathy.get_by_label("Answer").select_option("answer:1")
     empathy.get_by_role("button", name="Use the selected words").tap()
     expect(empathy.locator("[data-quote-text]")).to_have_text("Bye")
+    # So do links: of what was found to its turn, of what failed to its criterion.
+    for place, shown in (("seg_0002", words), ("criterion-opening.greeting", empathy)):
+        phone.evaluate("id => { location.hash = id; }", place)
+        expect(shown).to_be_visible()
     for part, shown in (("Words", words), ("Scorecard", empathy)):
         phone.get_by_text(part, exact=True).first.click()
         expect(shown).to_be_visible()

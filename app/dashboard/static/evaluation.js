@@ -5,15 +5,14 @@ import {isTyped} from "./live.js";
 import {player} from "./player.js";
 import "./review.js";
 
-const criteria = [...document.querySelectorAll("[data-criterion]")];
-const turns = [...document.querySelectorAll(".turn")];
+const all = selector => [...document.querySelectorAll(selector)];
+const criteria = all("[data-criterion]");
+const turns = all(".turn");
 const back = document.querySelector("[data-back]");
 const parts = document.querySelector(".parts");
 let chosen = null, lit = -1;
 
-function reveal(element, container) {
-  element?.scrollIntoView({block: "nearest", container});
-}
+const reveal = (element, container) => element?.scrollIntoView({block: "nearest", container});
 
 // A narrow screen shows either the scorecard or the words.
 function showPart(name) {
@@ -36,8 +35,9 @@ function choose(criterion) {
   chosen = criterion;
   chosen.classList.add("chosen");
   lineOf(chosen).ariaCurrent = "true";
+  showPart("scorecard");
   for (let details = chosen; details; details = details.parentElement.closest("details")) details.open = true;
-  for (const mark of document.querySelectorAll("mark[data-criteria]")) {
+  for (const mark of all("mark[data-criteria]")) {
     mark.classList.toggle("lit", mark.dataset.criteria.split(" ").includes(criterion.dataset.criterion));
   }
   player?.mark(windowsOf(criterion));
@@ -51,7 +51,7 @@ function step(by) {
   const next = criteria[chosen ? criteria.indexOf(chosen) + by : 0];
   if (!next) return;
   choose(next);
-  lineOf(next).focus({preventScroll: true});
+  lineOf(next).focus();
 }
 
 function playQuotes() {
@@ -60,8 +60,8 @@ function playQuotes() {
   else reveal(document.querySelector("mark.lit"));
 }
 
-function show(milliseconds, playing) {
-  const at = turns.findLastIndex(turn => turn.dataset.start <= milliseconds);
+function show(time, playing) {
+  const at = turns.findLastIndex(turn => turn.dataset.start <= time);
   if (at === lit) return;
   turns[lit]?.removeAttribute("aria-current");
   turns[at]?.setAttribute("aria-current", "true");
@@ -85,7 +85,7 @@ for (const criterion of criteria) {
     choose(criterion);
   });
   line.addEventListener("keydown", event => {
-    if (event.key !== "Enter" || criterion !== chosen || !windowsOf(criterion).length) return;
+    if (event.key !== "Enter" || criterion !== chosen || !windowsOf(chosen).length) return;
     event.preventDefault();
     playQuotes();
   });
@@ -101,16 +101,21 @@ addEventListener("click", event => {
   revealTurn(button.dataset.turn);
 });
 back?.addEventListener("click", () => {
-  showPart("scorecard");
+  choose(chosen);
   lineOf(chosen).focus();
 });
 document.getElementById("find-words")?.addEventListener("focus", () => import("./find.js"), {once: true});
 
-const linked = criteria.find(criterion => "#" + criterion.id === location.hash);
-if (linked) choose(linked);
-revealTurn(turns.find(turn => "#" + turn.id === location.hash)?.id);
+function follow() {
+  const target = document.getElementById(location.hash.slice(1));
+  if (criteria.includes(target)) choose(target);
+  else if (turns.includes(target)) revealTurn(target.id);
+}
+
+follow();
+addEventListener("hashchange", follow);
 player?.onTime(show);
-player?.faint(criteria.flatMap(windowsOf), [...document.querySelectorAll(".moment")].map(windowOf));
+player?.faint(criteria.flatMap(windowsOf), all(".moment").map(windowOf));
 
 // No link or key loses a half-written review.
 addEventListener("beforeunload", event => { if (isTyped) event.preventDefault(); });
