@@ -2,7 +2,9 @@
 
 First how far two readers agree on the acts of the same lines; then how often what the ledger states is
 what the reader of the conversation found, by acts as labelled; then how well the shipped models read
-the acts of three trades and one source that nothing was fitted to, and the ledger by these acts.
+the acts of three trades and one source that nothing was fitted to, and the ledger by these acts; last how
+many answers of the rules to each question a reader gave, too, and how many of those that stand after the
+second look.
 """
 
 import time
@@ -14,9 +16,19 @@ import numpy as np
 
 from app.ai.acts.catalogue import Act
 from app.ai.acts.reading import SHOWN, Mark, read_lines, shipped_readers
+from app.ai.ledger.course import shipped_course_model
 from app.ai.ledger.entries import Spoken, ledger_of
+from app.ai.ledger.opinion import shipped_opinion_model
 from app.ai.ledger.status import stated_status
-from training.acts.labelled import STATUSES, Talk, acts_of_side, agreement, talks_in
+from training.acts.labelled import (
+    STATUSES,
+    Talk,
+    acts_of_side,
+    agreement,
+    answers_in,
+    talks_in,
+)
+from training.acts.opinion import ANSWERS, looks_at
 from training.acts.spoken import spoken_as_labelled, spoken_with
 from training.measures import area_under_curve
 
@@ -48,6 +60,7 @@ def main() -> None:
             held_out,
             partial(_spoken, read),
         )
+    print_answers(held_out)
 
 
 def _spoken(read: Mapping[str, Sequence[Mapping[Act, float]]], talk: Talk) -> list[Spoken]:
@@ -101,6 +114,29 @@ def print_acts(
             print(f"  {act:14} {figure[0]:.3f} {figure[1]:.2f} ({figure[2]})")
     areas, scores, _ = zip(*figures, strict=True)
     print(f"  {'mean':14} {np.mean(areas):.3f} {np.mean(scores):.2f}")
+
+
+def print_answers(talks: Sequence[Talk]) -> None:
+    """Print how many of the judge's own answers are a reader's, before and after the second look."""
+    given = answers_in()
+    asked = [talk for talk in talks if talk.id in given]
+    looks = list(looks_at(asked, shipped_readers(fast=False), shipped_course_model()))
+    print(f"\nAnswers on {len(looks)} held-out conversations: right, stand, right of those, AUC")
+    for question in ANSWERS:
+        pairs = []
+        for look in looks:
+            theirs = {**given[look.talk.id], "status": look.talk.outcome["status"]}.get(question)
+            if question in look.own and theirs is not None:
+                own = look.own[question]
+                likely = shipped_opinion_model().opinion(look.values).of(question, own)
+                pairs.append((likely.get(own, 0.0), own == theirs))
+        chances, right = (np.array(column, float) for column in zip(*pairs, strict=True))
+        stands = chances >= SHOWN
+        area = area_under_curve(chances, right)
+        print(
+            f"  {question:14} {right.mean():.2f} {stands.mean():.2f} {right[stands].mean():.2f}"
+            f" {'-' if area is None else f'{area:.2f}'}"
+        )
 
 
 def _measured(

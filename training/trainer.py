@@ -8,9 +8,22 @@ from typing import Any
 
 import orjson
 
+from app.ai.acts.classifier import classifier_from
+from app.ai.acts.encoder import Encoder
+from app.ai.acts.reading import Readers
+from app.ai.ledger.course import course_model_from
 from training.acts.classifier import act_classifier
-from training.acts.course import course_document, values_of
-from training.acts.labelled import HELD_OUT_SOURCE, HELD_OUT_TRADES, LABELLED, Talk, talks_in
+from training.acts.course import course_document, cross_readers, values_of
+from training.acts.labelled import (
+    ANSWERED,
+    HELD_OUT_SOURCE,
+    HELD_OUT_TRADES,
+    LABELLED,
+    Talk,
+    answers_in,
+    talks_in,
+)
+from training.acts.opinion import opinion_document
 
 
 def train(
@@ -18,6 +31,7 @@ def train(
     *,
     base: Path | None = None,
     labelled: Path = LABELLED,
+    answered: Path = ANSWERED,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Write a file for every model and `manifest.json`; return the manifest.
@@ -26,26 +40,42 @@ def train(
         base: folder of the sentence transformer from which the encoder is made; without it the
             encoder stays as it is.
         labelled: the conversations to learn from.
+        answered: what a reader answered to the questions about some of them.
         progress: told what is done next.
     """
     talks = [talk for talk in talks_in(labelled) if not talk.held_out]
     into.mkdir(parents=True, exist_ok=True)
-    for side, customer in (("customer", True), ("service", False)):
-        progress(f"the acts of the {side} side")
-        _write(into / f"acts-{side}.json", act_classifier(talks, customer=customer))
+    progress("the acts of the lines")
+    customer, service = (act_classifier(talks, customer=customer) for customer in (True, False))
+    _write(into / "acts-customer.json", customer)
+    _write(into / "acts-service.json", service)
     progress("the course of conversations")
-    _write(into / "course.json", course_document(talks, values_of(talks)))
+    cross = cross_readers(talks)
+    course = course_document(talks, values_of(talks, cross))
+    _write(into / "course.json", course)
     if base is not None:
         # It needs torch, which nothing else does.
         importlib.import_module("training.acts.encoder").fit_encoder(talks, base, into, progress)
-    manifest = _manifest(talks, labelled, into)
+    progress("the opinion of readers")
+    encoder = Encoder.shipped(into) or Encoder.shipped()
+    readers = Readers(classifier_from(customer), classifier_from(service), encoder)
+    opinion = opinion_document(
+        talks, answers_in(answered), cross, readers, course_model_from(course)
+    )
+    _write(into / "opinion.json", opinion)
+    manifest = _manifest(talks, labelled, answered, into)
     text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     (into / "manifest.json").write_bytes(text)
     return manifest
 
 
-def _manifest(talks: list[Talk], labelled: Path, into: Path) -> dict[str, Any]:
-    models = [*sorted(into.glob("acts-*.json")), into / "course.json", into / "acts.onnx"]
+def _manifest(talks: list[Talk], labelled: Path, answered: Path, into: Path) -> dict[str, Any]:
+    models = [
+        *sorted(into.glob("acts-*.json")),
+        into / "course.json",
+        into / "opinion.json",
+        into / "acts.onnx",
+    ]
     return {
         "trainedOn": {
             labelled.name: {
@@ -53,7 +83,11 @@ def _manifest(talks: list[Talk], labelled: Path, into: Path) -> dict[str, Any]:
                 "conversations": len(talks),
                 "lines": sum(len(talk.lines) for talk in talks),
                 "without": sorted({*HELD_OUT_TRADES, HELD_OUT_SOURCE}),
-            }
+            },
+            answered.name: {
+                "sha256": _digest(answered),
+                "conversations": len(answers_in(answered)),
+            },
         },
         "encoder": {
             "base": "sentence-transformers/all-MiniLM-L6-v2",

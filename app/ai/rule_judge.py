@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from app.ai.acts.reading import shipped_readers
 from app.ai.context import Context
 from app.ai.dialogue.evidence import verified
 from app.ai.facts.conversation_facts import Facts, facts_of
@@ -13,6 +14,7 @@ from app.ai.languages.detection import name_of
 from app.ai.results import judgement_of
 from app.ai.rules import judging
 from app.ai.rules.judging import speaks
+from app.ai.rules.second_look import looked_at_again
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.answers import Answer
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of
@@ -21,7 +23,7 @@ from app.ai.wording import listed, sentence
 from app.core.process.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
-ENGINE = Engine(kind="rules", provider="embedded", model="rules-12")
+ENGINE = Engine(kind="rules", provider="embedded", model="rules-13")
 
 
 class RuleJudge:
@@ -46,7 +48,7 @@ class RuleJudge:
     ) -> Judgement:
         """Judge a conversation; the same input gives the same judgement."""
         limit = CpuLimit(self._cpu_limit_s)
-        facts = facts_of(transcript, scorecard, context, fast=self._fast)
+        facts = facts_of(transcript, scorecard, context, readers=shipped_readers(fast=self._fast))
         ruled = ruled_by(facts, scorecard, limit)
         score = score_by_rules(facts, scorecard, ruled.answers)
         return judgement_of(facts, scorecard, score, ENGINE, Quality(ruled.dropped))
@@ -60,11 +62,11 @@ class Ruled(NamedTuple):
 
 
 def ruled_by(facts: Facts, scorecard: Scorecard, limit: CpuLimit) -> Ruled:
-    """Answer every criterion by its rule, or say why none does."""
+    """Answer every criterion by its rule as far as a reader would agree, or say why not."""
     answers = {}
     for item in scorecard.criteria:
         limit.check()
-        answers[item.key] = judging.answer(facts, item)
+        answers[item.key] = looked_at_again(facts, item, judging.answer(facts, item))
     limit.check()
     return checked(answers, facts.dialogue.transcript)
 

@@ -20,6 +20,8 @@ def _no_targets() -> dict[str, Any]:
 class Campaign(ExternallyKeyed, Counted):
     """A campaign with its counts and scores.
 
+    `scorecard_id` is what another system has named; `scorecard_ids` are the scorecards that were chosen here, by
+    channel, where None is the default of the channel. What was chosen here comes first.
     `mean_score` repeats the quotient of `score_sum` and `score_count`, so that an index sorts by it.
     """
 
@@ -42,6 +44,7 @@ class Campaign(ExternallyKeyed, Counted):
     engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
     call_center_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
     scorecard_id: Mapped[str | None]
+    scorecard_ids: Mapped[dict[str, str | None] | None] = mapped_column(JSON)
     language: Mapped[str | None]
     starts_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     ends_at: Mapped[datetime | None] = mapped_column(UtcDateTime)

@@ -32,6 +32,16 @@ def get_campaign(campaign_id: str) -> Any:
         return service.get(session, campaign_id)
 
 
+@blp.patch("/campaigns/<id:campaign_id>")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.CampaignChange)
+@blp.response(200, schemas.CampaignSchema)
+def change_campaign(changes: dict[str, Any], campaign_id: str) -> Any:
+    """Rename a campaign, or change its targets or the scorecards that judge its contacts."""
+    with current_runtime().db.writing() as session:
+        return service.change(session, campaign_id, changes)
+
+
 @blp.put("/imports/campaigns/<external_id>", **upsert_of("campaigns"))
 @require_scope("ingest:write")
 @blp.arguments(schemas.CampaignUpsert)

@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import fields, validates_schema
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
+from app.scorecards.schemas.scorecards import ScorecardsByChannel
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import (
     Choice,
@@ -63,6 +64,14 @@ class CampaignSchema(CamelSchema):
     engagement_id = fields.String(required=True, allow_none=True)
     call_center_ids = fields.List(fields.String(), required=True)
     scorecard_id = fields.String(required=True, allow_none=True)
+    scorecard_ids = fields.Dict(
+        required=True,
+        keys=fields.String(),
+        values=fields.String(allow_none=True),
+        metadata={
+            "description": "Scorecards by channel, null for the default; each comes before `scorecardId`."
+        },
+    )
     language = fields.String(required=True, allow_none=True)
     starts_at = Timestamp(required=True, allow_none=True)
     ends_at = Timestamp(required=True, allow_none=True)
@@ -84,6 +93,29 @@ class CampaignTargetsUpsert(CamelSchema):
     score = Whole(high=100, allow_none=True, load_default=None)
     evaluations = Whole(allow_none=True, load_default=None)
     pass_rate = Number(low=0, high=1, allow_none=True, load_default=None)
+
+
+class CampaignTargetsChange(CamelSchema):
+    """Targets to change; null takes one away."""
+
+    score = Whole(high=100, allow_none=True)
+    evaluations = Whole(allow_none=True)
+    pass_rate = Number(low=0, high=1, allow_none=True)
+
+
+class CampaignChange(CamelSchema):
+    """Changes of a campaign; omitted fields stay, also within the objects."""
+
+    name = Text(200, low=1, metadata={"description": "The name, of 1 to 200 characters."})
+    targets = Nested(
+        CampaignTargetsChange, metadata={"description": "Targets; null takes one away."}
+    )
+    scorecard_ids = Nested(
+        ScorecardsByChannel,
+        metadata={
+            "description": "Scorecards by channel; null is the default of the channel, whatever `scorecardId` is."
+        },
+    )
 
 
 class CampaignUpsert(NamedUpsert):

@@ -1,11 +1,11 @@
-"""Campaigns: upserts, lists, lookups, counts and mean scores."""
+"""Campaigns: upserts, changes, lists, lookups, counts and mean scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, select
+from sqlalchemy import RowMapping, String, cast, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.campaigns.enums import CampaignCount
@@ -22,7 +22,7 @@ from app.core.database.filters import (
     one_of,
 )
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.rows import NamedTable, columns_without, find_mapping
+from app.core.database.rows import NamedTable, columns_without, find_mapping, find_row
 from app.core.database.session import Reader
 from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput
@@ -37,6 +37,7 @@ _COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
     CampaignCount.AUDIO_FILES: Campaign.audio_file_count,
     CampaignCount.EVALUATIONS: Campaign.evaluation_count,
 }
+_MOST_NAMESAKES = 20
 _HIDDEN = ("search_text", "score_sum", "score_count")
 _COLUMNS = select(*columns_without(Campaign, _HIDDEN))
 _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
@@ -103,20 +104,71 @@ def name_of(session: Session, campaign_id: str | None) -> str | None:
     return session.scalar(select(Campaign.name).where(Campaign.id == campaign_id))
 
 
-def scorecard_of(session: Session, campaign_id: str) -> str | None:
-    """Return the id of the campaign's scorecard, if it has one."""
-    return session.scalar(select(Campaign.scorecard_id).where(Campaign.id == campaign_id))
+def change(session: Session, campaign_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the given fields of a campaign; of the scorecards, those of the given channels.
+
+    Raises:
+        NotFound: there is no such campaign.
+        InvalidInput: a scorecard does not exist, or is for another channel.
+    """
+    row = find_row(session, Campaign, campaign_id, CAMPAIGNS.noun, for_update=True)
+    values = dict(changes)
+    if "name" in values:
+        values["search_text"] = _search_text(values["name"], row.external_id)
+    for channel, scorecard_id in values.get("scorecard_ids", {}).items():
+        field = f"scorecardIds.{channel}"
+        scorecards.require_for(session, channel, scorecard_id, field=field)
+    for name in ("scorecard_ids", "targets"):
+        if name in values:
+            values[name] = {**(getattr(row, name) or {}), **values[name]}
+    upserts.update_row(session, row, values)
+    return get(session, campaign_id)
 
 
-def names_with_scorecard(session: Session, scorecard_id: str, *, limit: int) -> dict[str, str]:
-    """Return the names of the campaigns whose contacts a scorecard judges, by id."""
-    rows = session.execute(
-        select(Campaign.id, Campaign.name)
-        .where(Campaign.scorecard_id == scorecard_id)
-        .order_by(Campaign.name, Campaign.id)
-        .limit(limit)
+def namesakes(session: Session, campaign_id: str, name: str) -> dict[str, str | None]:
+    """Return the external ids of other campaigns of the same name, by id."""
+    others = select(Campaign.id, Campaign.external_id).where(
+        Campaign.name == name, Campaign.id != campaign_id
     )
-    return dict(rows.all())
+    return dict(session.execute(others.order_by(Campaign.id).limit(_MOST_NAMESAKES)).all())
+
+
+def scorecard_of(session: Session, campaign_id: str, channel: str) -> str | None:
+    """Return the id of the campaign's scorecard for a channel; None for the channel's default."""
+    row = session.execute(
+        select(Campaign.scorecard_ids, Campaign.scorecard_id).where(Campaign.id == campaign_id)
+    ).one()
+    scorecard_id: str | None = (row.scorecard_ids or {}).get(channel, row.scorecard_id)
+    return scorecard_id
+
+
+def names_with_scorecard(session: Session, scorecard_id: str, channel: str) -> dict[str, str]:
+    """Return the names of the campaigns whose contacts a scorecard judges, by id."""
+    named = or_(
+        Campaign.scorecard_id == scorecard_id,
+        cast(Campaign.scorecard_ids, String).contains(scorecard_id),
+    )
+    rows = session.execute(
+        select(Campaign.id, Campaign.name).where(named).order_by(Campaign.name, Campaign.id)
+    )
+    return {
+        row.id: row.name for row in rows if scorecard_of(session, row.id, channel) == scorecard_id
+    }
+
+
+def use_scorecard(
+    session: Session, scorecard_id: str, channel: str, campaign_ids: Set[str]
+) -> None:
+    """Have a scorecard judge the contacts of these campaigns over its channel, and of no others.
+
+    Raises:
+        InvalidInput: a campaign does not exist.
+    """
+    CAMPAIGNS.require_all(session, campaign_ids)
+    used = set(names_with_scorecard(session, scorecard_id, channel))
+    for campaign_id in sorted(used ^ campaign_ids):
+        chosen = scorecard_id if campaign_id in campaign_ids else None
+        change(session, campaign_id, {"scorecard_ids": {channel: chosen}})
 
 
 def count(session: Session, campaign_id: str, kind: CampaignCount, *, by: int = 1) -> None:
@@ -163,5 +215,6 @@ def _record(row: RowMapping) -> dict[str, Any]:
     return {
         **row,
         "counts": {str(name): row[column.key] for name, column in _COUNTERS.items()},
+        "scorecard_ids": row["scorecard_ids"] or {},
         "mean_score": None if mean is None else round(mean, 2),
     }

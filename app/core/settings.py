@@ -89,6 +89,7 @@ class Settings:
     log_level: str = setting(
         "CQE_LOG_LEVEL", "INFO", read.one_of("DEBUG", "INFO", "WARNING", "ERROR")
     )
+    log_format: str = setting("CQE_LOG_FORMAT", "auto", read.one_of("auto", "plain", "json"))
 
     # Callers
     public_url: str = setting("CQE_PUBLIC_URL", "", read.http_url)
@@ -238,6 +239,11 @@ class Settings:
         Four at most: a container sees all cores of its host, of which it may use a few.
         """
         return self.worker_processes or min(4, max(1, (os.cpu_count() or 1) // 2))
+
+    @property
+    def has_language_model(self) -> bool:
+        """Whether a language model judges, too."""
+        return self.judge != EMBEDDED
 
     @property
     def effective_database_url(self) -> str:

@@ -27,8 +27,9 @@ from app.evaluations.models import (
     EvaluationTopic,
     EvaluationTotal,
     SearchText,
+    SpokenWords,
 )
-from app.evaluations.search.index import source_says
+from app.evaluations.search import index
 from app.evaluations.search.turns import matching_turns
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
@@ -39,6 +40,8 @@ _TEXTS = SearchText.__table__.c
 _TOTALS = EvaluationTotal.__table__.c
 _TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("kind"))
 _ALL, _CURRENT = "all", "current"
+# Evaluations whose words a search looks at one by one.
+_MOST_SEARCHED = 10_000
 _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 # Null as long as there is no score that a verdict could follow from.
 HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(None))).label(
@@ -122,7 +125,7 @@ _FILTERS: Filters = {
     "topic": _topic,
     "language": language(_EVALUATION.language),
     "q": _q,
-    "said": lambda asked: source_says(_EVALUATION.source_id, asked),
+    "said": lambda asked: index.source_says(_EVALUATION.source_id, asked),
 }
 _BY_DAY = "by_day"
 # The columns that a period may bound.
@@ -166,20 +169,70 @@ def list_page(
         filters: the names of the API in snake_case, lists where a comma list is taken;
             `start` and `end` bound the column of `by_day` (see `MOMENTS`).
     """
+    said = str(filters.get("said", ""))
+    if said and index.is_frequent(session, said):
+        return _searched(session, request, said, current=current, filters=filters)
     where = conditions(current=current, **filters)
     total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
     rows: Sequence[Any] = []
     if request.offset < total_count:
         rows = _rows_of(session, where, request, total_count)
-        if "said" in filters:
-            rows = _with_turns(session, rows, str(filters["said"]))
+        if said:
+            rows = _with_turns(session, rows, said)
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def _searched(
+    session: Reader,
+    request: PageRequest,
+    said: str,
+    *,
+    current: bool,
+    filters: Mapping[str, _FilterValue],
+) -> Page[Any]:
+    """List what was said often: of the first evaluations of the list, those whose words match.
+
+    So many matches would take seconds to join with the other filters; of these rows, each is looked at.
+    """
+    others = {name: value for name, value in filters.items() if name != "said"}
+    order = _order(request)
+    first = (
+        select(_EVALUATION.id, _EVALUATION.source_id)
+        .where(*conditions(current=current, **others))
+        .order_by(*order)
+        .limit(_MOST_SEARCHED)
+        .subquery()
+    )
+    looked_at = select(first.c.id, index.words_say(session, said)).outerjoin_from(
+        first, SpokenWords, SpokenWords.source_id == first.c.source_id
+    )
+    rows = session.execute(looked_at).all()
+    ids = [row_id for row_id, says in rows if says]
+    shown = ids[request.offset : request.offset + request.page_size]
+    items = session.execute(_ROWS.where(_EVALUATION.id.in_(shown)).order_by(*order)).mappings()
+    searched = len(rows) if len(rows) == _MOST_SEARCHED else None
+    return Page(
+        _with_turns(session, items.all(), said),
+        request.page,
+        request.page_size,
+        len(ids),
+        searched,
+    )
 
 
 def _with_turns(session: Reader, rows: Sequence[Any], asked: str) -> list[dict[str, Any]]:
     """Add the turn in which it was said to each row."""
     turns = matching_turns(session, [row["source_id"] for row in rows], asked)
     return [{**row, "said": turns.get(row["source_id"])} for row in rows]
+
+
+def subjects(session: Session, evaluation_ids: Sequence[str]) -> dict[str, str]:
+    """Map evaluations to what their conversations were about; without those of which it is unknown."""
+    rows = session.execute(
+        select(_EVALUATION.id, _EVALUATION.summary).where(_EVALUATION.id.in_(evaluation_ids))
+    )
+    about = {row.id: (row.summary or {}).get("issue") for row in rows}
+    return {key: issue for key, issue in about.items() if issue}
 
 
 def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, dict[int, int]]:
@@ -262,10 +315,7 @@ def _rows_of(
             return rows
     # The ids are found from the nearer end.
     behind = total_count - request.offset - size
-    order, reverse = (
-        order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)
-        for backwards in (False, True)
-    )
+    order, reverse = _order(request), _order(request, backwards=True)
     nearer = reverse if behind < request.offset else order
     ids = select(_EVALUATION.id).where(*where).order_by(*nearer)
     return _with_ids(session, ids.limit(size).offset(min(request.offset, behind)), order)
@@ -277,3 +327,9 @@ def _with_ids(
     """Return the rows of these ids; only they are read, after the ids were found in an index."""
     statement = _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*order)
     return session.execute(statement).mappings().all()
+
+
+def _order(request: PageRequest, *, backwards: bool = False) -> list[ColumnElement[Any]]:
+    column = _SORTABLE[request.sort.lstrip("-")]
+    descending = request.sort.startswith("-")
+    return order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)

@@ -58,14 +58,15 @@ def scorecard_for(
 ) -> ResolvedScorecard:
     """Return the requested scorecard, else the campaign's, else the channel's default.
 
-    A campaign's scorecard is for one channel; its contacts over others get their defaults.
+    A scorecard that an import has named for a campaign is for one channel; its contacts over others
+    get their defaults.
     """
     if scorecard_id is None and campaign_id is not None:
+        own = campaigns.scorecard_of(session, campaign_id, channel)
         try:
-            own = campaigns.scorecard_of(session, campaign_id)
             return scorecards.resolve(session, scorecard_id=own, channel=channel)
         except InvalidInput:
-            return scorecards.current_default(channel)
+            return scorecards.resolve(session, channel=channel)
     return scorecards.resolve(session, scorecard_id=scorecard_id, channel=channel)
 
 

@@ -1,7 +1,7 @@
 """Trials of scorecards on past conversations: requested, compared, shown, deleted after a day."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import fmean
@@ -25,17 +25,23 @@ QUEUE = "trials"
 bell = partial(Bell, QUEUE)
 MOST_OPEN = 10
 KEPT_FOR = timedelta(days=1)
+# Evaluations that are named for each answer.
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class TriedConversation:
-    """One conversation judged by both scorecards; a score without a verdict is None."""
+    """One conversation judged by both scorecards; a score without a verdict is None.
+
+    `answers` are those to the criteria of the tried scorecard, by their keys.
+    """
 
     evaluation_id: str
     before: int | None
     after: int | None
     passed_before: bool | None
     passed_after: bool | None
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_compared(self) -> bool:
@@ -56,7 +62,18 @@ def tried(evaluation_id: str, before: Judgement, after: Judgement) -> TriedConve
         None if after.passed is None else after.score,
         before.passed,
         after.passed,
+        {criterion["key"]: answer_in_words(criterion) for criterion in after.results["criteria"]},
     )
+
+
+def answer_in_words(criterion: Mapping[str, Any]) -> str:
+    """Return an answer in a word; of a measured criterion the share of its points."""
+    if criterion["normalizedScore"] is None:
+        is_missing = criterion["notJudged"] or criterion["failure"]
+        return "not judged" if is_missing else "not applicable"
+    if criterion["type"] == "metric":
+        return f"{criterion['normalizedScore']:.0%}".replace("%", " %")
+    return str(criterion["answer"])
 
 
 def request(
@@ -126,7 +143,9 @@ def purge(session: Session, *, before: datetime) -> None:
 def _shown(row: ScorecardTrial) -> dict[str, Any]:
     result = None
     if row.result is not None:
-        result = _compared([TriedConversation(**item) for item in row.result["conversations"]])
+        tried_ones = [TriedConversation(**item) for item in row.result["conversations"]]
+        result = _compared(tried_ones)
+        result["criteria"] = _answered(tried_ones, row.document["criteria"])
     return {
         "id": row.id,
         "status": SHOWN_STATES[JobState(row.state)],
@@ -158,6 +177,24 @@ def _compared(conversations: Sequence[TriedConversation]) -> dict[str, Any]:
             conversations, key=lambda item: (not item.is_compared, -abs(item.change))
         ),
     }
+
+
+def _answered(
+    conversations: Sequence[TriedConversation], criteria: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Count the answers to each criterion, the most frequent first, with some evaluations of each."""
+    shown = []
+    for criterion in criteria:
+        ids: dict[str, list[str]] = {}
+        for conversation in conversations:
+            if (answer := conversation.answers.get(criterion["key"])) is not None:
+                ids.setdefault(answer, []).append(conversation.evaluation_id)
+        answers = [
+            {"answer": answer, "count": len(found), "evaluation_ids": found[:_MOST_NAMED]}
+            for answer, found in sorted(ids.items(), key=lambda item: -len(item[1]))
+        ]
+        shown.append({"key": criterion["key"], "title": criterion["title"], "answers": answers})
+    return shown
 
 
 def _side(verdicts: Sequence[tuple[int | None, bool | None]]) -> dict[str, float | None]:

@@ -53,6 +53,8 @@ class Action(StrEnum):
     EXPORT_CANCELED = "export_canceled"
     EXPORT_DOWNLOADED = "export_downloaded"
     SCORECARD_PUBLISHED = "scorecard_published"
+    SCORECARD_USED = "scorecard_used"
+    CAMPAIGN_CHANGED = "campaign_changed"
 
 
 @dataclass(frozen=True, slots=True)

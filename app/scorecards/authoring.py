@@ -41,13 +41,20 @@ class ScorecardCheck:
     warnings: list[Finding]
 
 
-def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> ScorecardCheck:
-    """Complete a draft that its schema accepts; find its errors, and its warnings once every criterion is valid."""
+def check(
+    draft: Mapping[str, Any], *, channel: str, version: int = 1, has_model: bool = True
+) -> ScorecardCheck:
+    """Complete a draft that its schema accepts; find its errors, and its warnings once every criterion is valid.
+
+    Args:
+        has_model: whether the service has a language model, without which some criteria are never judged.
+    """
     document, errors = _completed(draft, channel=channel, version=version)
     errors = errors or problems_of_criteria(document)
     if errors:
         return ScorecardCheck(document, errors, [])
-    return ScorecardCheck(document, problems_between_parts(document), warnings_of(document))
+    warnings = warnings_of(document, has_model=has_model)
+    return ScorecardCheck(document, problems_between_parts(document), warnings)
 
 
 def complete_document(draft: Mapping[str, Any], *, where: str) -> dict[str, Any]:
@@ -62,14 +69,14 @@ def complete_document(draft: Mapping[str, Any], *, where: str) -> dict[str, Any]
     return _require_valid(check(draft, channel=draft["channel"]), where=where).document
 
 
-def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
+def create(session: Session, draft: Mapping[str, Any], *, has_model: bool = True) -> dict[str, Any]:
     """Store a new scorecard as version 1, and show it with its warnings.
 
     Raises:
         InvalidInput: the document is invalid; every error is listed.
         Conflict: the name is taken, or there are too many scorecards.
     """
-    checked = _require_valid(check(draft, channel=draft["channel"]))
+    checked = _require_valid(check(draft, channel=draft["channel"], has_model=has_model))
     if (session.scalar(select(func.count()).select_from(StoredScorecard)) or 0) >= MOST_SCORECARDS:
         raise Conflict(f"There are {MOST_SCORECARDS} scorecards already, the maximum.")
     now = utc_now()
@@ -86,7 +93,12 @@ def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_version(
-    session: Session, scorecard_id: str, draft: Mapping[str, Any], *, if_match: str | None = None
+    session: Session,
+    scorecard_id: str,
+    draft: Mapping[str, Any],
+    *,
+    if_match: str | None = None,
+    has_model: bool = True,
 ) -> dict[str, Any]:
     """Store the next version of a scorecard, which new evaluations use from now on.
 
@@ -106,7 +118,7 @@ def add_version(
     if row.version >= MOST_VERSIONS:
         raise Conflict(f"There are {MOST_VERSIONS} versions already, the maximum.")
     draft = {"name": row.name, "description": row.description, **draft}
-    checked = check(draft, channel=row.channel, version=row.version + 1)
+    checked = check(draft, channel=row.channel, version=row.version + 1, has_model=has_model)
     _require_valid(checked)
     row.version += 1
     row.updated_at = utc_now()

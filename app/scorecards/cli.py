@@ -68,7 +68,7 @@ def lint(file: Path, *, as_json: bool) -> None:
     """Check FILE for errors and warnings; the exit status is 1 on errors."""
     with _errors_in(file):
         draft = _read(file, ScorecardCreate())
-    checked = authoring.check(draft, channel=draft["channel"])
+    checked = authoring.check(draft, channel=draft["channel"], has_model=_has_model())
     if as_json:
         findings = {"errors": checked.errors, "warnings": checked.warnings}
         print_json(
@@ -93,7 +93,7 @@ def create(file: Path, *, as_json: bool) -> None:
     with _errors_in(file):
         draft = _read(file, ScorecardCreate())
         with current_runtime().db.writing() as session:
-            stored = authoring.create(session, draft)
+            stored = authoring.create(session, draft, has_model=_has_model())
     _print_stored(stored, as_json=as_json)
 
 
@@ -106,8 +106,12 @@ def add_version(scorecard_id: str, file: Path, *, as_json: bool) -> None:
     with _errors_in(file):
         draft = _read(file, ScorecardVersionCreate())
         with current_runtime().db.writing() as session:
-            stored = authoring.add_version(session, scorecard_id, draft)
+            stored = authoring.add_version(session, scorecard_id, draft, has_model=_has_model())
     _print_stored(stored, as_json=as_json)
+
+
+def _has_model() -> bool:
+    return current_runtime().settings.has_language_model
 
 
 def _read(file: Path, schema: ScorecardVersionCreate) -> dict[str, Any]:

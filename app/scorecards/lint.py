@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.ai.languages.detection import primary_language
-from app.ai.scorecard.schema import METRICS_OF, SPOKEN_EVENTS
+from app.ai.scorecard.schema import (
+    ACTS,
+    ACTS_OF,
+    ANYONE,
+    METRICS_OF,
+    SLOTS,
+    SPOKEN_EVENTS,
+    phrases_in,
+)
 from app.scorecards.problems import Finding
 
 # Words of tone: everybody means something else by them, so that two judges rarely agree.
@@ -22,22 +30,31 @@ _TWO_QUESTIONS = re.compile(
     r"would|should)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_SLOT = re.compile(r"<([a-z]+)>")
 _MOST_OPTIONS = 3
 _MUCH_PERCENT = 50
+NEVER_JUDGED = "This service has no language model: this will never be judged. Choose a rule."
 
 
-def warnings_of(document: Mapping[str, Any]) -> list[Finding]:
-    """List warnings for the author of a document that has no problems."""
-    warnings = [*_of_document(document)]
+def warnings_of(document: Mapping[str, Any], *, has_model: bool = True) -> list[Finding]:
+    """List warnings for the author of a document that has no problems.
+
+    Args:
+        has_model: whether the service has a language model.
+    """
+    warnings = [*_of_document(document, has_model=has_model)]
     for index, criterion in enumerate(document["criteria"]):
         where = f"criteria[{index}]"
         warnings += _of_question(where, criterion)
+        if not has_model and "rule" not in criterion["judge"]:
+            warnings.append(_finding(f"{where}.judge.rule", NEVER_JUDGED))
         warnings += _of_judge(f"{where}.judge.parameters", criterion["judge"], document)
+        warnings += _of_phrases(f"{where}.judge.parameters", criterion)
         warnings += _of_conditions(f"{where}.appliesWhen", criterion, document)
     return warnings
 
 
-def _of_document(document: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_document(document: Mapping[str, Any], *, has_model: bool) -> Iterator[Finding]:
     used = {criterion["section"] for criterion in document["criteria"]}
     for index, section in enumerate(document["sections"]):
         if section["key"] not in used:
@@ -47,7 +64,7 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[Finding]:
         for criterion in document["criteria"]
         if "rule" not in criterion["judge"]
     )
-    if by_model > _MUCH_PERCENT:
+    if has_model and by_model > _MUCH_PERCENT:
         yield _finding(
             "criteria",
             f"Only a language model can judge {by_model:g} % of the weight; without one these "
@@ -79,12 +96,37 @@ def _of_tone(where: str, text: str) -> Iterator[Finding]:
         yield _finding(where, message)
 
 
+def _of_phrases(where: str, criterion: Mapping[str, Any]) -> Iterator[Finding]:
+    unknown = {
+        slot
+        for phrase in phrases_in([criterion["judge"], criterion.get("appliesWhen", {})])
+        for slot in _SLOT.findall(phrase)
+        if slot not in SLOTS
+    }
+    if unknown:
+        known = ", ".join(f"<{slot}>" for slot in SLOTS)
+        message = (
+            f"<{min(unknown)}> stands for nothing but its word; these stand for many: {known}."
+        )
+        yield _finding(where, message)
+
+
 def _of_judge(
     where: str, judge: Mapping[str, Any], document: Mapping[str, Any]
 ) -> Iterator[Finding]:
     parameters = judge.get("parameters", {})
     if "metric" in parameters:
         yield from _of_metric(f"{where}.metric", parameters["metric"], document)
+    for name, part, by in (
+        ("acts", parameters, "agent"),
+        ("before.acts", parameters.get("before", {}), ANYONE),
+        ("after.acts", parameters.get("after", {}), ANYONE),
+    ):
+        side = part.get("by", by)
+        never = [] if side == ANYONE else sorted({*part.get("acts", ())} - ACTS_OF[side])
+        if never:
+            message = f"Only the other side {' or '.join(ACTS[act] for act in never)}: this is never found."
+            yield _finding(f"{where}.{name}", message)
     full, half = parameters.get("full"), parameters.get("half")
     if isinstance(half, dict) and _lies_within(half, full or {}):
         yield _finding(f"{where}.half", "All of this range is in `full`: nothing is ever half.")

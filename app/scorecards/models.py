@@ -46,6 +46,15 @@ class ScorecardVersion(Table):
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
+class ChannelScorecard(Table):
+    """The custom scorecard that judges a channel by default; without a row, the one that ships does."""
+
+    __tablename__ = "channel_scorecards"
+
+    channel: Mapped[str] = mapped_column(primary_key=True)
+    scorecard_id: Mapped[str] = mapped_column(ForeignKey("scorecards.id"))
+
+
 class ScorecardDraft(Table):
     """A scorecard that people edit before they publish it; everybody edits the same draft.
 

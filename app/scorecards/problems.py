@@ -85,6 +85,8 @@ def _judge(where: str, criterion: Mapping[str, Any]) -> list[Finding]:
         if name not in (*rule.required, *rule.optional, *RETIRED_PARAMETERS):
             message = f"{judge['rule']} has no such parameter."
             findings.append(Finding(f"{where}.{name}", "UNKNOWN", message))
+    if judge["rule"] == "act" and not {"acts", "anyOf"} & set(parameters):
+        findings += _missing(where, parameters, ["acts"])
     for name in ("statements", "requiredStatements"):
         findings += _repeated(f"{where}.{name}", parameters.get(name, ()))
     return findings

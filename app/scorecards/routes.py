@@ -34,8 +34,9 @@ def list_scorecards(query: dict[str, Any]) -> Any:
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def create_scorecard(body: dict[str, Any]) -> Any:
     """Create a custom scorecard; omitted fields are those of the default."""
-    with current_runtime().db.writing() as session:
-        return authoring.create(session, body)
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        return authoring.create(session, body, has_model=runtime.settings.has_language_model)
 
 
 @blp.get("/<id:scorecard_id>")
@@ -46,6 +47,25 @@ def get_scorecard(query: dict[str, int], scorecard_id: str) -> Any:
     """Show one version of a scorecard with its definition."""
     with current_runtime().db.reading() as session:
         return service.get(session, scorecard_id, **query)
+
+
+@blp.get("/defaults")
+@require_scope("scorecards:manage")
+@blp.response(200, schemas.ScorecardsByChannel)
+def get_default_scorecards() -> Any:
+    """Show the scorecards that judge what no campaign names another for."""
+    with current_runtime().db.reading() as session:
+        return service.defaults_in_use(session)
+
+
+@blp.patch("/defaults")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.ScorecardsByChannel)
+@blp.response(200, schemas.ScorecardsByChannel)
+def change_default_scorecards(changes: dict[str, str | None]) -> Any:
+    """Set the default scorecards of the given channels; null is the one that ships."""
+    with current_runtime().db.writing() as session:
+        return service.set_defaults(session, changes)
 
 
 @blp.get("/<id:scorecard_id>/versions")
@@ -64,5 +84,12 @@ def list_scorecard_versions(query: dict[str, Any], scorecard_id: str) -> Any:
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def add_scorecard_version(body: dict[str, Any], scorecard_id: str) -> Any:
     """Add the next version of a scorecard; new evaluations use it from now on."""
-    with current_runtime().db.writing() as session:
-        return authoring.add_version(session, scorecard_id, body, if_match=if_match())
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        return authoring.add_version(
+            session,
+            scorecard_id,
+            body,
+            if_match=if_match(),
+            has_model=runtime.settings.has_language_model,
+        )

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import func, literal, select
+from sqlalchemy import delete, func, literal, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.database.paging import Page, PageRequest, cut_page
 from app.core.errors import InvalidInput, NotFound
 from app.scorecards import default_scorecards as defaults
-from app.scorecards.models import ScorecardVersion, StoredScorecard
+from app.scorecards.models import ChannelScorecard, ScorecardVersion, StoredScorecard
 
 _NO_SCORECARD = "There is no such scorecard."
 _NO_VERSION = "There is no such version of the scorecard."
@@ -42,7 +42,7 @@ class ResolvedScorecard:
 
 
 def current_default(channel: str) -> ResolvedScorecard:
-    """Return the default scorecard of a channel."""
+    """Return the scorecard that ships for a channel."""
     return _default(channel, defaults.CURRENT)
 
 
@@ -58,13 +58,16 @@ def resolve(
     version: int | None = None,
     channel: str,
 ) -> ResolvedScorecard:
-    """Return the requested scorecard (see `find`), or the channel's default.
+    """Return the requested scorecard (see `find`), or else the one that judges its channel by default.
 
     Raises:
         InvalidInput: as `find`, or it is for another channel; the field is `scorecardId`.
     """
     if scorecard_id is None:
-        return current_default(channel)
+        chosen = session.get(ChannelScorecard, channel)
+        if chosen is None:
+            return current_default(channel)
+        scorecard_id, version = chosen.scorecard_id, None
     resolved = find(session, scorecard_id, version=version)
     if resolved.scorecard.channel != channel:
         made_for = resolved.scorecard.channel
@@ -94,6 +97,41 @@ def require(session: Session, scorecard_id: str | None) -> None:
         find(session, scorecard_id)
 
 
+def require_for(session: Session, channel: str, scorecard_id: str | None, *, field: str) -> None:
+    """Check a reference to a scorecard of a channel; None is allowed.
+
+    Raises:
+        InvalidInput: it does not exist or is for another channel; the error names the field.
+    """
+    if scorecard_id is None:
+        return
+    try:
+        resolve(session, scorecard_id=scorecard_id, channel=channel)
+    except InvalidInput as error:
+        raise InvalidInput.field(field, error.details[0]["message"]) from error
+
+
+def defaults_in_use(session: Session) -> dict[str, str]:
+    """Return the ids of the scorecards that judge by default, by channel."""
+    rows = session.execute(select(ChannelScorecard.channel, ChannelScorecard.scorecard_id))
+    return {**defaults.IDS, **dict(rows.all())}
+
+
+def set_defaults(session: Session, chosen: Mapping[str, str | None]) -> dict[str, str]:
+    """Set the default scorecards of these channels, None for the one that ships; return all of them.
+
+    Raises:
+        InvalidInput: there is no such scorecard, or it is for another channel.
+    """
+    for channel, scorecard_id in chosen.items():
+        require_for(session, channel, scorecard_id, field=channel)
+        session.execute(delete(ChannelScorecard).where(ChannelScorecard.channel == channel))
+        if scorecard_id not in (None, defaults.IDS[channel]):
+            session.add(ChannelScorecard(channel=channel, scorecard_id=scorecard_id))
+    session.flush()
+    return defaults_in_use(session)
+
+
 def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedScorecard:
     """Return one version, current or not; raise `NotFound` if it does not exist."""
     channel = defaults.channel_of(scorecard_id)
@@ -115,14 +153,14 @@ def get(session: Session, scorecard_id: str, *, version: int | None = None) -> d
     if channel is not None:
         if version is not None and version not in defaults.SHIPPED_AT:
             raise NotFound(_NO_VERSION)
-        return _default_record(channel, version or defaults.CURRENT)
+        return _with_use(session, [_default_record(channel, version or defaults.CURRENT)])[0]
     row = session.get(StoredScorecard, scorecard_id)
     if row is None:
         raise NotFound(_NO_SCORECARD)
     stored = session.get(ScorecardVersion, (scorecard_id, version or row.version))
     if stored is None:
         raise NotFound(_NO_VERSION)
-    return _own_record(row, stored)
+    return _with_use(session, [_own_record(row, stored)])[0]
 
 
 def list_page(session: Session, request: PageRequest, *, channel: str | None = None) -> Page[Any]:
@@ -133,7 +171,9 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     current = _LISTED.where(ScorecardVersion.version == StoredScorecard.version)
     records = [_default_record(scorecard_id, defaults.CURRENT) for scorecard_id in defaults.IDS]
     records += [dict(row) for row in session.execute(current).mappings()]
-    records = [record for record in records if channel in (None, record["channel"])]
+    records = _with_use(
+        session, [record for record in records if channel in (None, record["channel"])]
+    )
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
     records.sort(key=lambda record: (record[name], record["id"]), reverse=descending)
     return cut_page(records, request)
@@ -144,7 +184,8 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
         versions = sorted(defaults.SHIPPED_AT, reverse=True)
-        return cut_page([_default_record(channel, version) for version in versions], request)
+        records = _with_use(session, [_default_record(channel, version) for version in versions])
+        return cut_page(records, request)
     of_scorecard = ScorecardVersion.scorecard_id == scorecard_id
     total = session.scalar(select(func.count()).where(of_scorecard)) or 0
     if total == 0:
@@ -155,7 +196,7 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
         .limit(request.page_size)
         .offset(request.offset)
     )
-    records = [dict(row) for row in result.mappings()]
+    records = _with_use(session, [dict(row) for row in result.mappings()])
     return Page(records, request.page, request.page_size, total)
 
 
@@ -168,6 +209,11 @@ def listed_of(document: Mapping[str, Any]) -> dict[str, Any]:
         "pass_threshold": document["passThreshold"],
         "criteria_count": len(document["criteria"]),
     }
+
+
+def _with_use(session: Session, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    in_use = set(defaults_in_use(session).values())
+    return [{**record, "judges_by_default": record["id"] in in_use} for record in records]
 
 
 def _current_version(session: Session, scorecard_id: str) -> int | None:

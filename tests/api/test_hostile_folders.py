@@ -54,7 +54,7 @@ def load(runtime: Runtime, listed: list[files.ImportFile]) -> dict[str, Any]:
 
     def run() -> None:
         options = ImportOptions(evaluate=False)
-        metadata = RecordingMetadata(columns={})
+        metadata = RecordingMetadata(options=ImportOptions())
         loading = FileImport(runtime, files.AUTO, options, metadata)
         loaded.extend(loading.load_files(listed, Progress([])).errors)
         loading.close()

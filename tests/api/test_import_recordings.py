@@ -65,6 +65,7 @@ def test_a_folder_is_followed_to_the_scores_and_a_second_run_adds_nothing(
     )
     shutil.copy(SILENCE, folder / "silence.wav")
     first = command(folder, "--wait", "--evaluate")
+    assert first.exit_code == 1
     assert "2 records: 2 created, 0 updated, 0 skipped, 0 failed" in first.stdout
     call, silence = recordings(client)
     assert (call["externalId"], call["status"]) == ("call-1", "processed")
@@ -104,6 +105,38 @@ def test_a_table_and_the_name_describe_a_recording(
     assert recording["channelMap"] == {"agent": 0}
     assert recording["status"] == "uploaded"
     assert recording["executiveId"]
+
+
+def test_recordings_are_matched_with_the_log_of_their_system(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    shutil.copy(SPEECH, folder / "RE1.mp3")
+    shutil.copy(SILENCE, folder / "RE3.wav")
+    log = folder.parent / "log.csv"
+    log.write_text(
+        "sid,call_sid,start_time,direction,duration,status\n"
+        'RE1,CA1,"Tue, 24 Aug 2010 09:16:00 +0000",outbound-api,4,completed\n'
+        "RE2,CA2,2010-08-25T09:16:00Z,inbound,4,completed\n"
+    )
+    arguments = (folder, "--metadata", log, "--preset", "twilio", "--no-evaluate")
+    done = command(*arguments)
+    assert done.exit_code == 0, done.output
+    assert "Rows of the metadata without a recording: RE2\n" in done.stderr
+    assert "Recordings without a row: RE3.wav\n" in done.stderr
+    first = next(row for row in recordings(client) if row["fileName"] == "RE1.mp3")
+    assert first["recordedAt"] == "2010-08-24T09:16:00.000Z"
+    assert first["direction"] == "outbound"
+    shutil.rmtree(folder)
+    deep = folder / "org" / "conversation_id=c-7"
+    deep.mkdir(parents=True)
+    shutil.copy(CALL, deep / "rec.wav")
+    log.write_text("Conversation ID,Users,Queue,Direction,ANI\nc-7,Ann Lee,Billing,Inbound,+1\n")
+    again = command(folder, "--metadata", log, "--preset", "genesys", "--no-evaluate", "--json")
+    document = json.loads(again.stdout)
+    assert (document["rowsWithoutRecording"], document["recordingsWithoutRow"]) == ([], [])
+    found = next(row for row in recordings(client) if row["fileName"] == "rec.wav")
+    assert found["direction"] == "inbound"
+    assert found["executiveId"]
 
 
 @pytest.mark.parametrize(("row", "cells"), [("call.mp3,Returns, summer,Alice", 4), ("call.mp3", 1)])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +22,11 @@ from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, EvaluationJob, StoredTranscript
 from app.operations.background_work import JOB_QUEUES
 from tests.caller import Caller
-from tests.contacts import get, judge, put_call, put_chat
+from tests.contacts import get, judge, put, put_call, put_chat
 from tests.happenings import happened
+from tests.own_scorecards import create
 from tests.running import stopped_by_signal
+from training.examples import records_in
 
 
 def waiting(runtime: Runtime) -> list[str]:
@@ -113,7 +116,7 @@ def test_a_row_that_kills_its_worker_each_time_ends(client: Caller, runtime: Run
     judge()
     shown = get(client, f"/evaluations/{made['evaluationId']}")
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
-    assert happened(runtime) == []
+    assert happened(runtime) == ["conversation.failed"]
     assert waiting(runtime) == []
 
 
@@ -211,3 +214,28 @@ def test_an_older_revision_that_ends_later_is_not_current(client: Caller, runtim
     both = get(client, "/evaluations", sourceId=made["id"], current="false")
     assert {each["status"] for each in both} == {"completed"}
     assert get(client, f"/conversations/{made['id']}")["evaluationId"] == newer
+
+
+def test_points_and_failures_go_by_the_answer_that_is_shown(client: Caller) -> None:
+    levels = {0: 0.0, 0.5: 0.25, 1: 0.5, 1.5: 0.75, 2: 1.0}
+    used = {"use": "resolution.completeness", "weight": 100, "criticality": "evaluation"}
+    card = create(client, used, sections=[{"key": "resolution", "title": "Resolution"}])
+    campaign = put(client, "campaigns", "c", {"name": "C", "scorecardId": card["id"]})
+    rows = records_in(Path("tests/data/conduct/conversations.jsonl"))[:30]
+    for row in rows:
+        sent = [
+            {**message, "sentAt": f"2026-11-20T09:{number:02d}:00Z"}
+            for number, message in enumerate(row["messages"])
+        ]
+        put_chat(client, row["id"], messages=sent, campaignId=campaign["id"])
+    judge()
+    seen = set()
+    for evaluation in get(client, "/evaluations?status=completed&pageSize=100"):
+        results = get(client, f"/evaluations/{evaluation['id']}/results")
+        for criterion in results["criteria"]:
+            if criterion["answer"] is not None:
+                seen.add(criterion["answer"])
+                assert criterion["normalizedScore"] == levels[criterion["answer"]]
+                assert criterion["points"] == 100 * levels[criterion["answer"]]
+                assert results["autoFail"]["triggered"] == (criterion["answer"] == 0)
+    assert {0, 0.5, 2} <= seen

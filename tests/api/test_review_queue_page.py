@@ -116,7 +116,7 @@ def test_opening_sets_in_review_and_the_next_is_one_click_away(
         path = saved.headers["Location"].replace("?", "/reviews?")
         if number < len(chats):
             assert saved.headers["Location"].startswith(f"/evaluations/{chats[number]}?queue=")
-            assert place_of(visitor.get(saved.headers["Location"]).text) == f"1 of {3 - number}"
+            assert place_of(visitor.get(saved.headers["Location"]).text) == f"{number + 1} of 3"
     assert saved.headers["Location"].startswith("/review?")
     assert ids_of(visitor.get("/review?tab=mine").text) == chats
     assert place_of(visitor.get(f"/evaluations/{chats[1]}?queue=tab%3Dmine").text) == "2 of 3"

@@ -11,7 +11,7 @@ from app.core.runtime import Runtime
 from app.people import audit
 from app.scorecards import service
 from tests.caller import Caller
-from tests.contacts import get, put
+from tests.contacts import get, judge, put, put_chat
 from tests.own_scorecards import add_version, create, says
 from tests.scorecard_drafts import FormReader, begun, document_of, fields_of, saved
 from tests.visitor import Visitor, add_user, signed_in
@@ -226,6 +226,8 @@ def test_mistakes_show_at_their_fields_without_a_script(visit: Callable[[str], V
         {
             "field": "criteria[0].appliesWhen.labels",
             "message": "Each line must be a name and a value, such as team=north.",
+            "place": "Greeting: labels",
+            "part": "criterion-0",
         }
     ]
 
@@ -397,3 +399,84 @@ def test_phrases_of_a_custom_criterion_survive_the_form(
     assert saved(lead, path) == before
     statements = before["criteria"][0]["judge"]["parameters"]["statements"]
     assert [statement["title"] for statement in statements] == ["good morning", "farewell"]
+
+
+def test_acts_are_chosen_one_after_the_other(visit: Callable[[str], Visitor]) -> None:
+    lead = visit("lead")
+    path = begun(lead, "chat")
+    saved(lead, path, "criterion-add:0")
+    rule = "criteria[0].judge.parameters"
+    saved(lead, path, **{f"{rule}.acts[0]": "apologise"})
+    typed = {
+        f"{rule}.acts[1]": "empathise",
+        f"{rule}.after.acts[0]": "complain",
+        f"{rule}.after.turns": "1",
+        f"{rule}.said": "statement",
+        f"{rule}.atLeast": "2",
+    }
+    document = saved(lead, path, **typed)
+    assert document["criteria"][0]["judge"]["parameters"] == {
+        "acts": ["apologise", "empathise"],
+        "after": {"acts": ["complain"], "turns": 1},
+        "said": "statement",
+        "atLeast": 2,
+    }
+    fewer = saved(lead, path, **{f"{rule}.acts[0]": ""})
+    assert fewer["criteria"][0]["judge"]["parameters"]["acts"] == ["empathise"]
+    page = lead.get(path).text
+    assert "offers more help" in page
+    assert "After: at most so many turns from it" in page
+
+
+def test_a_new_criterion_begins_with_a_rule_and_says_what_is_missing(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    put_chat(client)
+    judge()
+    lead = visit("lead")
+    path = begun(lead, "chat")
+    added = saved(lead, path, "criterion-add:0", name="Tickets")
+    assert added["criteria"][0]["judge"] == {"rule": "act"}
+    rule = "criteria[0].judge.parameters"
+    page = lead.get(path).text
+    assert 'Before it can be tried or published: <span><a href="#criterion-0">' in page
+    assert "section_1.criterion_2: question" in page
+    typed = {
+        "criteria[0].title": "Offers more help",
+        "criteria[0].question": "Does the agent offer more help?",
+        "criteria[0].weight": "100",
+    }
+    saved(lead, path, **typed)
+    assert "Offers more help: what is done" in lead.get(path).text
+    lint = f"/live/lint/{path.rpartition('/')[2]}"
+    findings = lead.post(lint, fields_of(lead, path), {"Accept": "application/json"}).json()
+    assert (findings["errors"][0]["place"], findings["errors"][0]["part"]) == (
+        "Offers more help: what is done, of which any counts",
+        "criterion-0",
+    )
+    hits = f"/live/hits/{path.rpartition('/')[2]}"
+    fields = {**fields_of(lead, path), "path": "criteria[0]"}
+    assert lead.post(hits, fields).json() == []
+    fields[f"{rule}.acts[0]"] = "offer_more"
+    [hit] = lead.post(hits, fields).json()
+    assert hit["answer"] == "yes"
+    assert "anything else" in hit["quote"]
+    assert lead.post(hits, {**fields, "path": "criteria[7]"}).json() == []
+    assert lead.post(hits, {**fields, "path": "x"}).json() == []
+    saved(lead, path, **{f"{rule}.acts[0]": "offer_more"})
+    assert "data-blockers hidden" in lead.get(path).text
+
+
+def test_what_needs_a_language_model_is_never_judged_without_one(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    never = "This service has no language model: this will never be judged"
+    alone = {**says("own.fit", "x", weight=100), "judge": {}}
+    made = create(client, alone)
+    assert [warning["message"][: len(never)] for warning in made["warnings"]] == [never]
+    lead = visit("lead")
+    path = begun(lead, made["id"], nextVersion="true")
+    assert f'<p class="hint small">{never}' in lead.get(path).text
+    answer = lead.post(path, {**fields_of(lead, path), "action": "publish"})
+    assert answer.status_code == 409
+    assert "own.fit will never be judged" in answer.text

@@ -132,6 +132,10 @@ def test_a_draft_is_tried_and_publishing_asks_again_after_a_large_change(
     assert page.count("<circle") == 2
     assert "fails now" in page
     assert "No score changes." not in page
+    answered = page.partition('id="answers-title"')[2]
+    assert "<b>No: 2</b>" in answered
+    for evaluation in get(client, "/evaluations"):
+        assert f'href="/evaluations/{evaluation["id"]}"' in answered
     asked = lead.post(path, {**fields_of(lead, path), "action": "publish"})
     assert asked.status_code == 409
     assert "of 2 conversations moved from 50.0 to 0.0 (-50.0)." in asked.text

@@ -245,7 +245,9 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
     example = json.loads(text.split("```json\n")[1].split("```")[0])
     made = client.post("/scorecards", example)
     assert made.status_code == 201, made.text
-    assert made.json()["data"]["warnings"] == []
+    [warning] = made.json()["data"]["warnings"]
+    assert warning["field"] == "criteria[5].judge.rule"
+    assert warning["message"].startswith("This service has no language model")
     chat = put_chat(client)
     judge()
     started = client.post(

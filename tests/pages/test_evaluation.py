@@ -43,9 +43,25 @@ def position(page: Page) -> float:
 
 
 def criterion(page: Page, title: str) -> Any:
-    return page.locator("[data-criterion]").filter(has=page.get_by_role("button", name=title))
+    return page.locator("[data-criterion]").filter(has=page.locator("h4", has_text=title))
 
 
+def choose(page: Page, title: str) -> Any:
+    chosen = criterion(page, title)
+    chosen.locator("summary").click()
+    return chosen
+
+
+def open_review(page: Page) -> None:
+    """Open the panel in which a reviewer says what to do and why."""
+    page.locator(".review > summary").click()
+
+
+# Selects the first words of a turn.
+SELECT = """said => {
+    const text = [...said.childNodes].at(-1).firstChild ?? [...said.childNodes].at(-1);
+    getSelection().setBaseAndExtent(text, 0, text, Math.min(6, text.length));
+}"""
 COLOURED = """() => {
     const canvas = document.querySelector("#player canvas");
     const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -58,7 +74,7 @@ COLOURED = """() => {
 
 def test_the_waveform_has_the_colours_of_the_theme(call: Page) -> None:
     call.emulate_media(color_scheme="light")
-    criterion(call, "Empathy").get_by_role("button", name="Empathy").click()
+    choose(call, "Empathy")
     wait_until(lambda: min(call.evaluate(COLOURED)[:2]) > 50, 15)
     call.emulate_media(color_scheme="dark")
     wait_until(lambda: min(call.evaluate(COLOURED)[2:]) > 50, 15)
@@ -75,7 +91,7 @@ def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page)
         for quote in quotes.all()
     ]
     assert len(windows) > 1
-    chosen.get_by_role("button", name="Empathy").click()
+    choose(call, "Empathy")
     lit = call.locator("mark.lit")
     texts = lit.all_inner_texts()
     assert "That is not our problem." in texts
@@ -108,13 +124,13 @@ def test_a_recording_is_heard_by_those_who_have_played_it(
     page = page_of("lead")
     page.goto(demo.evaluation(TALKED_OVER))
     expect(page.locator("[data-clock]")).to_have_text("0:00 / 0:37")
-    player, listener = page.locator("#player"), f"lead-{os.getpid()}"
+    head, listener = page.locator(".desk > header"), f"lead-{os.getpid()}"
     page.reload()
-    expect(player).not_to_contain_text(listener)
+    expect(head).not_to_contain_text(listener)
     page.get_by_role("button", name="Play", exact=True).click()
     wait_for(page, f"{SOUND}.currentTime > 0")
     page.reload()
-    expect(player).to_contain_text(listener)
+    expect(head).to_contain_text(listener)
 
 
 def test_words_are_found_over_the_runs_of_quotes_and_a_quote_is_heard_from_before(
@@ -167,10 +183,111 @@ def test_keys_move_the_sound_and_the_lit_turn_and_write_in_a_field(call: Page) -
     call.keyboard.press("k")
     wait_for(call, f"{SOUND}.paused")
     at = position(call)
+    open_review(call)
     call.get_by_label("Reason").fill("")
     call.get_by_label("Reason").press_sequentially("jkl ,.")
     expect(call.get_by_label("Reason")).to_have_value("jkl ,.")
     assert position(call) == at
+
+
+def test_space_plays_and_pauses_wherever_the_focus_is(call: Page) -> None:
+    empathy = choose(call, "Empathy")
+    for key, focused in (
+        ("Space", empathy.locator("summary")),
+        ("Space", empathy.locator(".quote").first),
+        ("Space", call.locator(".review > summary")),
+        ("Space", call.get_by_role("button", name="Save the review")),
+    ):
+        paused = call.evaluate(f"{SOUND}.paused")
+        focused.focus()
+        call.keyboard.press(key)
+        wait_for(call, f"{SOUND}.paused !== {str(paused).lower()}")
+    expect(empathy).to_have_attribute("open", "")
+    expect(call.locator(".review")).not_to_have_attribute("open", "")
+    expect(call.get_by_text("Your review was saved.")).to_have_count(0)
+
+
+def is_in_view(page: Page, selector: str) -> bool:
+    """Return whether all of the first such element is visible in the window."""
+    box, window = page.locator(selector).first.bounding_box(), page.viewport_size
+    assert box
+    assert window
+    return box["y"] >= 0 and box["y"] + box["height"] <= window["height"]
+
+
+def test_the_page_is_a_workbench_that_is_never_scrolled_away(call: Page, demo: Demo) -> None:
+    # The demo's worst call has most of its criteria open.
+    for external_id, longest in (("demo-recording-hold", 1500), (TALKED_OVER, 1700)):
+        call.goto(demo.evaluation(external_id))
+        assert call.evaluate("document.documentElement.scrollHeight") < longest
+    for height in (720, 600):
+        call.set_viewport_size({"width": 1280, "height": height})
+        bar = call.locator(".bar").bounding_box()
+        assert bar
+        assert bar["height"] <= 64
+        for title in ("Empathy", "Recap", "Greeting", "Listening", "Data handling"):
+            chosen = choose(call, title)
+            expect(chosen.locator(".opened")).to_be_visible()
+            expect(call.locator("[aria-current=true] > h4")).to_have_text(title)
+            for seen in (
+                "[data-play]",
+                ".wave canvas",
+                ".score b",
+                ".bar .button.main",
+                ".chosen > summary",
+                "mark.lit",
+            ):
+                assert is_in_view(call, seen), f"{title}: {seen} is out of view"
+    call.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    assert is_in_view(call, "[data-play]")
+    greeting = criterion(call, "Greeting")
+    choose(call, "Greeting")
+    expect(greeting).to_have_class(re.compile("chosen"))
+    choose(call, "Greeting")
+    expect(greeting).not_to_have_attribute("open", "")
+
+
+def test_failed_and_unsure_criteria_are_open(demo: Demo, page: Page) -> None:
+    page.goto(demo.evaluation(TALKED_OVER))
+    expect(page.locator("details.criterion[open] h4")).to_have_text(["Greeting", "Empathy"])
+
+
+def test_a_phone_shows_the_scorecard_or_the_words_with_the_player_fixed(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    phone = page_of("reviewer", viewport={"width": 390, "height": 844}, has_touch=True)
+    phone.goto(demo.evaluation(TALKED_OVER))
+    expect(phone.locator("[data-clock]")).to_have_text("0:00 / 0:37")
+    words, back = phone.locator(".transcript"), phone.locator("[data-back]")
+    expect(words).to_be_hidden()
+    empathy = choose(phone, "Empathy")
+    expect(words).to_be_hidden()
+    assert is_in_view(phone, ".chosen > summary")
+    quote = empathy.locator(".quote").last
+    quote.click()
+    expect(words).to_be_visible()
+    expect(empathy).to_be_hidden()
+    wait_for(phone, f"!{SOUND}.paused")
+    assert is_in_view(phone, f"#{quote.get_attribute('data-turn')}")
+    assert is_in_view(phone, "[data-play]")
+    expect(back).to_have_text("Back to Empathy")
+    check_accessibility(phone)
+    phone.locator(".said").last.evaluate(SELECT)
+    back.tap()
+    expect(words).to_be_hidden()
+    assert is_in_view(phone, ".chosen > summary")
+    # The words that were selected on the other tab become a quote.
+    empathy.get_by_label("Answer").select_option("answer:1")
+    empathy.get_by_role("button", name="Use the selected words").tap()
+    expect(empathy.locator("[data-quote-text]")).to_have_text("Bye")
+    for part, shown in (("Words", words), ("Scorecard", empathy)):
+        phone.get_by_text(part, exact=True).first.click()
+        expect(shown).to_be_visible()
+    open_review(phone)
+    expect(phone.get_by_role("textbox", name="Reason")).to_be_visible()
+    assert is_in_view(phone, "#reason")
+    assert is_in_view(phone, ".bar .button.main")
+    check_accessibility(phone)
 
 
 def test_the_page_is_accessible_and_a_viewer_has_no_player(
@@ -199,7 +316,8 @@ def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
     recap = criterion(page, "Recap")
     before = recap.locator(".answer").inner_text()
     said = page.locator(".turn .said").last
-    recap.locator("summary").click()
+    choose(page, "Recap")
+    open_review(page)
     answer, action = recap.get_by_label("Answer"), page.get_by_label("What you do")
     answer.select_option("answer:2")
     expect(action).to_have_value("override")
@@ -210,22 +328,22 @@ def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
     page.go_back()
     # The browser puts the answer back, and the page shows it.
     expect(recap.get_by_label("Answer")).to_be_visible()
-    said.evaluate("""said => {
-        const text = [...said.childNodes].at(-1).firstChild ?? [...said.childNodes].at(-1);
-        getSelection().setBaseAndExtent(text, 0, text, Math.min(6, text.length));
-    }""")
+    said.evaluate(SELECT)
     recap.get_by_role("button", name="Use the selected words").click()
+    expect(page.locator("[data-changes]")).to_have_text("1 change")
     preview = page.locator(".preview")
-    expect(preview).to_contain_text("Changed answers: 1. Score ")
-    scores = (
-        preview.inner_text().removeprefix("Changed answers: 1. Score ").split(",")[0].split(" → ")
-    )
-    expect(page.get_by_label("What you do")).to_have_value("override")
-    page.get_by_role("textbox", name="Reason").fill("The agent did sum it up.")
+    expect(preview).to_have_text(re.compile("\u2192 \\d+ (not )?passed"))
+    score, former = preview.inner_text().split()[1], page.locator(".score b").inner_text()
+    expect(action).to_have_value("override")
+    # What lacks a reason is not sent: its field asks for one.
+    page.keyboard.press("Control+Enter")
+    reason = page.get_by_role("textbox", name="Reason")
+    expect(reason).to_be_focused()
+    page.keyboard.type("The agent did sum it up.")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("status").first).to_have_text("Your review was saved.")
-    expect(page.locator(".score b")).to_have_text(scores[1])
-    assert scores[0] != scores[1]
+    expect(page.locator(".score b")).to_have_text(score)
+    assert score != former
     changed = criterion(page, "Recap")
     expect(changed.locator(".original")).to_contain_text("The judge's answer: ")
     assert changed.locator(".answer").inner_text() != before
@@ -239,6 +357,7 @@ def test_of_two_reviewers_the_second_sees_the_change_and_loses_nothing(
     first, second = page_of("reviewer"), page_of("lead")
     for page in (first, second):
         page.goto(path)
+        open_review(page)
         page.get_by_label("What you do").select_option("dispute")
         page.get_by_role("textbox", name="Reason").fill("The voucher was sent.")
     first.get_by_role("button", name="Save the review").click()
@@ -265,10 +384,12 @@ def test_an_accepted_dispute_has_the_answers_that_it_demands(
     page.goto(path)
     recap = criterion(page, "Recap")
     before = recap.locator(".answer").inner_text()
-    recap.locator("summary").click()
+    choose(page, "Recap")
     recap.get_by_label("Answer").select_option("not_applicable")
-    expect(page.locator(".preview")).to_contain_text("Changed answers: 1. Score ")
+    expect(page.locator("[data-changes]")).to_have_text("1 change")
+    expect(page.locator(".preview")).to_contain_text("\u2192")
     score = re.findall(r"\u2192 (\d+)", page.locator(".preview").inner_text())[0]
+    open_review(page)
     page.get_by_label("What you do").select_option("dispute")
     page.get_by_role("textbox", name="Reason").fill("There was nothing to sum up.")
     page.get_by_role("button", name="Save the review").click()
@@ -279,6 +400,7 @@ def test_an_accepted_dispute_has_the_answers_that_it_demands(
     expect(lead.get_by_role("link", name=re.compile("dispute"))).to_be_visible()
     lead.goto("/review?tab=disputes")
     lead.get_by_role("button", name="Review the evaluation").first.click()
+    open_review(lead)
     lead.get_by_label("What you do").select_option("accept_dispute")
     lead.get_by_role("textbox", name="Reason").fill("Agreed.")
     lead.get_by_role("button", name="Save the review").click()

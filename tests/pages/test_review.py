@@ -1,12 +1,16 @@
 """Reviewing by keys alone in a browser: from the sign-in to a saved review, and to the next one."""
 
 import os
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Dialog, Page, expect
 
-from app.evaluations import service
+from app.core.database.paging import PageRequest
+from app.evaluations import listing, service
 from app.evaluations.enums import ReviewStatus
+from app.reviews import service as reviews
+from app.reviews.schemas.reviews import ReviewCreate
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S, Demo
 from tests.visitor import PASSWORD, add_user
@@ -94,7 +98,8 @@ def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
     stay_when_asked(page, "n")
     assert page.url == first
     page.keyboard.press("Control+Enter")
-    page.wait_for_url(second)
+    page.wait_for_url(f"{second}&done=1")
+    expect(neighbours).to_contain_text("2 of ")
     expect(page.get_by_role("region", name="Revisions and reviews")).to_contain_text(
         "Started a review", ignore_case=True
     )
@@ -104,6 +109,47 @@ def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
             for url in (first, second)
         )
     assert (saved, opened) == (ReviewStatus.REVIEWED, ReviewStatus.IN_REVIEW)
+
+
+def test_twenty_reviews_in_a_row_need_no_scrolling(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    wait_until(lambda: demo.is_judged("chat", "voice_bot"), DEMO_WITHIN_S)
+    asked = ReviewCreate().load({"action": "request", "reviewer": "Nora Field"})
+    with demo.runtime.db.writing() as session:
+        rows = listing.list_page(
+            session,
+            PageRequest(page_size=20),
+            channel=["chat", "voice_bot"],
+            status=["completed"],
+            review_status=["none"],
+        ).items
+        for row in rows:
+            reviews.add(session, row["id"], asked, created_by="test")
+    assert len(rows) == 20
+    page = page_of("reviewer")
+    page.goto("/review?tab=requested")
+    page.get_by_role("button", name="Review the evaluation").first.click()
+    neighbours = page.get_by_role("navigation", name="Neighbours in the queue")
+    save = page.get_by_role("button", name="Save and next")
+    for number in range(1, 21):
+        expect(neighbours).to_contain_text(f"{number} of ")
+        if number % 4 == 0:
+            page.keyboard.press("ArrowDown")
+            page.keyboard.press("1")
+            expect(page.locator("[data-changes]")).to_have_text("1 change")
+            save.click()
+            expect(page.get_by_role("textbox", name="Reason")).to_be_focused()
+            page.keyboard.type("Heard otherwise.")
+        assert page.evaluate("scrollY") == 0
+        box = save.bounding_box()
+        assert box
+        # No step of the driver scrolls to it: the press is where the button is.
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_url(re.compile(rf"done={number}\b|/review\?"))
+    with demo.runtime.db.reading() as session:
+        statuses = {service.find(session, row["id"]).review_status for row in rows}
+    assert statuses == {ReviewStatus.REVIEWED}
 
 
 def test_marked_conversations_become_a_calibration_round(

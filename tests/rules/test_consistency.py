@@ -5,11 +5,21 @@ from typing import Any
 import pytest
 
 from app.ai.context import Context
+from app.ai.facts.conversation_facts import facts_of
 from app.ai.rule_judge import RuleJudge
+from app.ai.rules.judging import answer
+from app.ai.scoring.answers import Answer
 from tests.talks import call, chat, scorecard
 
 CARD = scorecard("chat")
 GREETED = [("c", "Hello, I need a new bank card."), ("a", "Hello, which card is it?")]
+
+
+def by_rule(key: str, *lines: tuple[str, str]) -> Answer:
+    """Return what the rule of a criterion answers, before the second look at it."""
+    talk = chat(*((speaker, index * 30, said) for index, (speaker, said) in enumerate(lines)))
+    card = scorecard("chat")
+    return answer(facts_of(talk, card, Context()), card.criterion(key))
 
 
 def judge(*lines: tuple[str, str]) -> dict[str, Any]:
@@ -74,15 +84,16 @@ def test_what_fails_after_something_was_done_leaves_a_part_open() -> None:
 
 
 def test_thanks_without_a_solution_are_told_apart_from_silence() -> None:
-    found = judge(
+    found = by_rule(
+        "resolution.confirmed",
         *GREETED,
         ("c", "The blue one."),
         ("a", "I'm sorry, I couldn't find any blue card."),
         ("c", "Okay, thanks."),
         ("a", "Goodbye."),
     )
-    assert criterion(found, "resolution.confirmed")["answer"] == "no"
-    assert criterion(found, "resolution.confirmed")["explanation"] == (
+    assert found.answer == "no"
+    assert found.explanation == (
         "The customer said thank you, but nobody asked or said whether the problem is solved."
     )
 
@@ -109,19 +120,17 @@ def test_a_last_request_for_somebody_else_is_not_resolved_by_its_thanks() -> Non
 
 
 def test_a_reply_that_did_not_help_is_shown_by_the_customer_s_words() -> None:
-    found = criterion(
-        judge(
-            ("c", "How do I use the voucher of my order?"),
-            ("a", "Hi, this is Nele from Papershop. Vouchers apply to carts of the second tier."),
-            ("c", "What do you mean? I don't understand that."),
-            ("a", "You can use it once your cart is above 20 euros."),
-            ("c", "Ah okay, thanks."),
-            ("a", "You are welcome."),
-        ),
+    found = by_rule(
         "discovery.understanding",
+        ("c", "How do I use the voucher of my order?"),
+        ("a", "Hi, this is Nele from Papershop. Vouchers apply to carts of the second tier."),
+        ("c", "What do you mean? I don't understand that."),
+        ("a", "You can use it once your cart is above 20 euros."),
+        ("c", "Ah okay, thanks."),
+        ("a", "You are welcome."),
     )
-    assert found["explanation"] == "The customer had to ask what a reply meant or left out."
-    assert quotes(found)[0].startswith("What do you mean?")
+    assert found.explanation == "The customer had to ask what a reply meant or left out."
+    assert found.evidence[0].quote.startswith("What do you mean?")
 
 
 @pytest.mark.parametrize(
@@ -174,13 +183,14 @@ def test_who_only_takes_note_waits_for_no_reply(note: str) -> None:
     ],
 )
 def test_an_apology_that_fits_any_problem_is_not_sympathy(reply: str, score: float) -> None:
-    found = judge(
+    found = by_rule(
+        "communication.empathy",
         ("c", "My new coat arrived torn, I am really upset about that!"),
         ("a", reply),
         ("c", "Order 5531."),
         ("a", "I have sent you a new coat."),
     )
-    assert criterion(found, "communication.empathy")["normalizedScore"] == score
+    assert found.score == score
 
 
 def test_a_question_in_the_first_reply_is_a_question() -> None:
@@ -203,15 +213,15 @@ def test_a_question_in_the_first_reply_is_a_question() -> None:
     ],
 )
 def test_an_answer_that_differs_in_a_word_that_counts_is_another_one(second, repeats) -> None:
-    found = judge(
+    found = by_rule(
+        "communication.clarity",
         ("c", "How do I reset my router?"),
         ("a", "Please hold the red button of the router for ten seconds."),
         ("c", "Did that, the light blinks."),
         ("a", second),
         ("c", "Done."),
     )
-    explanation = criterion(found, "communication.clarity")["explanation"]
-    assert ("said the same again" in explanation) is repeats
+    assert ("said the same again" in found.explanation) is repeats
 
 
 @pytest.mark.parametrize("reply", ["No, that's lovely, thank you.", "No I just need the address."])

@@ -49,7 +49,7 @@ def test_what_is_too_short_is_not_judged() -> None:
 )
 def test_correcting_or_repeating_shows_that_the_need_was_missed(line) -> None:
     result = judge("chat", "discovery.understanding", *OPENING, ("c", line), ("a", "I see."))
-    assert result.score == pytest.approx(1 / 1.7)
+    assert (result.answer, result.score) == (1, 0.5)
     assert result.evidence
 
 
@@ -111,7 +111,7 @@ def test_declining_amending_or_trying_again_is_not_a_misunderstanding(told, repl
 
 def test_who_is_talked_over_has_to_repeat() -> None:
     lines = (*OPENING, ("c", "Wait, I was not finished, I asked whether it is far."), ("a", "No."))
-    assert judge("voice_bot", "understanding.intent", *lines).score == pytest.approx(1 / 1.7)
+    assert judge("voice_bot", "understanding.intent", *lines).score == 0.5
 
 
 def test_a_conversation_of_nothing_but_abuse_is_judged() -> None:

@@ -9,7 +9,7 @@ from app.dashboard.views.conversation import (
     PlayWindow,
     Quote,
     clock,
-    moments_of,
+    moments_by_turn,
     play_window,
     text_runs,
     turns_of,
@@ -149,18 +149,9 @@ def test_a_wait_of_a_minute_is_shown_between_messages() -> None:
     assert {turn.name for turn in shown} == {"Ann"}
 
 
-def test_moments_are_in_the_order_of_their_times() -> None:
-    segments = [message(1, "2026-11-21T09:04:00Z"), message(2, "2026-11-21T09:06:00Z")]
-    moment = {"type": "complaint", "severity": "warn", "label": "", "endMs": None}
-    moments = moments_of(
-        [
-            {**moment, "startMs": None, "segmentId": "seg_2"},
-            {**moment, "startMs": None, "segmentId": "seg_1"},
-            {**moment, "startMs": 61_000, "segmentId": None},
-        ],
-        segments,
-    )
-    assert [moment["clock"] for moment in moments] == ["0:00", "1:01", "2:00"]
+def test_moments_belong_to_their_turns() -> None:
+    first, second, third = ({"segmentId": segment} for segment in ("seg_2", "seg_1", "seg_2"))
+    assert moments_by_turn([first, second, third]) == {"seg_2": [first, third], "seg_1": [second]}
 
 
 def test_clocks_have_hours_only_when_needed() -> None:

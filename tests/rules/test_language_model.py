@@ -270,7 +270,7 @@ def test_two_answers_become_one(
 def test_a_mean_says_both_and_shows_the_nearest_answer() -> None:
     rule, model = judged(2, 1, "r", confidence=0.6), judged(1, 0.5, "m", confidence=0.8)
     both = answer_of_both(rule, model, ACCURACY, hybrid=True)
-    assert (both.score, both.answer, both.confidence) == (0.75, 1, 0.7)
+    assert (both.score, both.answer, both.confidence) == (0.75, 1.5, 0.7)
     assert both.explanation == "Language model: m Rules: r"
 
 

@@ -412,3 +412,80 @@ def test_what_obstacles_weighed_in_earlier_releases_is_accepted_and_changes_noth
         )
     ]
     assert scores[0] == scores[1] == scores[2] < 0.5
+
+
+def counts(**parameters: Any) -> dict[str, Any]:
+    return {"judge": {"rule": "act", "parameters": parameters}}
+
+
+def answers(criterion: dict[str, Any], *lines: tuple[str, str]) -> str | None:
+    talk = chat(*((letter, None, text) for letter, text in lines))
+    return criteria_of(judged(talk, criterion))[0]["answer"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "said", "not_said"),
+    [
+        ("in <number> days", "You get it in three days.", "You get it in some days."),
+        ("it costs <amount>", "So it costs $1,200.50 in all.", "So it costs 12 in all."),
+        ("a fee of <amount>", "There is a fee of twenty euros.", "There is a fee of some kind."),
+        ("by <date>", "It is there by next week.", "It is there by car."),
+        ("on <date>", "I will call on 3 March.", "I will call on your landline."),
+        ("at <time>", "He comes at half past two.", "He comes at once."),
+        ("before <time>", "Be there before 9:30 am.", "Be there before him."),
+        ("thanks <name>", "Thanks, Priya!", "Thanks, all!"),
+        ("thank you <name>", "Thank you, [NAME].", "Thank you, dear customer."),
+        ("that is <letters>", "So that is B-Y-R-N-E?", "So that is a TV."),
+        ("spelled <letter> <letter>", "It is spelled C, K.", "It is spelled like this."),
+        ("<nothing>", "There is nothing.", "There is something."),
+    ],
+)
+def test_slots_stand_for_many_words(phrase: str, said: str, not_said: str) -> None:
+    for text, expected in ((said, "yes"), (not_said, "no")):
+        assert answers(says(phrase), ("c", "Hello there."), ("a", text)) == expected, text
+
+
+def test_phrases_are_said_as_statements_or_questions_and_denied_or_not() -> None:
+    told = ("a", "There is no fee. Would the fee matter to you? It is not the courier's fault.")
+    for more, expected in (
+        ({}, 2),
+        ({"said": "statement"}, 1),
+        ({"said": "question"}, 1),
+        ({"negated": "never"}, 1),
+        ({"negated": "only"}, 1),
+        ({"said": "statement", "negated": "never"}, 0),
+    ):
+        found = counts(anyOf=["fee"], atLeast=expected, atMost=expected, **more)
+        assert answers(found, ("c", "And the price?"), told) == "yes", more
+    blamed = never_says("the courier's fault", negated="never")
+    assert answers(blamed, ("c", "And?"), told) == "yes"
+    assert answers(blamed, ("c", "And?"), ("a", "It was the courier's fault.")) == "no"
+    spoken = counts(anyOf=["anything else"], said="question")
+    assert answers(spoken, ("c", "okay"), ("a", "is there anything else i can do")) == "yes"
+
+
+def test_acts_are_counted_before_and_after_others() -> None:
+    sorry = ("a", "I am very sorry about that, I apologise.")
+    complaint = ("c", "This is the worst service ever, I am furious and I want to complain.")
+    other = ("a", "Your parcel is at the depot.")
+    right_after = counts(acts=["apologise"], after={"acts": ["complain", "angry"], "turns": 1})
+    assert answers(right_after, ("c", "Hello."), other, complaint, sorry) == "yes"
+    assert answers(right_after, complaint, other, ("c", "So?"), sorry) == "no"
+    assert answers(right_after, ("c", "Hello."), sorry) is None
+    before = counts(acts=["apologise"], before={"anyOf": ["depot"], "by": "agent"})
+    assert answers(before, complaint, sorry, ("c", "And?"), other) == "yes"
+    assert answers(before, complaint, other, ("c", "And?"), sorry) == "no"
+    twice = counts(acts=["apologise"], atLeast=2)
+    assert answers(twice, complaint, sorry, ("c", "Really?"), sorry) == "yes"
+    assert answers(twice, complaint, sorry) == "no"
+
+
+def test_an_act_needs_something_to_count() -> None:
+    checked = check(own(counts(atLeast=1)), channel="chat")
+    assert [(error.field, error.code) for error in checked.errors] == [
+        ("criteria[0].judge.parameters.acts", "REQUIRED")
+    ]
+    checked = check(own(counts(acts=["solved"])), channel="chat")
+    assert "Only the other side says that it is solved" in checked.warnings[0].message
+    checked = check(own(counts(anyOf=["a fee of <money>"])), channel="chat")
+    assert checked.warnings[0].message.startswith("<money> stands for nothing but its word")

@@ -115,7 +115,8 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
     ]
     coaching = RuleJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
     strong = [strength["criterionKey"] for strength in coaching["strengths"]]
-    assert strong[1:] == ["opening.greeting", "responsiveness.first_response"]
+    assert {"opening.greeting", "responsiveness.first_response"} & set(strong)
+    assert "communication.courtesy" not in strong
     weak = {
         improvement["criterionKey"]: improvement["text"] for improvement in coaching["improvements"]
     }

@@ -15,9 +15,11 @@ from app.ai.acts.features import Heard
 from app.ai.acts.reading import Readers, read_lines
 from app.ai.ledger.course import course_model_from, course_values
 from app.ai.ledger.entries import ledger_of
+from app.ai.ledger.opinion import opinion_model_from
 from app.ai.weights import MODELS
 from app.operations.commands import judge
-from training.acts.labelled import LABELLED
+from training.acts.labelled import ANSWERED, LABELLED
+from training.acts.opinion import ANSWERS
 from training.measures import area_under_curve
 from training.trainer import train
 
@@ -60,17 +62,32 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def models(labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def answered(labelled: Path) -> Path:
+    """Every question has each of its answers somewhere."""
+    rows = [
+        {
+            "id": f"made-{number}",
+            "answers": {name: given[number // 2 % len(given)] for name, given in ANSWERS.items()},
+        }
+        for number in range(40)
+    ]
+    file = labelled.with_name("answers.jsonl.gz")
+    file.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    return file
+
+
+@pytest.fixture(scope="module")
+def models(labelled: Path, answered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = tmp_path_factory.mktemp("models")
-    train(into, labelled=labelled)
+    train(into, labelled=labelled, answered=answered)
     return into
 
 
 def test_training_repeats_to_the_byte_and_names_what_it_was_made_from(
-    labelled: Path, models: Path, tmp_path: Path
+    labelled: Path, answered: Path, models: Path, tmp_path: Path
 ) -> None:
-    manifest = train(tmp_path, labelled=labelled)
-    names = ["acts-customer.json", "acts-service.json", "course.json"]
+    manifest = train(tmp_path, labelled=labelled, answered=answered)
+    names = ["acts-customer.json", "acts-service.json", "course.json", "opinion.json"]
     assert sorted(manifest["models"]) == names
     assert manifest["trainedOn"]["acts.jsonl.gz"]["conversations"] == 40
     for name in (*names, "manifest.json"):
@@ -104,13 +121,24 @@ def test_the_written_course_tells_a_good_one_from_a_bad_one(models: Path) -> Non
     assert good.satisfaction > bad.satisfaction
 
 
+def test_the_written_opinion_agrees_with_what_readers_answered(models: Path) -> None:
+    model = opinion_model_from(json.loads((models / "opinion.json").read_bytes()))
+    opinion = model.opinion({name: mean for name, (mean, _) in model.scales.items()})
+    for question in model.questions:
+        likely = opinion.of(question, "none")
+        assert sum(likely.values()) == pytest.approx(1)
+    good, bad = (opinion.of("status", own) for own in ("resolved", "unresolved"))
+    assert good["resolved"] > bad["resolved"]
+
+
 def test_the_manifest_of_the_package_names_its_models_and_labels() -> None:
     manifest = json.loads((MODELS / "manifest.json").read_bytes())
     for name, told in manifest["models"].items():
         content = (MODELS / name).read_bytes()
         assert told == {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-    labels = hashlib.sha256(LABELLED.read_bytes()).hexdigest()
-    assert manifest["trainedOn"][LABELLED.name]["sha256"] == labels
+    for file in (LABELLED, ANSWERED):
+        labels = hashlib.sha256(file.read_bytes()).hexdigest()
+        assert manifest["trainedOn"][file.name]["sha256"] == labels
     assert sum(file.stat().st_size for file in MODELS.iterdir()) < 30_000_000
 
 

@@ -27,9 +27,10 @@ SOURCES = "\n".join(
 # Templates that are parts of sentences and not whole ones.
 PARTS = re.compile(
     r"(?:event|metric|obstacle)\.|no_repetition\.(?:fallbacks|repeats|no_.*)|metric_range\.(?:full|half)"
-    r"|pace\.(?:interrupted|patient)|turn_taking\.(?!measured)"
+    r"|act\.(?:at_.*|not_at_all)|pace\.(?:interrupted|patient)|turn_taking\.(?!measured)"
 )
 SAMPLES = {
+    "waited": "70 seconds",
     "agent": "the agent",
     "customer": "the customer",
     "reason": "The transcript has no times.",
@@ -50,6 +51,7 @@ SAMPLES = {
     "range": "at least 12",
     "wanted": "full score: at least 12",
     "who": "the agent",
+    "what": "offers more help or “anything else”",
     "words": "“hm tja”",
     "interruptions": "never interrupted the customer",
     "talked_over": "never talked over the caller",

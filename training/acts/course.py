@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.ai.acts.classifier import classifier_from
-from app.ai.acts.reading import BOLDER
+from app.ai.acts.reading import BOLDER, Readers
 from app.ai.facts.sentiment import feelings_of
 from app.ai.ledger.course import LIMIT, course_values
 from app.ai.ledger.entries import Spoken, ledger_of
@@ -15,7 +15,7 @@ from training.acts.classifier import act_classifier, acts_read
 from training.acts.labelled import Talk
 from training.acts.spoken import spoken_with
 
-_FOLDS = 2
+FOLDS = 2
 _RATINGS = ("satisfaction", "effectiveness", "manner")
 _PENALTY_OF_STATUS, _PENALTY_OF_RATINGS = 1_000.0, 3_000.0
 # Conversations with a person weigh more than those with STAR's bots, of which there are more.
@@ -25,21 +25,26 @@ _LEAST_SCALE = 0.02
 Numbers = NDArray[np.float64]
 
 
-def values_of(talks: Sequence[Talk]) -> list[dict[str, float]]:
+def cross_readers(talks: Sequence[Talk]) -> list[Readers]:
+    """Fit classifiers to the conversations of every fold but one; the first are to read fold 0, and so on."""
+    readers = []
+    for fold in range(FOLDS):
+        others = [talk for index, talk in enumerate(talks) if index % FOLDS != fold]
+        customer, service = (act_classifier(others, customer=side) for side in (True, False))
+        readers.append(Readers(classifier_from(customer), classifier_from(service)))
+    return readers
+
+
+def values_of(talks: Sequence[Talk], readers: Sequence[Readers]) -> list[dict[str, float]]:
     """Return the values of each conversation, its acts read by classifiers that were not fitted to it."""
-    found: list[dict[str, float]] = [{} for _ in talks]
-    for fold in range(_FOLDS):
-        others = [talk for index, talk in enumerate(talks) if index % _FOLDS != fold]
-        classifiers = {
-            side: classifier_from(act_classifier(others, customer=side)) for side in (True, False)
-        }
-        for index, talk in enumerate(talks):
-            if index % _FOLDS == fold:
-                read = [
-                    {act: likely**BOLDER for act, likely in acts.items()}
-                    for acts in acts_read(talk, classifiers)
-                ]
-                found[index] = values_with(talk, spoken_with(talk, read))
+    found = []
+    for index, talk in enumerate(talks):
+        customer, service, _ = readers[index % FOLDS]
+        read = [
+            {act: likely**BOLDER for act, likely in acts.items()}
+            for acts in acts_read(talk, {True: customer, False: service})
+        ]
+        found.append(values_with(talk, spoken_with(talk, read)))
     return found
 
 

@@ -17,6 +17,7 @@ from training.examples import transcript_of
 
 DATA = Path(__file__).parent.parent / "data"
 LABELLED, READ_TWICE = DATA / "acts.jsonl.gz", DATA / "acts-second.jsonl.gz"
+ANSWERED = DATA / "answers.jsonl.gz"
 # What no model is fitted to, so that it can be measured on them.
 HELD_OUT_TRADES, HELD_OUT_SOURCE = frozenset({"insurance", "car", "education"}), "tau"
 STATUSES = ("resolved", "partially_resolved", "unresolved", "escalated", "unknown")
@@ -32,6 +33,7 @@ class Talk:
     id: str
     source: str
     trade: str
+    channel: str
     lines: tuple[Heard, ...]
     acts: tuple[frozenset[Act], ...]
     outcome: dict[str, Any]
@@ -55,10 +57,17 @@ def _talk(record: dict[str, Any]) -> Talk:
         id=record["id"],
         source=record["source"],
         trade=record["trade"],
+        channel=record["channel"],
         lines=tuple(heard_line(line, cues.in_line(line)) for line in dialogue.lines),
         acts=tuple(frozenset(map(Act, acts)) for _, _, acts in record["lines"]),
         outcome=record["outcome"],
     )
+
+
+def answers_in(file: Path = ANSWERED) -> dict[str, dict[str, str]]:
+    """Read the answers that a reader gave to the questions about each conversation, by its id."""
+    rows = map(orjson.loads, gzip.decompress(file.read_bytes()).splitlines())
+    return {row["id"]: row["answers"] for row in rows}
 
 
 def acts_of_side(*, customer: bool) -> Sequence[Act]:

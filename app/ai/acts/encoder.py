@@ -50,15 +50,15 @@ class Encoder:
         self._heads = {True: (0, customer), False: (len(customer), service)}
 
     @classmethod
-    def shipped(cls) -> "Encoder | None":
-        """Return the encoder of the package; None where onnxruntime is not installed."""
+    def shipped(cls, models: Path = MODELS) -> "Encoder | None":
+        """Return the encoder in a folder, that of the package; None without it or onnxruntime."""
         if (
-            not (MODELS / MODEL).is_file()
+            not (models / MODEL).is_file()
             or find_spec("onnxruntime") is None
             or find_spec("tokenizers") is None
         ):
             return None
-        return cls(MODELS / MODEL, MODELS / TOKENIZER)
+        return cls(models / MODEL, models / TOKENIZER)
 
     def probabilities(self, lines: Sequence[Heard]) -> list[dict[Act, float]]:
         """Return how likely each line of a conversation performs each act of its side."""

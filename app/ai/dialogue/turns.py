@@ -43,6 +43,10 @@ class Side(StrEnum):
     UNKNOWN = "unknown"
 
 
+# The sides by the words of scorecards.
+SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One spoken or written segment; `position` counts the lines of the dialogue from 0.

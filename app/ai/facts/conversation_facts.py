@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.ai.acts.catalogue import Act
-from app.ai.acts.reading import SHOWN, Acts, LineActs, acts_of, shipped_readers
+from app.ai.acts.reading import SHOWN, Acts, LineActs, Readers, acts_of, shipped_readers
 from app.ai.conduct.readings import Readings, SpokenLine, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
@@ -18,6 +18,7 @@ from app.ai.facts.sentiment import Sentiment, feelings_of, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
 from app.ai.ledger.course import Course, course_values, shipped_course_model
 from app.ai.ledger.entries import Ledger, ledger_of
+from app.ai.ledger.opinion import Opinion, opinion_values, shipped_opinion_model
 from app.ai.ledger.spoken import spoken_lines
 from app.ai.scorecard.values import MetricSettings, Scorecard
 from app.ai.transcript import Transcript
@@ -30,6 +31,8 @@ _LOOKED_AT = 20
 _LEAST_WORDS = 4
 # In fewer lines nothing takes its course.
 LEAST_LINES = 2
+# Readers saw no shorter conversations.
+_LEAST_READ = 4
 _AMENDS = re.compile(r"\W*(?:no|nope|actually|oh|sorry|wait|almost)\b", re.IGNORECASE)
 
 
@@ -40,7 +43,7 @@ class Facts:
     `acts` and `readings` are those of single lines, `ledger` follows the customer's requests through
     them, all in every known language; where the words are not read or the sides are unknown, they
     are empty. `course` is known in English only, and where there is enough of both sides; the
-    `course_values` behind it are empty then.
+    `course_values` behind it are empty then. `opinion` is known where the course is.
     """
 
     dialogue: Dialogue
@@ -52,11 +55,17 @@ class Facts:
     ledger: Ledger
     course: Course | None
     course_values: Mapping[str, float]
+    opinion: Opinion | None
     readings: Readings
     exchanges: Exchanges
     context: Context
     settings: MetricSettings
     phrases: SpokenPhrases
+
+    @property
+    def reader(self) -> Opinion | None:
+        """Return what a reader would say of the conversation; None where it is too short for that."""
+        return self.opinion if len(self.acts.lines) >= _LEAST_READ else None
 
     def said(self, *kinds: str, lines: Sequence[Line] | None = None) -> list[Cue]:
         """List the cues that the service side says; anybody's where the sides are unknown."""
@@ -115,26 +124,30 @@ def facts_of(
     scorecard: Scorecard,
     context: Context,
     *,
-    fast: bool = False,
+    readers: Readers | None = None,
 ) -> Facts:
     """Work out the facts of a conversation under the settings of a scorecard version.
 
     Args:
-        fast: whether English lines are read without the encoder.
+        readers: what reads English lines; without them the shipped ones, with the encoder.
     """
     dialogue = dialogue_of(transcript, channel=scorecard.channel, language=context.language)
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
-    acts = acts_of(dialogue, cues, shipped_readers(fast=fast))
+    acts = acts_of(dialogue, cues, readers or shipped_readers(fast=False))
     readings = readings_of(cues, acts)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
     lines = spoken_lines(acts)
     ledger = ledger_of(lines)
-    values = {}
+    values: dict[str, float] = {}
+    course = opinion = None
     if _has_course(dialogue):
-        feelings = feelings_of(line.text for line in dialogue.customer)
+        feelings = feelings_of(line.line.text for line in acts.customer)
         values = course_values(lines, ledger, feelings)
+        course = shipped_course_model().course(values)
+        seen = opinion_values(lines, values, course, readings.manners)
+        opinion = shipped_opinion_model().opinion(seen)
     return Facts(
         dialogue=dialogue,
         cues=cues,
@@ -143,8 +156,9 @@ def facts_of(
         sentiment=sentiment,
         acts=acts,
         ledger=ledger,
-        course=shipped_course_model().course(values) if values else None,
+        course=course,
         course_values=values,
+        opinion=opinion,
         readings=readings,
         exchanges=exchanges_of(dialogue),
         context=context,

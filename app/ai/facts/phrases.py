@@ -2,27 +2,29 @@
 
 Phrases are texts and never patterns, so that no scorecard can make a search slow. A trie holds all
 of them: the cost grows with the length of the conversation and of the longest phrase, and not with
-the number of phrases.
+the number of phrases. A slot, such as `<amount>`, is an item that stands for any of the stretches
+that were found for it.
 """
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from heapq import merge
 from itertools import takewhile
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from app.ai.dialogue.evidence import SUPPORTS, Evidence, sentence_around
-from app.ai.dialogue.turns import Dialogue, Line, Side, Turn
+from app.ai.dialogue.turns import SIDES, Dialogue, Line, Side, Turn
+from app.ai.facts.manner import Manner
+from app.ai.facts.slots import SLOT, SLOT_OR_TEXT, names_in, slot_spans
 from app.ai.languages.lexicon import folded
 from app.ai.languages.words import WORD, holds_unspaced
-from app.ai.scorecard.schema import phrases_in
+from app.ai.scorecard.schema import ANYONE, phrases_in
 from app.ai.scorecard.values import Scorecard
 
-ANYONE = "anyone"
-_SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
 # Follows the items of each text. No item equals it, so that no phrase goes on into the next text.
 _END = "\0"
 # A voicing mark after the last letter makes it another letter.
@@ -39,16 +41,21 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class _Node:
-    """A node of a trie; `places` are the first items of the phrase of `length` that ends here."""
+    """A node of a trie; from `places` to before `ends` are the items of the phrase that ends here.
 
-    length: int = 0
+    `slots` are the nodes behind a slot, by its name.
+    """
+
     next: dict[str, "_Node"] = field(default_factory=dict)
+    slots: dict[str, "_Node"] = field(default_factory=dict)
     places: "array[int]" = field(default_factory=lambda: array("l"))
+    ends: "array[int]" = field(default_factory=lambda: array("l"))
 
-    def add(self, items: Sequence[str]) -> "_Node":
+    def add(self, items: Iterable[str]) -> "_Node":
         node = self
         for item in items:
-            node = node.next.setdefault(item, _Node(node.length + 1))
+            children = node.slots if SLOT.fullmatch(item) else node.next
+            node = children.setdefault(item, _Node())
         return node
 
 
@@ -60,13 +67,23 @@ class _Layer:
         self._items: list[str] = []
         self._starts, self._ends = array("l"), array("l")
         self._firsts = [0]
+        # By the name of a slot and the item with which a stretch begins: the items after it.
+        self._stretches: dict[tuple[str, int], list[int]] = {}
 
-    def append(self, items: Iterable[tuple[str, int, int]]) -> None:
-        """Append the items of the next text, each with its offsets."""
+    def append(
+        self, items: Iterable[tuple[str, int, int]], stretches: Iterable[tuple[str, int, int]] = ()
+    ) -> None:
+        """Append the items of the next text, and what may stand in slots, each with its offsets."""
+        first = len(self._items)
         for item, start, end in items:
             self._items.append(item)
             self._starts.append(start)
             self._ends.append(end)
+        for slot, start, end in stretches:
+            begin = bisect_left(self._starts, start, first)
+            after = bisect_left(self._starts, end, begin)
+            if begin < after:
+                self._stretches.setdefault((slot, begin), []).append(after)
         self._items.append(_END)
         self._starts.append(-1)
         self._ends.append(-1)
@@ -74,13 +91,20 @@ class _Layer:
 
     def search(self, phrase_ends: Iterable[_Node]) -> None:
         """Record where the phrases occur that end in these nodes."""
-        ends, items, first = set(map(id, phrase_ends)), self._items, self.trie.next
+        ends, items, root = set(map(id, phrase_ends)), self._items, self.trie
         for place, item in enumerate(items):
-            node, after = first.get(item), place + 1
-            while node is not None:
+            if item not in root.next and not root.slots:
+                continue
+            reached = [(root, place)]
+            while reached:
+                node, after = reached.pop()
                 if id(node) in ends and items[after] not in _VOICING_MARKS:
                     node.places.append(place)
-                node, after = node.next.get(items[after]), after + 1
+                    node.ends.append(after)
+                if (following := node.next.get(items[after])) is not None:
+                    reached.append((following, after + 1))
+                for slot, behind in node.slots.items():
+                    reached += [(behind, end) for end in self._stretches.get((slot, after), ())]
 
     def occurrences(self, node: _Node, begin: tuple[int, int]) -> Iterator[Place]:
         """Yield the occurrences of a phrase from a text and an offset in it on."""
@@ -89,9 +113,11 @@ class _Layer:
             return
         # The last item of a text is its end, which has no offset.
         first = bisect_left(self._starts, offset, self._firsts[text], self._firsts[text + 1] - 1)
-        for place in node.places[bisect_left(node.places, first) :]:
-            number = bisect_right(self._firsts, place) - 1
-            yield Place(number, self._starts[place], self._ends[place + node.length - 1])
+        for number in range(bisect_left(node.places, first), len(node.places)):
+            place, after = node.places[number], node.ends[number]
+            yield Place(
+                bisect_right(self._firsts, place) - 1, self._starts[place], self._ends[after - 1]
+            )
 
 
 class PhraseIndex:
@@ -100,9 +126,20 @@ class PhraseIndex:
     Phrases of scripts without spaces between words are found among any letters.
     """
 
-    def __init__(self, texts: Sequence[str], phrases: Iterable[str]) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        phrases: Collection[str],
+        names: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
+        """Index texts.
+
+        Args:
+            names: the names that may stand in the slot of one.
+        """
         self._words, self._letters = _Layer(), _Layer()
         self._nodes = {phrase: list(self._added(phrase)) for phrase in phrases}
+        slots = {slot for phrase in phrases for slot in SLOT.findall(phrase)}
         for layer, items_of in ((self._words, _words_of), (self._letters, _letters_of)):
             ends = [
                 node
@@ -112,7 +149,10 @@ class PhraseIndex:
             ]
             if ends:
                 for text in texts:
-                    layer.append(items_of(text))
+                    stretches = (
+                        (slot, *span) for slot in slots for span in slot_spans(slot, text, names)
+                    )
+                    layer.append(items_of(text), stretches)
                 layer.search(ends)
 
     def find(self, phrases: Iterable[str], begin: tuple[int, int], end: int) -> Iterator[Place]:
@@ -139,8 +179,17 @@ class PhraseIndex:
                     self._letters,
                     self._letters.trie.add([item for item, *_ in _letters_of(form)]),
                 )
-        elif words := [folded(match[0]) for match in WORD.finditer(phrase)]:
-            yield self._words, self._words.trie.add(words)
+        elif items := list(_items_of(phrase)):
+            yield self._words, self._words.trie.add(items)
+
+
+def _items_of(phrase: str) -> Iterator[str]:
+    """Yield the folded words of a phrase, and its slots as they are written."""
+    for part in SLOT_OR_TEXT.findall(phrase):
+        if SLOT.fullmatch(part):
+            yield part
+        else:
+            yield from (folded(match[0]) for match in WORD.finditer(part))
 
 
 def _words_of(text: str) -> Iterator[tuple[str, int, int]]:
@@ -161,6 +210,15 @@ class PhraseMatch:
     place: tuple[int, int]
     lines: tuple[Line, ...]
     end: int
+
+    def in_line(self) -> tuple[Line, int, int]:
+        """Return the line in which it begins, and where it begins and ends in it."""
+        offset = 0
+        for line in self.lines:
+            if self.place[1] <= offset + len(line.text):
+                break
+            offset += len(line.text) + 1
+        return line, self.place[1] - offset, min(self.end - offset, len(line.text))
 
     def evidence(self, polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
         """Quote the sentence that it is said in, one for each segment that it spans."""
@@ -187,18 +245,26 @@ class Window:
         return self.side_turns[self.first : self.end]
 
     def said(
-        self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)
+        self,
+        phrases: Iterable[str],
+        after: tuple[int, int] = (-1, -1),
+        manner: Manner = Manner(),  # noqa: B008 - it never changes
     ) -> Iterator[PhraseMatch]:
-        """Find every place after this one where one of the phrases is said, in order."""
+        """Find every place after this one where one of the phrases is said in a manner, in order."""
         begin = max((self.first, 0), (after[0], after[1] + 1))
         for turn, start, end in self.index.find(phrases, begin, self.end):
-            yield PhraseMatch((turn, start), self.side_turns[turn].lines, end)
+            match = PhraseMatch((turn, start), self.side_turns[turn].lines, end)
+            if manner.is_any or manner.allows(*match.in_line()):
+                yield match
 
     def first_said(
-        self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)
+        self,
+        phrases: Iterable[str],
+        after: tuple[int, int] = (-1, -1),
+        manner: Manner = Manner(),  # noqa: B008 - it never changes
     ) -> PhraseMatch | None:
-        """Find the first place after this one where one of the phrases is said."""
-        return next(self.said(phrases, after), None)
+        """Find the first place after this one where one of the phrases is said in a manner."""
+        return next(self.said(phrases, after, manner), None)
 
 
 class SpokenPhrases:
@@ -207,19 +273,20 @@ class SpokenPhrases:
     def __init__(self, dialogue: Dialogue, scorecard: Scorecard) -> None:
         self._dialogue, self._scorecard = dialogue, scorecard
         self._of: dict[Side | None, tuple[tuple[Turn, ...], PhraseIndex]] = {}
+        self._names = cache(lambda: names_in(dialogue.transcript))
 
     def window(self, by: str, within: Mapping[str, int] | None = None) -> Window:
         """Return the turns of one side, or of anyone; `within` the first or the last few of them.
 
         Where speakers are unknown, the whole conversation is one turn.
         """
-        side = _SIDES[by] if by != ANYONE and self._dialogue.attributed else None
+        side = SIDES[by] if by != ANYONE and self._dialogue.attributed else None
         if side not in self._of:
             turns = tuple(
                 turn for turn in self._dialogue.turns if side is None or turn.side is side
             )
             texts = [" ".join(line.text for line in turn.lines) for turn in turns]
-            self._of[side] = turns, PhraseIndex(texts, self._phrases())
+            self._of[side] = turns, PhraseIndex(texts, self._phrases(), self._names)
         turns, index = self._of[side]
         count, within = len(turns), within or {}
         if "firstTurns" in within:

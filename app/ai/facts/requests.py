@@ -40,6 +40,14 @@ _FULFILLED = {
 _FAILED, _MISSING, _REFUSED = 0.8, 0.4, 0.12
 _REFUSES = (Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON, Act.UNDONE, Act.RETRACT)
 _FINISHED = ("solved", "closing", "nothing_more")
+# What may still come, and how likely a line names its time where no other time is asked for.
+_WAITING = frozenset(
+    {
+        *(State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROPOSED, State.ACCEPTED),
+        *(State.PROMISED, State.TRANSFERRED),
+    }
+)
+_TIMED = 0.3
 # Where the service side does or refuses something, there was a request.
 _SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
 _APPRECIATES = (Act.THANK, Act.PRAISE)
@@ -133,10 +141,11 @@ def state_sentence(facts: Facts, entry: Entry) -> str:
 
 
 def state_advice(facts: Facts, entry: Entry) -> str:
-    """Say what to do better about a request; nothing where it was fulfilled."""
-    return (
-        "" if entry.closed or _is_told(entry) else facts.sentence(f"request_advice.{entry.state}")
-    )
+    """Say what to do better about a request; nothing where it was fulfilled, or a time was named."""
+    timed = any(line.of(Act.PROMISE_BY) >= _TIMED for line in facts.acts.service)
+    if entry.closed or _is_told(entry) or (timed and entry.state in _WAITING):
+        return ""
+    return facts.sentence(f"request_advice.{entry.state}")
 
 
 def state_evidence(facts: Facts, entry: Entry) -> Evidence:

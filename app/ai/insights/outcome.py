@@ -1,6 +1,6 @@
 """Outcome of a conversation: its resolution and the predicted satisfaction, as the ledger tells them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.ai.acts.catalogue import Act
@@ -14,8 +14,10 @@ from app.ai.facts.requests import (
     was_transferred,
     worst_first,
 )
+from app.ai.ledger.entries import State
 from app.ai.ledger.status import (
     ESCALATED,
+    PARTLY,
     RESOLVED,
     UNKNOWN,
     UNRESOLVED,
@@ -26,7 +28,13 @@ from app.ai.ledger.status import (
 from app.ai.wording import percent, sentence
 
 _MOST_TOLD = 3
-_LIKELY = {RESOLVED: "resolution.likely", UNKNOWN: "resolution.open"}
+_LIKELY = {
+    RESOLVED: "resolution.likely",
+    PARTLY: "resolution.in_part",
+    UNRESOLVED: "resolution.unlikely",
+    ESCALATED: "resolution.handed_over",
+    UNKNOWN: "resolution.open",
+}
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY, Act.NEXT)
 
 
@@ -57,10 +65,11 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Resolution:
+class Resolution:
     status: str
     explanation: str
     evidence: tuple[Evidence, ...] = ()
+    probability: float | None = None
 
 
 def outcome_of(facts: Facts) -> Outcome:
@@ -70,9 +79,7 @@ def outcome_of(facts: Facts) -> Outcome:
     is_known = readable or facts.context.transferred is not None
     return Outcome(
         status=resolution.status,
-        probability=None
-        if course is None
-        else probability_within(resolution.status, course.probability),
+        probability=resolution.probability,
         satisfaction=None if course is None else round(course.satisfaction, 2),
         explanation=resolution.explanation,
         evidence=resolution.evidence,
@@ -92,28 +99,51 @@ def _is_promised(facts: Facts) -> bool:
     return any(line.shows(*_PROMISES) for line in facts.acts.service)
 
 
-def _resolution(facts: Facts) -> _Resolution:
+def _resolution(facts: Facts) -> Resolution:
+    """Take a second look at what the lines state: a reader may see it otherwise."""
+    stated = stated_resolution(facts)
+    if facts.course is None or facts.opinion is None:
+        return stated
+    verdict, likely = facts.opinion.verdict("status", stated.status)
+    status = stated.status if _is_certain(facts) else verdict or UNKNOWN
+    seen = (facts.course.probability + likely[RESOLVED] + likely[PARTLY] / 2) / 2
+    probability = probability_within(status, seen)
+    if status == stated.status:
+        return replace(stated, probability=probability)
+    explanation = facts.sentence(_LIKELY[status], chance=percent(probability))
+    return Resolution(status, explanation, _shown(facts), probability)
+
+
+def _is_certain(facts: Facts) -> bool:
+    """Tell whether no second look is needed, or none can be taken."""
+    told_otherwise = facts.context.transferred is not None or bool(unanswered_calls(facts))
+    denied = any(entry.state is State.DENIED for entry in facts.ledger.matters)
+    return facts.reader is None or told_otherwise or denied
+
+
+def stated_resolution(facts: Facts) -> Resolution:
+    """Tell the status by what lines state, otherwise by how the conversation went."""
     if was_transferred(facts):
         lines = [line for line in facts.acts.service if line.shows(Act.TRANSFER)]
         evidence = distinct(shown_act(line, (Act.TRANSFER,)) for line in lines)
-        return _Resolution(ESCALATED, facts.sentence("no_occasion.transferred"), evidence)
+        return Resolution(ESCALATED, facts.sentence("no_occasion.transferred"), evidence)
     if asks_nothing(facts):
         evidence = examined(facts.dialogue.customer[:1], SUPPORTS)
-        return _Resolution(RESOLVED, facts.sentence("no_occasion.praise"), evidence)
+        return Resolution(RESOLVED, facts.sentence("no_occasion.praise"), evidence)
     status = stated_status(facts.ledger)
     unanswered = unanswered_calls(facts)
     if unanswered and status != RESOLVED:
         explanation = facts.sentence("resolution.abandoned")
-        return _Resolution(UNRESOLVED, explanation, quoted(unanswered, CONTRADICTS))
+        return Resolution(UNRESOLVED, explanation, quoted(unanswered, CONTRADICTS))
     if status is not None:
-        return _Resolution(status, _told(facts), _shown(facts))
+        return Resolution(status, _told(facts), _shown(facts))
     if facts.course is None:
-        return _Resolution(UNKNOWN, _why_unknown(facts))
+        return Resolution(UNKNOWN, _why_unknown(facts))
     probability = facts.course.probability
     status = likely_status(facts.ledger, probability)
-    key = _LIKELY.get(status, "resolution.unlikely")
+    key = _LIKELY[UNRESOLVED if status == PARTLY else status]
     explanation = facts.sentence(key, chance=percent(probability_within(status, probability)))
-    return _Resolution(status, f"{explanation} {_told(facts)}".strip(), _shown(facts))
+    return Resolution(status, f"{explanation} {_told(facts)}".strip(), _shown(facts))
 
 
 def _told(facts: Facts) -> str:

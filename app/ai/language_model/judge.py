@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from app.ai import rule_judge
+from app.ai.acts.reading import shipped_readers
 from app.ai.context import Context
 from app.ai.facts.conversation_facts import Facts, facts_of
 from app.ai.judge import CpuLimit, Engine, Fallback, Judgement, ModelUse, Quality
@@ -17,7 +18,7 @@ from app.ai.results import judgement_of
 from app.ai.rule_judge import Ruled, checked, ruled_by, score_by_rules, too_little
 from app.ai.rules.judging import unmet
 from app.ai.scorecard.values import Criterion, Scorecard
-from app.ai.scoring.answers import Answer, unjudged
+from app.ai.scoring.answers import Answer, on_scale, unjudged
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of, unscored
 from app.ai.transcript import Transcript
 from app.ai.wording import sentence
@@ -89,7 +90,7 @@ class LanguageModelJudge:
     ) -> Judgement:
         """Judge a conversation; raise `Stopped` when the work has to end before the model answers."""
         limit = CpuLimit(self._cpu_limit_s)
-        facts = facts_of(transcript, scorecard, context, fast=self._fast)
+        facts = facts_of(transcript, scorecard, context, readers=shipped_readers(fast=self._fast))
         ruled = ruled_by(facts, scorecard, limit)
         criteria = self._asked(facts, scorecard, ruled)
         by_rules = score_by_rules(facts, scorecard, ruled.answers)
@@ -301,20 +302,15 @@ def _is_shown_failure(rule: Answer, criterion: Criterion) -> bool:
 
 
 def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
-    scores = (rule.score or 0.0, model.score or 0.0)
-    mean = sum(scores) / 2
-    nearest = min(
-        criterion.options,
-        key=lambda option: (abs(option.score - mean), option.answer != model.answer),
-    )
     of_model = model.evidence[:_QUOTES_OF_MODEL]
     of_rule = [piece for piece in rule.evidence if piece not in of_model][:_QUOTES_OF_RULE]
-    return Answer(
+    both = Answer(
         applicable=True,
         explanation=sentence("model.both", model=model.explanation, rules=rule.explanation),
         judged_by=model.judged_by,
-        answer=nearest.answer,
-        score=mean,
+        answer=model.answer,
+        score=((rule.score or 0.0) + (model.score or 0.0)) / 2,
         confidence=round(((rule.confidence or 0.0) + (model.confidence or 0.0)) / 2, 4),
         evidence=(*of_model, *of_rule),
     )
+    return on_scale(both, criterion.options)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from app.ai.acts.catalogue import Act
+from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
 from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.conversation_facts import Facts, examined, performed, quoted, shown_act
@@ -17,8 +18,9 @@ from app.ai.facts.requests import (
     worst_first,
 )
 from app.ai.ledger.entries import State
+from app.ai.rules.second_look import ACTS_OF, ENDING, is_missing, seen_by_reader
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
+from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
 from app.ai.wording import listed, no, sentence
 
 # The parts of a close, as explanations name them.
@@ -26,11 +28,6 @@ _PARTS = {
     "recap": "a recap",
     "next_step": "a next step with a time",
     "offer_help": "an offer of more help",
-}
-_ACTS_OF_PARTS = {
-    "recap": (Act.RECAP,),
-    "next_step": (Act.PROMISE_BY, Act.NEXT),
-    "offer_help": (Act.OFFER_MORE,),
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
@@ -141,11 +138,11 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     if _left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])
-    cues_of_kind = {
-        kind: facts.said(kind, lines=ending) or performed(facts, ending, *_ACTS_OF_PARTS[kind])
-        for kind in _PARTS
-    }
+    cues_of_kind = seen_by_reader(facts, ENDING, ending_parts(facts, ending), ending)
     present = [kind for kind in _PARTS if cues_of_kind[kind]]
+    absent = [kind for kind in _PARTS if kind not in present and is_missing(facts, ENDING[kind])]
+    if len(present) < parameters["fullElements"] and len(present) + len(absent) < len(_PARTS):
+        return unjudged(sentence("not_judged.unsure"))
     if len(present) >= parameters["fullElements"]:
         level, score, key = 2, 1.0, "recap.complete"
     elif len(present) >= parameters["halfElements"]:
@@ -165,6 +162,14 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
         or examined(_said_last(facts, ending)),
         advice=_recap_advice(present),
     )
+
+
+def ending_parts(facts: Facts, ending: tuple[Line, ...]) -> dict[str, list[Cue]]:
+    """Find each part of a close in these lines."""
+    return {
+        kind: facts.said(kind, lines=ending) or performed(facts, ending, *ACTS_OF[ENDING[kind]])
+        for kind in _PARTS
+    }
 
 
 def _recap_advice(present: list[str]) -> str | None:

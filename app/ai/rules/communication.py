@@ -35,6 +35,8 @@ _ACKNOWLEDGING = ("empathy", "apology")
 _WELCOME = 0.25
 _CONFUSING, _REPEATED = 0.4, 0.35
 _LEAST_WORDS = 4
+# Words that are surely friendly, in a line that is nothing else.
+_KIND = 0.6
 # The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9
 # An apology that would fit any problem shows no sympathy for this one.
@@ -163,7 +165,9 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
             evidence=distinct(shown(line, (label,), CONTRADICTS) for line, label in faulty),
         )
     by_courtesy = sorted(facts.readings.agent, key=lambda line: -line.courteous)
-    courteous = [line for line in by_courtesy if line.courteous >= SHOWN and " " in line.line.text]
+    courteous = [
+        line for line in by_courtesy if line.courteous >= _KIND > line.unhelpful + line.rude
+    ]
     return scaled(
         1.0 if courteous else _CORRECT,
         facts.sentence("courtesy.courteous" if courteous else "courtesy.correct"),

@@ -1,21 +1,14 @@
-"""Rules of what must be said and what must not: disclosure, private data, an author's phrases."""
+"""Rules of what must be said and what must not: disclosure, and private data."""
 
-from collections.abc import Iterable, Mapping
-from itertools import islice
 from operator import attrgetter
-from typing import Any
 
 from app.ai.acts.catalogue import Act
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
-from app.ai.dialogue.turns import Line, Turn
+from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, distinct, examined, quoted
-from app.ai.facts.metrics import NO_CUSTOMER
-from app.ai.facts.phrases import Window
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.ai.wording import in_quotes, listed, sentence
-
-_MOST_MATCHES = 5
 
 
 def disclosure(facts: Facts, criterion: Criterion) -> Answer:
@@ -105,76 +98,3 @@ def third_party(facts: Facts, criterion: Criterion) -> Answer:
         confidence=0.7,
         evidence=quoted([claim, detail], CONTRADICTS),
     )
-
-
-def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer yes when each statement is made in one of its phrases, in their order if so asked."""
-    parameters = criterion.parameters
-    window, reason = _window(facts, parameters)
-    if reason is not None:
-        return reason
-    statements = parameters["statements"]
-    matches, after = [], (-1, -1)
-    for statement in statements:
-        place = window.first_said(statement["anyOf"], after)
-        matches.append(place)
-        if place is not None and parameters.get("inOrder", False):
-            after = place.place
-    pairs = list(zip(statements, matches, strict=True))
-    missing = [statement for statement, place in pairs if place is None]
-    early = [item["title"] for item in missing if window.first_said(item["anyOf"]) is not None]
-    never = [item["title"] for item in missing if item["title"] not in early]
-    matched = [place for place in matches if place is not None]
-    evidence = [piece for place in matched for piece in place.evidence()]
-    problems = [
-        sentence(key, titles=listed([in_quotes(title) for title in titles]))
-        for key, titles in (("required_phrases.never", never), ("required_phrases.early", early))
-        if titles
-    ]
-    return yes_or_no(
-        not missing,
-        " ".join(problems) or sentence("required_phrases.complete"),
-        confidence=facts.confidence(0.7 if missing else 0.95),
-        evidence=distinct(evidence) or examined(_first_lines(window.turns)),
-    )
-
-
-def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer no when one of the phrases is said."""
-    parameters = criterion.parameters
-    window, reason = _window(facts, parameters)
-    if reason is not None:
-        return reason
-    matches = list(islice(window.said(parameters["anyOf"]), _MOST_MATCHES))
-    if not matches:
-        return yes_or_no(
-            True,
-            sentence("forbidden_phrases.none"),
-            confidence=facts.confidence(0.9),
-            evidence=examined(_first_lines(window.turns), SUPPORTS),
-        )
-    if not facts.phrases.speaker_known(_by(parameters)):
-        return unjudged(sentence("not_judged.phrase_by_unknown"))
-    return yes_or_no(
-        False,
-        sentence("forbidden_phrases.found"),
-        confidence=0.95,
-        evidence=distinct(piece for place in matches for piece in place.evidence(CONTRADICTS)),
-    )
-
-
-def _window(facts: Facts, parameters: Mapping[str, Any]) -> tuple[Window, Answer | None]:
-    """Return the turns to look in, and the answer where nothing can be told from them."""
-    by, within = _by(parameters), parameters.get("within")
-    window = facts.phrases.window(by, within)
-    if within and not facts.dialogue.attributed:
-        return window, unjudged(sentence("not_judged.turns_not_counted"))
-    return window, None if window.turns else not_applicable(NO_CUSTOMER)
-
-
-def _first_lines(turns: Iterable[Turn]) -> list[Line]:
-    return [turn.lines[0] for turn in turns]
-
-
-def _by(parameters: Mapping[str, Any]) -> str:
-    return str(parameters.get("by", "agent"))

@@ -8,13 +8,12 @@ from typing import Any
 from app.ai.facts.conversation_facts import Facts
 from app.ai.facts.metrics import NO_SERVICE, NO_TIMES
 from app.ai.facts.moments import event_types
-from app.ai.facts.phrases import ANYONE
 from app.ai.languages.detection import UNKNOWN, name_of, primary_language
-from app.ai.rules import closing, communication, compliance, metrics, opening, request
+from app.ai.rules import closing, communication, compliance, custom, metrics, opening, request
 from app.ai.rules.metrics import is_within, range_in_words
-from app.ai.scorecard.schema import WRITTEN_EVENTS
+from app.ai.scorecard.schema import ANYONE, WRITTEN_EVENTS
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, needs_model, not_applicable, unjudged
+from app.ai.scoring.answers import Answer, needs_model, not_applicable, on_scale, unjudged
 from app.ai.wording import listed, part, sentence
 
 # Confidence lost where all words were read with an unmeasured lexicon.
@@ -69,9 +68,10 @@ RULES: dict[str, Rule] = {
     "probing": Rule(request.probing, _AGENT_WORDS),
     "respect": Rule(communication.courtesy, _AGENT_WORDS),
     "understanding": Rule(request.understanding, _AGENT_WORDS),
-    "forbidden_phrases": Rule(compliance.forbidden_phrases, Needs.NOTHING),
+    "act": Rule(custom.act, Needs.NOTHING),
+    "forbidden_phrases": Rule(custom.forbidden_phrases, Needs.NOTHING),
     "metric_range": Rule(metrics.metric_range, Needs.NOTHING),
-    "required_phrases": Rule(compliance.required_phrases, Needs.NOTHING),
+    "required_phrases": Rule(custom.required_phrases, Needs.NOTHING),
     "verification": Rule(opening.verification, _AGENT_WORDS),
 }
 
@@ -97,6 +97,8 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
     if Needs.TIMES in rule.needs and not facts.timing.spoken:
         return not_applicable(NO_TIMES, by=by)
     answer = rule.judge(facts, criterion)
+    if criterion.kind == "scale":
+        answer = on_scale(answer, criterion.options)
     return _hedged(facts, answer) if Needs.WORDS in rule.needs else answer
 
 

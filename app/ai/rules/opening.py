@@ -9,8 +9,9 @@ from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
 from app.ai.facts.conversation_facts import Facts, examined, performed, quoted
 from app.ai.facts.requests import asks_nothing
+from app.ai.rules.second_look import OPENING, is_missing, seen_by_reader
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
+from app.ai.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.ai.wording import first, listed, no, sentence
 
 # The parts of a greeting, as explanations name them.
@@ -26,14 +27,11 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(sentence("no_occasion.mid_call"))
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
-    cues_of_part = {
-        "greeting": _greetings(facts, opening),
-        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY, least=_SURELY),
-        "name": facts.said("introduction", lines=opening)
-        or _in_greeting(facts, "name_in_greeting", opening),
-    }
+    cues_of_part = seen_by_reader(facts, OPENING, opening_parts(facts, opening), opening)
     required = criterion.parameters["requires"]
     missing = [part for part in required if not cues_of_part[part]]
+    if not all(is_missing(facts, OPENING[part]) for part in missing):
+        return unjudged(sentence("not_judged.unsure"))
     cues = [cues_of_part[part][0] for part in required if cues_of_part[part]]
     present = listed([_PARTS[part] for part in required if cues_of_part[part]])
     kind = "complete" if not missing else "partial" if cues else "missing"
@@ -49,6 +47,16 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
         evidence=examined(opening) if missing else quoted(cues),
         advice=sentence("advice.greeting", missing=listed([_PARTS[part] for part in missing])),
     )
+
+
+def opening_parts(facts: Facts, opening: tuple[Line, ...]) -> dict[str, list[Cue]]:
+    """Find each part of a greeting in these lines."""
+    return {
+        "greeting": _greetings(facts, opening),
+        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY, least=_SURELY),
+        "name": facts.said("introduction", lines=opening)
+        or _in_greeting(facts, "name_in_greeting", opening),
+    }
 
 
 def verification(facts: Facts, criterion: Criterion) -> Answer:
@@ -84,12 +92,14 @@ def bot_identity(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     cues_of_part = {
-        "brand": _brand(facts, opening),
+        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY),
         "automated": facts.said("automated", lines=opening),
     }
     automation_required = criterion.parameters["automationDisclosureRequired"]
     required = ["brand", "automated"] if automation_required else ["brand"]
     missing = [part for part in required if not cues_of_part[part]]
+    if "brand" in missing and not is_missing(facts, OPENING["brand"]):
+        return unjudged(sentence("not_judged.unsure"))
     return yes_or_no(
         not missing,
         facts.sentence(
@@ -112,6 +122,8 @@ def purpose(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     cues = facts.said("purpose", lines=opening)
+    if not cues and facts.reader is not None:
+        return unjudged(sentence("not_judged.unsure"))
     return yes_or_no(
         bool(cues),
         facts.sentence(

@@ -209,16 +209,10 @@ def _asks(line: AgentLine, *, is_polite: bool) -> bool:
     refuses = is_statement and line.shows("refusal") >= _REFUSING
     if line.shows("dismissive") >= _BELITTLES or refuses or _BLAMING.search(text):
         return False
-    if line.shows("verification") >= SHOWN or (
-        not (is_statement or is_polite) and max(line.shows("probing"), line.shows("recap")) >= SHOWN
-    ):
-        return True
-    return (
-        "?" in text
-        and not is_polite
-        and line.shows("offer") < SHOWN
+    return line.shows("verification") >= SHOWN or (
+        not (is_statement or is_polite)
         and not _SMALL_TALK.search(text)
-        and len(text.split()) > _LEAST_WORDS
+        and max(line.shows("probing"), line.shows("recap")) >= SHOWN
     )
 
 

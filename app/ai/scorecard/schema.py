@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from app.ai.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
+
 
 @dataclass(frozen=True, slots=True)
 class KnownRule:
@@ -22,7 +24,7 @@ def _rule(answers: str, label: str, *required: str, optional: tuple[str, ...] = 
 
 _binary, _scale, _metric = (partial(_rule, answers) for answers in ("binary", "scale", "metric"))
 
-# The last three are for criteria of an author's own.
+# The last four are for criteria of an author's own.
 KNOWN_RULES: dict[str, KnownRule] = {
     "abuse": _scale("No abuse by the agent"),
     "bot_identity": _binary("The bot says who it is", "agentTurns", "automationDisclosureRequired"),
@@ -64,10 +66,19 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "understanding": _scale("The request is understood"),
     "verification": _binary("The customer is verified first"),
     "required_phrases": _binary(
-        "Phrases that must be said", "statements", optional=("by", "within", "inOrder")
+        "Phrases that must be said",
+        "statements",
+        optional=("by", "within", "inOrder", "said", "negated"),
     ),
     "forbidden_phrases": _binary(
-        "Phrases that may not be said", "anyOf", optional=("by", "within")
+        "Phrases that may not be said", "anyOf", optional=("by", "within", "said", "negated")
+    ),
+    "act": _binary(
+        "Something that somebody does or says, counted",
+        optional=(
+            *("acts", "anyOf", "by", "said", "negated", "within", "before", "after"),
+            *("atLeast", "atMost"),
+        ),
     ),
     "metric_range": _metric("A metric within a range", "metric", "full", optional=("half",)),
 }
@@ -116,6 +127,68 @@ SPEAKERS = {
     "customer": "the customer",
     "anyone": "anyone",
 }
+SAID = {
+    "either": "either",
+    "statement": "a statement",
+    "question": "a question",
+}
+NEGATED = {
+    "either": 'also where it is denied, as in "no fee"',
+    "never": "only where it is not denied",
+    "only": "only where it is denied",
+}
+# What may stand for many words in a phrase.
+SLOTS = ("number", "amount", "date", "time", "name", "letter", "letters")
+# Acts of a line that rules may ask for; training/handbook.md defines each.
+_ACT_WORDS = {
+    Act.REASK: "asks what was answered before",
+    Act.VERIFY: "asks who the customer is",
+    Act.CHECK: "asks whether it is solved",
+    Act.DONE: "has done something",
+    Act.DOING: "is doing something",
+    Act.PROMISE_BY: "promises something by a time",
+    Act.HYPOTHETICAL: "says what would or could be",
+    Act.UNDONE: "has not done something",
+    Act.RETRACT: "takes something back",
+    Act.REFUSE_REASON: "refuses with a reason",
+    Act.STALL: "puts off",
+    Act.ELSEWHERE: "sends elsewhere",
+    Act.NEXT: "says the next step",
+    Act.OFFER_MORE: "offers more help",
+    Act.COURTESY: "is courteous",
+    Act.PRESS: "puts pressure on",
+    Act.ASK_SECRET: "asks for a secret",
+    Act.TELL_SECRET: "tells a secret",
+    Act.TELL_OTHER: "tells the matter of somebody else",
+    Act.ADD: "adds something",
+    Act.PARTLY: "answers in part",
+    Act.SOLVED: "says that it is solved",
+    Act.UNSOLVED: "says that it is not solved",
+    Act.ANGRY: "is angry",
+    Act.DISAPPOINTED: "is disappointed",
+    Act.SARCASTIC: "is sarcastic",
+    Act.CONFUSED: "is confused",
+    Act.OK: "says okay",
+    Act.GIVE_UP: "gives up",
+    Act.LEAVE: "wants to leave",
+    Act.OPT_OUT: "opts out",
+    Act.ASK_PERSON: "asks for a person",
+    Act.NAME: "says the own name",
+    Act.COMPANY: "names the company",
+    Act.YES: "says yes",
+    Act.NO: "says no",
+    Act.CANNOT: "cannot do something",
+}
+
+
+def act_in_words(name: str) -> str:
+    """Return what somebody who performs an act does."""
+    return _ACT_WORDS.get(Act(name)) or f"{name}s"
+
+
+ACTS = {act.value: act_in_words(act) for act in Act}
+ANYONE = "anyone"
+ACTS_OF = {"agent": frozenset(SERVICE_ACTS), "customer": frozenset(CUSTOMER_ACTS)}
 # Events that a condition may name: moments of the conversation.
 WRITTEN_EVENTS = {
     "escalation_request": "the customer asks for a supervisor",

@@ -1,12 +1,12 @@
 """Answers of a judge to a criterion, and the four kinds of an answer."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from app.ai.dialogue.evidence import Evidence
+from app.ai.scorecard.values import Option
 from app.ai.wording import sentence
-
-_FULL, _HALF = 0.8, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,32 @@ def scaled(
     evidence: Iterable[Evidence] = (),
     advice: str | None = None,
 ) -> Answer:
-    """Answer a scale of 0 to 2 with the level nearest to a score."""
-    level = 2 if score >= _FULL else 1 if score >= _HALF else 0
+    """Answer a scale by a score; `on_scale` finds the answer."""
     return judged(
-        level, score, explanation, confidence=confidence, evidence=evidence, advice=advice
+        score, score, explanation, confidence=confidence, evidence=evidence, advice=advice
     )
+
+
+def on_scale(answer: Answer, options: Sequence[Option]) -> Answer:
+    """Give the answer of a scale that is nearest to the score, and the score of that answer.
+
+    Half way between two neighbouring answers that are numbers lies one more. Of two that are equally near,
+    the answer that was given stays.
+    """
+    if answer.score is None:
+        return answer
+    ordered = sorted(options, key=lambda option: option.score)
+    levels: list[tuple[str | float, float]] = [(item.answer, item.score) for item in ordered]
+    for lower, upper in pairwise(ordered):
+        if isinstance(lower.answer, int) and isinstance(upper.answer, int):
+            levels.append(((lower.answer + upper.answer) / 2, (lower.score + upper.score) / 2))
+    score = answer.score
+    shown, scored = min(
+        levels, key=lambda level: (abs(level[1] - score), level[0] != answer.answer)
+    )
+    if isinstance(shown, float) and shown.is_integer():
+        shown = int(shown)
+    return replace(answer, answer=shown, score=float(scored))
 
 
 def not_applicable(reason: str, *, by: str = "rule") -> Answer:

@@ -29,6 +29,7 @@ from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
+from app.core.principal import TeamScope, current_teams
 from app.core.queue import Bell
 from app.core.storage.objects import StoredObject
 from app.events.catalogue import EventType, ExportReady
@@ -58,6 +59,7 @@ class ExportTask:
     request: ExportRequest
     object_id: str
     former_object_id: str | None
+    teams: TeamScope | None
 
 
 def complete(request: ExportRequest) -> ExportRequest:
@@ -92,6 +94,7 @@ def create(
         request=request.as_json(),
         file_name=_file_name(file_name, request),
         created_by=created_by,
+        teams=teams.as_text() if (teams := current_teams()) else None,
     )
     session.add(job)
     session.flush()
@@ -181,7 +184,7 @@ def begin(session: Session, lease: Lease[ExportJob]) -> ExportTask:
     former = job.object_id
     job.object_id = f"{job.id}_{lease.token[:12]}"
     job.progress = 0
-    return ExportTask(request_of(job), job.object_id, former)
+    return ExportTask(request_of(job), job.object_id, former, TeamScope.from_text(job.teams))
 
 
 def finish(

@@ -3,7 +3,6 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
-    add,
     evaluation,
     evaluation_changes,
     evaluation_list,
@@ -14,6 +13,7 @@ from app.dashboard.pages import (
     sound,
     work,
 )
+from app.dashboard.pages.add import columns, files
 from app.dashboard.pages.admin import audit, keys, operation, people, webhooks
 from app.dashboard.pages.figures import (
     agreement,
@@ -23,7 +23,7 @@ from app.dashboard.pages.figures import (
     overview,
     trends,
 )
-from app.dashboard.pages.scorecards import editor, trial
+from app.dashboard.pages.scorecards import campaigns, editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -39,12 +39,14 @@ PAGES: tuple[PageBlueprint, ...] = (
     leaderboards.blp,
     executive.blp,
     trends.blp,
-    add.blp,
+    files.blp,
+    columns.blp,
     work.blp,
     exports.blp,
     scorecards.blp,
     editor.blp,
     trial.blp,
+    campaigns.blp,
     account.blp,
     webhooks.blp,
     keys.blp,

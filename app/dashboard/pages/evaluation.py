@@ -158,24 +158,26 @@ def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = Non
     sections, not_judged = scored.scored_sections(
         details.results, details.turns, details.scorecard, duration_ms=details.duration_ms
     )
+    # Quotes are places in the masked text, so that the unmasked one has no marks.
+    turns = conversation.turns_of(
+        details.transcript,
+        {} if raw else conversation.quotes_by_turn(details.results["criteria"]),
+    )
     return render_template(
         "evaluation/show.html",
         details=details,
         evaluation=details.evaluation,
         results=details.results,
         transcript=details.transcript,
-        # Quotes are places in the masked text, so that the unmasked one has no marks.
-        turns=conversation.turns_of(
-            details.transcript,
-            {} if raw else conversation.quotes_by_turn(details.results["criteria"]),
-        ),
+        turns=turns,
+        clocks={turn.segment["id"]: turn.clock for turn in turns},
         is_unmasked=raw,
         may_unmask=RAW_TEXTS in current_principal().scopes
         and bool(details.transcript["redaction_entities"]),
         sound=_sound(details),
         sections=sections,
         not_judged=not_judged,
-        moments=conversation.moments_of(details.results["moments"], details.transcript["segments"]),
+        moments=conversation.moments_by_turn(details.results["moments"]),
         sentiment=conversation.quarters_of(details.results["sentiment"]),
         coaching=_coaching(details),
         allowed=_allowed(details, as_judged=as_judged),
@@ -205,6 +207,7 @@ def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
         evaluation=details.evaluation,
         transcript=details.transcript,
         turns=conversation.turns_of(details.transcript, {}),
+        moments={},
         is_unmasked=False,
         may_unmask=False,
         sound=_sound(details),
@@ -355,11 +358,13 @@ def _changes(
     """Return what differs from the revision before, or None for the first one."""
     if evaluation["supersedes_id"] is None or evaluation["status"] != Status.COMPLETED:
         return None
-    before = service.find(session, evaluation["supersedes_id"])
-    if before.status != Status.COMPLETED:
-        return None
-    earlier = results.results_of(session, before)
-    return changes_between(earlier["criteria"], document["criteria"])
+    # The one before may be of another team.
+    with suppress(NotFound):
+        before = service.find(session, evaluation["supersedes_id"])
+        if before.status == Status.COMPLETED:
+            earlier = results.results_of(session, before)
+            return changes_between(earlier["criteria"], document["criteria"])
+    return None
 
 
 def _listeners(session: Session, recording: Mapping[str, Any] | None) -> list[str]:

@@ -20,23 +20,25 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import evaluation_changes
 from app.dashboard.pages.scorecards import editor
-from app.dashboard.pages.scorecards.trial import checked
+from app.dashboard.pages.scorecards.trial import alone, checked
 from app.dashboard.views import formatting
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations import trials
 from app.evaluations.enums import ENDED, Status
+from app.evaluations.judging.hits import hits as hits_of
 from app.imports import service as imports
 from app.people.gate import current_person
 from app.people.roles import OWN_ACCOUNT
 from app.reviews import service as reviews
 from app.reviews.schemas.reviews import ReviewPreviewBody
 from app.web.current import current_runtime
-from app.web.principal import current_principal, require_scope
+from app.web.principal import EXPENSIVE, current_principal, require_scope
 
 blp = PageBlueprint("live", __name__)
 
 _MOST_IDS = 50
+_MOST_HITS = 10
 _IMPORT_OPEN = ("queued", "running")
 # A judgement has no steps of its own that could be counted.
 _PERCENT = {Status.QUEUED: 0, Status.TRANSCRIBING: 25, Status.EVALUATING: 50}
@@ -138,6 +140,30 @@ def lint(draft_id: str) -> Response:
             "errors": check.errors,
             "warnings": check.warnings,
         }
+    )
+
+
+@blp.post("/live/hits/<id:draft_id>")
+@require_scope("scorecards:manage", policy=EXPENSIVE)
+def hits(draft_id: str) -> Response:
+    """Answer with what a criterion of the form finds in the newest conversations of its channel.
+
+    The field `path` names the criterion. Where it is not complete, nothing is found.
+    """
+    path = request.form.get("path", "")
+    typed = editor.typed_document(draft_id)
+    found = []
+    if (document := alone(typed, path)) is not None:
+        found = hits_of(current_runtime(), document, limit=_MOST_HITS)
+    return jsonify(
+        [
+            {
+                "evaluationId": criterion["evaluation_id"],
+                "answer": trials.answer_in_words(criterion),
+                "quote": next((quote["quote"] for quote in criterion["evidence"]), ""),
+            }
+            for criterion in found
+        ]
     )
 
 

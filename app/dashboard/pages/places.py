@@ -15,9 +15,10 @@ from app.dashboard.views.formatting import whole_number
 from app.evaluations.enums import ReviewStatus
 from app.web.current import current_runtime
 
-# Parameters that say what led to the page: the query of a tab of the queue, or the query of a list
-# with the place of the evaluation in it and the length of the list, or a calibration round.
-_QUEUE, _LIST, _AT, _OF, _ROUND = "queue", "in", "at", "of", "round"
+# Parameters that say what led to the page: the query of a tab of the queue with the number of those
+# that have left it on the way, or the query of a list with the place of the evaluation in it and the
+# length of the list, or a calibration round.
+_QUEUE, _DONE, _LIST, _AT, _OF, _ROUND = "queue", "done", "in", "at", "of", "round"
 _UNCLAIMED = (ReviewStatus.NONE, ReviewStatus.REQUESTED)
 
 
@@ -46,7 +47,7 @@ def arguments() -> dict[str, str]:
     """Return the parameters of this request that say what led to the page."""
     return {
         name: request.args[name]
-        for name in (_QUEUE, _LIST, _AT, _OF, _ROUND)
+        for name in (_QUEUE, _DONE, _LIST, _AT, _OF, _ROUND)
         if name in request.args
     }
 
@@ -75,13 +76,15 @@ def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
 
 def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList:
     with current_runtime().db.reading() as session:
-        rows, count, at = review_queue.read_around(session, filters_of(_queue_query()), evaluation)
-    before, after = (rows[place] if 0 <= place < len(rows) else None for place in (at - 1, at + 1))
-    tab = request.args[_QUEUE]
+        around = review_queue.read_around(session, filters_of(_queue_query()), evaluation)
+    before, after = around.before, around.after
+    tab, done = request.args[_QUEUE], _number(_DONE) or 0
     return PlaceInList(
-        text=f"{at + 1} of {count:,}",
-        previous_url=review_queue.url_in_queue(before["id"], tab) if before else None,
-        next_url=review_queue.url_in_queue(after["id"], tab) if after else None,
+        text=f"{done + around.at + 1:,} of {done + around.count:,}",
+        previous_url=review_queue.url_in_queue(before["id"], tab, done) if before else None,
+        next_url=review_queue.url_in_queue(after["id"], tab, done + around.has_left)
+        if after
+        else None,
         next_to_claim=after["id"] if after and after["review_status"] in _UNCLAIMED else None,
     )
 

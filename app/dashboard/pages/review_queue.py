@@ -25,6 +25,7 @@ from app.dashboard.queries import (
     listed,
 )
 from app.dashboard.views.filters import url
+from app.evaluations import listing
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.people.audit import Action
 from app.people.gate import current_person
@@ -50,6 +51,20 @@ class QueueTab:
     query: Mapping[str, str]
     is_dated: bool
     when_empty: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceInQueue:
+    """Place of an evaluation in a tab, counted from 0, with its neighbours.
+
+    `has_left` says whether it is there only because its page is open.
+    """
+
+    at: int
+    count: int
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    has_left: bool
 
 
 _SAMPLE, _MINE = "sample", "mine"
@@ -117,6 +132,8 @@ def show() -> str:
         if "tab" not in page_filters.texts:
             here = next((tab for tab in _TABS if counts[tab.key]), here)
         page = listed(session, {**_query_of(here, page_filters), "pageSize": str(_MOST)})
+        rows = _in_order(here, page.items)[:_SHOWN]
+        subjects = listing.subjects(session, [row["id"] for row in rows])
     query = urlencode({**page_filters.texts, "tab": here.key})
     return render_template(
         "reviews/queue.html",
@@ -124,9 +141,8 @@ def show() -> str:
         tabs=[(tab, url(PATH, page_filters.texts, tab=tab.key), counts[tab.key]) for tab in _TABS],
         here=here,
         query=query,
-        rows=[
-            (row, url_in_queue(row["id"], query)) for row in _in_order(here, page.items)[:_SHOWN]
-        ],
+        rows=[(row, url_in_queue(row["id"], query)) for row in rows],
+        subjects=subjects,
         list_url=url(LIST_PATH, _query_of(here, page_filters)),
     )
 
@@ -149,15 +165,21 @@ def add_review_step(evaluation_id: str, action: ReviewAction) -> None:
         reviews.add(session, evaluation_id, review, created_by=person.user_id)
 
 
-def url_in_queue(evaluation_id: str, queue: str) -> str:
-    """Return the address of an evaluation in the queue, given the query of the tab."""
-    return url(f"{LIST_PATH}/{evaluation_id}", {"queue": queue})
+def url_in_queue(evaluation_id: str, queue: str, done: int = 0) -> str:
+    """Return the address of an evaluation in the queue.
+
+    Args:
+        queue: the query of the tab.
+        done: how many have left the tab on the way to it.
+    """
+    counted = {"done": str(done)} if done else {}
+    return url(f"{LIST_PATH}/{evaluation_id}", {"queue": queue, **counted})
 
 
 def read_around(
     session: Session, page_filters: PageFilters, evaluation: Mapping[str, Any]
-) -> tuple[list[Mapping[str, Any]], int, int]:
-    """Return the rows of a tab, the number of all, and the place of an evaluation among them.
+) -> PlaceInQueue:
+    """Return the place of an evaluation in a tab.
 
     What the person has set in review keeps its place until it is reviewed, and so does the
     evaluation itself.
@@ -165,13 +187,20 @@ def read_around(
     tab = _tab_of(page_filters)
     query = {**_query_of(tab, page_filters), "pageSize": str(_MOST)}
     page = listed(session, query)
-    own = [evaluation]
+    waiting = list(page.items)
     if query.get("reviewStatus") == ReviewStatus.NONE:
         claimed = {"reviewStatus": ReviewStatus.IN_REVIEW, "reviewedBy": current_person().user_id}
-        own += listed(session, {**query, **claimed}).items
-    rows = _in_order(tab, _with_rows(tab, page.items, own))
-    places = [row["id"] for row in rows]
-    return rows, page.total_count + len(rows) - len(page.items), places.index(evaluation["id"])
+        waiting += listed(session, {**query, **claimed}).items
+    rows = _in_order(tab, _with_rows(tab, waiting, [evaluation]))
+    ids = [row["id"] for row in rows]
+    at = ids.index(evaluation["id"])
+    return PlaceInQueue(
+        at=at,
+        count=page.total_count + len(rows) - len(page.items),
+        before=rows[at - 1] if at else None,
+        after=rows[at + 1] if at + 1 < len(rows) else None,
+        has_left=len(rows) > len(waiting),
+    )
 
 
 def _tab_of(page_filters: PageFilters) -> QueueTab:

@@ -3,10 +3,13 @@
 
 const PAUSE_MS = 400;
 const RETRY_MS = 5000;
+const MOST_NAMED = 6;
 const form = document.getElementById("draft");
 const general = form.querySelector("[data-general]");
 const savedText = form.querySelector("[data-saved]");
 let timer = 0;
+// The criterion that was typed into last.
+let typedIn = null;
 let isSaving = false;
 let hasConflict = "paused" in form.dataset;
 let isDirty = hasConflict;
@@ -54,11 +57,27 @@ function addFinding({field: path, message}, number, isError) {
   for (let around = isError && text.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
 }
 
+// The places that keep the draft from being tried or published, next to the buttons; each leads to its part.
+function nameBlockers(errors) {
+  const blockers = form.querySelector("[data-blockers]");
+  blockers.hidden = errors.length === 0;
+  const list = blockers.querySelector("span");
+  list.replaceChildren();
+  errors.slice(0, MOST_NAMED).forEach(({place, part}, number) => {
+    const link = document.createElement("a");
+    link.href = `#${part}`;
+    link.textContent = place;
+    list.append(number ? ", " : "", link);
+  });
+  if (errors.length > MOST_NAMED) list.append(` and ${errors.length - MOST_NAMED} more`);
+}
+
 function show(answer) {
   form.elements.version.value = answer.version;
   form.querySelector("[data-weights]").textContent = answer.weights;
   for (const button of form.querySelectorAll("[data-valid]")) button.disabled = answer.errors.length > 0;
   savedText.textContent = answer.saved;
+  nameBlockers(answer.errors);
   clearFindings();
   answer.errors.forEach((finding, number) => addFinding(finding, `e${number}`, true));
   answer.warnings.forEach((finding, number) => addFinding(finding, `w${number}`, false));
@@ -85,8 +104,40 @@ async function save() {
     savedText.textContent = "Not saved: the service could not be reached. What you typed stays here.";
   }
   isSaving = false;
+  const part = typedIn;
+  typedIn = null;
+  if (isSaved && part) showHits(part).catch(() => {});
   if (isDirty || !isSaved) later(isSaved ? PAUSE_MS : RETRY_MS);
   isDirty ||= !isSaved;
+}
+
+// What the criterion that is typed finds in ten past conversations.
+async function showHits(part) {
+  const shown = part.querySelector("[data-hits-shown]");
+  const fields = new FormData(form);
+  fields.set("path", part.dataset.path);
+  const reply = await fetch(form.dataset.hits, {
+    method: "POST",
+    body: new URLSearchParams(fields),
+    headers: {Accept: "application/json"},
+  });
+  const hits = reply.ok ? await reply.json() : [];
+  shown.replaceChildren();
+  if (hits.length === 0) return;
+  const list = document.createElement("ul");
+  for (const hit of hits) {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = `/evaluations/${hit.evaluationId}`;
+    link.target = "_blank";
+    link.textContent = hit.answer;
+    item.append(link, hit.quote ? `: ${hit.quote}` : "");
+    list.append(item);
+  }
+  const title = document.createElement("p");
+  title.className = "muted small";
+  title.textContent = `In the last ${hits.length} conversations:`;
+  shown.append(title, list);
 }
 
 function later(pauseMs) {
@@ -94,9 +145,14 @@ function later(pauseMs) {
   timer = setTimeout(save, pauseMs);
 }
 
-form.addEventListener("input", () => {
+form.addEventListener("input", event => {
   isDirty = true;
+  typedIn = event.target.closest("[data-path]");
   later(PAUSE_MS);
+});
+form.querySelector("[data-blockers]").addEventListener("click", event => {
+  const part = event.target.hash && document.getElementById(event.target.hash.slice(1));
+  for (let around = part; around; around = around.parentElement) if (around.tagName === "DETAILS") around.open = true;
 });
 form.addEventListener("change", event => {
   if (!("rebuilds" in event.target.dataset)) return;

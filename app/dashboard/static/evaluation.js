@@ -3,41 +3,47 @@
 import {onKeys} from "./keys.js";
 import {isTyped} from "./live.js";
 import {player} from "./player.js";
-import "./find.js";
 import "./review.js";
 
 const criteria = [...document.querySelectorAll("[data-criterion]")];
 const turns = [...document.querySelectorAll(".turn")];
+const back = document.querySelector("[data-back]");
+const parts = document.querySelector(".parts");
 let chosen = null, lit = -1;
 
-function reveal(element) {
-  element?.scrollIntoView({block: "nearest"});
+function reveal(element, container) {
+  element?.scrollIntoView({block: "nearest", container});
 }
 
-function windowOf({dataset: {from, to}}) {
-  return from ? [+from, +to] : null;
+// A narrow screen shows either the scorecard or the words.
+function showPart(name) {
+  if (parts?.checkVisibility()) document.getElementById(`show-${name}`).checked = true;
 }
 
-function windowsOf(criterion) {
-  return [...criterion.querySelectorAll(".quote")].map(windowOf).filter(Boolean);
+function revealTurn(id) {
+  if (!id) return;
+  showPart("words");
+  reveal(document.getElementById(id));
 }
 
-function press(isChosen) {
-  chosen?.classList.toggle("chosen", isChosen);
-  chosen?.querySelector(".choose").setAttribute("aria-pressed", isChosen);
-}
+const lineOf = criterion => criterion.firstElementChild;
+const windowOf = ({dataset: {from, to}}) => from ? [+from, +to] : null;
+const windowsOf = criterion => [...criterion.querySelectorAll(".quote")].map(windowOf).filter(Boolean);
 
 function choose(criterion) {
-  press(false);
+  if (chosen) lineOf(chosen).ariaCurrent = null;
+  chosen?.classList.remove("chosen");
   chosen = criterion;
-  press(true);
-  const closed = chosen.closest("details:not([open], .change)");
-  if (closed) closed.open = true;
+  chosen.classList.add("chosen");
+  lineOf(chosen).ariaCurrent = "true";
+  for (let details = chosen; details; details = details.parentElement.closest("details")) details.open = true;
   for (const mark of document.querySelectorAll("mark[data-criteria]")) {
     mark.classList.toggle("lit", mark.dataset.criteria.split(" ").includes(criterion.dataset.criterion));
   }
   player?.mark(windowsOf(criterion));
-  reveal(criterion);
+  back.textContent = `Back to ${criterion.querySelector("h4").textContent}`;
+  back.hidden = false;
+  reveal(lineOf(criterion));
   reveal(document.querySelector("mark.lit"));
 }
 
@@ -45,7 +51,7 @@ function step(by) {
   const next = criteria[chosen ? criteria.indexOf(chosen) + by : 0];
   if (!next) return;
   choose(next);
-  next.querySelector(".choose").focus({preventScroll: true});
+  lineOf(next).focus({preventScroll: true});
 }
 
 function playQuotes() {
@@ -60,7 +66,8 @@ function show(milliseconds, playing) {
   turns[lit]?.removeAttribute("aria-current");
   turns[at]?.setAttribute("aria-current", "true");
   lit = at;
-  if (playing) reveal(turns[at]);
+  // Whoever reads the scorecard meanwhile stays there.
+  if (playing) reveal(turns[at], "nearest");
 }
 
 function toTurn(by) {
@@ -71,33 +78,39 @@ function toTurn(by) {
 }
 
 for (const criterion of criteria) {
-  criterion.querySelector(".choose").addEventListener("click", () => {
-    if (criterion === chosen) playQuotes();
-    else choose(criterion);
+  const line = lineOf(criterion);
+  line.addEventListener("click", event => {
+    if (criterion === chosen) return;
+    event.preventDefault();
+    choose(criterion);
+  });
+  line.addEventListener("keydown", event => {
+    if (event.key !== "Enter" || criterion !== chosen || !windowsOf(criterion).length) return;
+    event.preventDefault();
+    playQuotes();
   });
 }
 addEventListener("click", event => {
-  const button = event.target.closest("[data-turn], [data-seek], [data-from]");
+  const button = event.target.closest("[data-turn], [data-seek]");
   if (!button) return;
   const criterion = button.closest("[data-criterion]");
   if (criterion) choose(criterion);
   const range = windowOf(button);
   if (range) player?.playAll([range]);
   else if (button.dataset.seek) player?.playFrom(+button.dataset.seek);
-  reveal(document.getElementById(button.dataset.turn));
+  revealTurn(button.dataset.turn);
 });
+back?.addEventListener("click", () => {
+  showPart("scorecard");
+  lineOf(chosen).focus();
+});
+document.getElementById("find-words")?.addEventListener("focus", () => import("./find.js"), {once: true});
 
 const linked = criteria.find(criterion => "#" + criterion.id === location.hash);
 if (linked) choose(linked);
+revealTurn(turns.find(turn => "#" + turn.id === location.hash)?.id);
 player?.onTime(show);
 player?.faint(criteria.flatMap(windowsOf), [...document.querySelectorAll(".moment")].map(windowOf));
-
-function setAction(name) {
-  const action = document.getElementById("action");
-  if (!action?.querySelector(`[value=${name}]`)) return;
-  action.value = name;
-  document.getElementById("reason").focus();
-}
 
 // No link or key loses a half-written review.
 addEventListener("beforeunload", event => { if (isTyped) event.preventDefault(); });
@@ -108,6 +121,4 @@ onKeys({
   Enter: playQuotes,
   "[": () => toTurn(-1),
   "]": () => toTurn(1),
-  c: () => setAction("confirm"),
-  d: () => setAction("dispute"),
 });

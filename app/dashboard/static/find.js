@@ -1,4 +1,4 @@
-// Find in the words: lights every match, and Enter goes to the next one.
+// Find in the words: lights every match, and Enter goes to the next one. Loaded when its field is used.
 
 const field = document.getElementById("find-words");
 const count = document.getElementById("found-count");
@@ -32,15 +32,19 @@ function show() {
   matches[at]?.startContainer.parentElement.scrollIntoView({block: "nearest"});
 }
 
-field?.addEventListener("input", () => {
+function search() {
   const text = field.value.trim().replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
   const turns = text ? [...document.querySelectorAll(".said")] : [];
   matches = turns.flatMap(said => matchesIn(said, new RegExp(text, "giu")));
   at = 0;
   show();
-});
-field?.addEventListener("keydown", event => {
+}
+
+field.addEventListener("input", search);
+field.addEventListener("keydown", event => {
   if (event.key !== "Enter" || !matches.length) return;
   at = (at + (event.shiftKey ? -1 : 1) + matches.length) % matches.length;
   show();
 });
+// What was typed before this script was here.
+search();

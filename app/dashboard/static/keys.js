@@ -15,7 +15,7 @@ function isTaken(event) {
   const target = event.target;
   if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return true;
   if (target.closest("input, textarea, select, [contenteditable], dialog")) return true;
-  return (event.key === "Enter" || event.key === " ") && target.closest("a, button, summary");
+  return event.key === "Enter" && target.closest("a, button, summary");
 }
 
 addEventListener("keydown", event => {

@@ -138,18 +138,12 @@ def play_window(
     )
 
 
-def moments_of(
-    moments: Sequence[Mapping[str, Any]], segments: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the moments in the order of their times, each with its `clock`."""
-    offsets = dict(zip((segment["id"] for segment in segments), _offsets_ms(segments), strict=True))
-
-    def at_ms(moment: Mapping[str, Any]) -> int | None:
-        start_ms: int | None = moment["startMs"]
-        return offsets.get(moment["segmentId"]) if start_ms is None else start_ms
-
-    in_order = sorted(moments, key=lambda moment: at_ms(moment) or 0)
-    return [{**moment, "clock": clock(at_ms(moment))} for moment in in_order]
+def moments_by_turn(moments: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the moments by the id of their turn."""
+    by_turn: dict[str, list[Mapping[str, Any]]] = {}
+    for moment in moments:
+        by_turn.setdefault(moment["segmentId"], []).append(moment)
+    return by_turn
 
 
 def quarters_of(sentiment: Mapping[str, Any] | None) -> list[dict[str, Any]]:

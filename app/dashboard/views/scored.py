@@ -14,6 +14,7 @@ NOT_APPLICABLE_CHOICE = "not_applicable"
 _NOT_A_CRITERION = "Not in this scorecard"
 _ANSWER = ("applicable", "answer", "normalizedScore")
 _FULL, _NONE = 0.995, 0.005
+_UNSURE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,14 @@ class ScoredCriterion:
     points_text: str
     quotes: list[PlayableQuote]
     choices: list[AnswerOption]
+
+    @property
+    def needs_attention(self) -> bool:
+        """Return whether it failed or the judge is unsure of it, and that matters to the score."""
+        if self.level == "unjudged" or not self.result["maxPoints"]:
+            return False
+        confidence = self.result["confidence"]
+        return self.level == "none" or (confidence is not None and confidence <= _UNSURE)
 
 
 def open_questions(scorecard: Scorecard) -> list[tuple[Criterion, list[AnswerOption]]]:

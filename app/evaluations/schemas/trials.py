@@ -70,6 +70,35 @@ class TrialSideSchema(CamelSchema):
     pass_rate = fields.Float(required=True, allow_none=True)
 
 
+class TrialAnswerSchema(CamelSchema):
+    """An answer to a criterion, and conversations that have it."""
+
+    answer = fields.String(
+        required=True,
+        metadata={
+            "description": "The answer, the share of the points of what is measured, `not applicable` or `not judged`."
+        },
+    )
+    count = fields.Integer(required=True, metadata={"description": "Conversations with it."})
+    evaluation_ids = fields.List(
+        fields.String(),
+        required=True,
+        metadata={"description": "The newest evaluations of these conversations, at most 5."},
+    )
+
+
+class TrialCriterionSchema(CamelSchema):
+    """How a criterion of the tried scorecard was answered."""
+
+    key = fields.String(required=True)
+    title = fields.String(required=True)
+    answers = fields.List(
+        Nested(TrialAnswerSchema),
+        required=True,
+        metadata={"description": "The most frequent one first."},
+    )
+
+
 class TrialResultSchema(CamelSchema):
     """Results of the two scorecards on the same conversations."""
 
@@ -88,6 +117,11 @@ class TrialResultSchema(CamelSchema):
     )
     before = Nested(TrialSideSchema, required=True)
     after = Nested(TrialSideSchema, required=True)
+    criteria = fields.List(
+        Nested(TrialCriterionSchema),
+        required=True,
+        metadata={"description": "The answers to each criterion of the tried scorecard."},
+    )
     conversations = fields.List(
         Nested(TriedConversationSchema),
         required=True,

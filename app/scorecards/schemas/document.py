@@ -133,7 +133,8 @@ class JudgeShape(StoredSchema):
     )
     rule = Choice(list(KNOWN_RULES))
     parameters = Nested(
-        ParametersShape, metadata={"description": "Those of the rule; see docs/scorecards.md."}
+        ParametersShape,
+        metadata={"description": "Those of the rule; see docs/scorecards-criteria.md."},
     )
 
 

@@ -6,13 +6,21 @@ from typing import Any
 from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Dict
 
-from app.ai.scorecard.schema import GREETING_PARTS, KNOWN_METRICS, SPEAKERS
+from app.ai.scorecard.schema import (
+    ACTS,
+    GREETING_PARTS,
+    KNOWN_METRICS,
+    NEGATED,
+    SAID,
+    SPEAKERS,
+)
 from app.scorecards.schemas.fields import TITLE_CHARS, Amount, Key, amount, phrases, whole
 from app.web.schemas.base import FORMAT, RANGE, REQUIRED, CodedMessage, StoredSchema, reject
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text
 
 _MOST_STATEMENTS = 20
 _MOST_TURNS = 1_000
+_MOST_ACTS = 10
 
 
 class LimitsShape(StoredSchema):
@@ -58,8 +66,32 @@ class WithinShape(StoredSchema):
             raise ValidationError(CodedMessage(FORMAT, message))
 
 
+def _acts() -> Items:
+    return Items(
+        Choice(ACTS),
+        low=1,
+        high=_MOST_ACTS,
+        metadata={"description": "What is done, of which any counts."},
+    )
+
+
+class AnchorShape(StoredSchema):
+    """Something that happens in the conversation, and how far from it."""
+
+    acts = _acts()
+    any_of = phrases(metadata={"description": "Phrases, of which any counts."})
+    by = Choice(SPEAKERS, metadata={"description": "By."})
+    turns = whole("At most so many turns from it.", low=1, high=_MOST_TURNS)
+
+    @validates_schema
+    def _check_asked(self, data: dict[str, Any], **_: Any) -> None:
+        if not {"acts", "anyOf"} & set(data):
+            message = "This must name acts, phrases or both."
+            raise ValidationError(CodedMessage(REQUIRED, message))
+
+
 class ParametersShape(StoredSchema):
-    """The parameters of all rules; docs/scorecards.md says which rule has which."""
+    """The parameters of all rules; docs/scorecards-criteria.md says which rule has which."""
 
     agent_turns = whole("First turns that count.", low=1, high=_MOST_TURNS)
     last_turns = whole("Last turns that count.", low=1, high=_MOST_TURNS)
@@ -105,6 +137,13 @@ class ParametersShape(StoredSchema):
     any_of = phrases(metadata={"description": "Phrases, of which any counts."})
     by = Choice(SPEAKERS, metadata={"description": "Said by."})
     within = Nested(WithinShape, metadata={"description": "Only within."})
+    acts = _acts()
+    said = Choice(SAID, metadata={"description": "Said as."})
+    negated = Choice(NEGATED, metadata={"description": "Counts."})
+    before = Nested(AnchorShape, metadata={"description": "Before."})
+    after = Nested(AnchorShape, metadata={"description": "After."})
+    at_least = whole("Times at least.", low=1, high=_MOST_TURNS)
+    at_most = whole("Times at most.", high=_MOST_TURNS)
     in_order = Flag(metadata={"description": "In this order."})
     metric = Choice(sorted(KNOWN_METRICS), metadata={"description": "Metric."})
     full = Nested(RangeShape, metadata={"description": "Full score."})

@@ -1,10 +1,12 @@
 """Schemas of the queries and answers about scorecards."""
 
+from typing import Any
+
 from marshmallow import fields
 
 from app.scorecards.schemas.document import CHANNELS
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Nested, Timestamp
+from app.web.schemas.fields import Choice, Nested, Reference, Timestamp
 from app.web.schemas.query_fields import PageQuery, QueryWhole, sort_field
 
 
@@ -23,6 +25,22 @@ class VersionQuery(CamelSchema):
     )
 
 
+def _of_channel(words: str) -> Reference:
+    return Reference("sc", allow_none=True, metadata={"description": f"Scorecard of {words}."})
+
+
+class ScorecardsByChannel(CamelSchema):
+    """Scorecards by channel; null is the default."""
+
+    voice = _of_channel("recorded calls")
+    chat = _of_channel("chats")
+    voice_bot = _of_channel("calls of voice bots")
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Name each field as its channel."""
+        field_obj.data_key = field_name
+
+
 class ScorecardVersionsQuery(PageQuery):
     """The query of the list of versions."""
 
@@ -38,6 +56,12 @@ class ScorecardSchema(CamelSchema):
     version = fields.Integer(required=True)
     is_default = fields.Boolean(
         required=True, metadata={"description": "It ships with the service."}
+    )
+    judges_by_default = fields.Boolean(
+        required=True,
+        metadata={
+            "description": "It judges the conversations of its channel whose campaign names no other."
+        },
     )
     pass_threshold = fields.Integer(required=True)
     criteria_count = fields.Integer(required=True)

@@ -32,6 +32,7 @@ from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime
 from app.evaluations import listing
 from app.evaluations.models import Evaluation
+from app.people import team_rows
 
 _LARGE: Mapping[Dataset, LargeDataset] = {
     Dataset.EVALUATIONS: evaluations.DATASET,
@@ -154,6 +155,7 @@ def _copy(
     engine = create_engine(
         "sqlite://", creator=lambda: connection, poolclass=StaticPool, hide_parameters=True
     )
+    team_rows.install(engine, schema="live")
     try:
         with engine.connect() as live:
             live.execute(CreateTableAs(statement, "copied"))

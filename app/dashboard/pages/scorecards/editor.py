@@ -1,6 +1,7 @@
 """Editor of scorecards: a draft kept on the server, as a form and as JSON, until it is published."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ from flask import redirect, render_template, request, url_for
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
+from app.campaigns import service as campaigns
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound, PreconditionFailed
 from app.core.json_documents import load_object
 from app.dashboard.blueprint import PageBlueprint
@@ -36,6 +38,7 @@ from app.people.audit import Action
 from app.people.gate import current_actor, current_person
 from app.scorecards import authoring, default_scorecards, drafts
 from app.scorecards import service as scorecards
+from app.scorecards.authoring import complete_document
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
@@ -248,6 +251,7 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
         with current_runtime().db.writing() as session:
             draft = drafts.get(session, draft_id, for_update=True)
             document = loaded_document(draft.document)
+            complete_document(document, where="")
             doubts = _doubts(session, draft)
             if doubts and draft.version != confirmed_version:
                 return render_template("scorecards/publish.html", draft=draft, doubts=doubts), 409
@@ -257,9 +261,13 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
                 published = authoring.add_version(session, draft.scorecard_id, document)
             drafts.delete(session, draft_id)
             audit.record(session, current_actor(), Action.SCORECARD_PUBLISHED, published["id"])
+            is_used = published["judges_by_default"] or campaigns.names_with_scorecard(
+                session, published["id"], published["channel"]
+            )
     except (InvalidInput, Conflict) as refused:
         return _refused_page(draft_id, refused)
-    return redirect_with("scorecard-published", "scorecards.show", scorecard_id=published["id"])
+    notice = "scorecard-published" if is_used else "scorecard-published-unused"
+    return redirect_with(notice, "scorecards.show", scorecard_id=published["id"])
 
 
 def _refused_page(draft_id: str, refused: AppError) -> tuple[str, int]:
@@ -278,6 +286,16 @@ def _doubts(session: Session, draft: Any) -> list[str]:
                 f"Version {current} was published after this draft began with version "
                 f"{draft.base_version}; what changed in it is not in the draft."
             )
+    shipped = {item["key"] for item in default_scorecards.document_of(draft.channel)["criteria"]}
+    never = [
+        item["title"]
+        for item in draft.document["criteria"]
+        if not {item.get("use"), item["key"]} & shipped and "rule" not in item.get("judge", {})
+    ]
+    if never and not current_runtime().settings.has_language_model:
+        doubts.append(
+            f"This service has no language model: {', '.join(never)} will never be judged."
+        )
     trial = last_trial(session, draft)
     if trial and trial["result"] and (text := large_change_text(trial["result"])):
         doubts.append(text)
@@ -318,7 +336,7 @@ def _page(
             if "key" in section
         },
         addable=[item for item in shipped["criteria"] if item["key"] not in used],
-        rules=rules_for,
+        rules=partial(rules_for, has_model=current_runtime().settings.has_language_model),
         words_of=WORDS,
         editor=_name(session, draft.updated_by),
         has_changed=has_changed,

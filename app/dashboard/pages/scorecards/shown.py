@@ -3,15 +3,20 @@
 from datetime import datetime
 
 from flask import render_template, request
+from werkzeug.wrappers import Response
 
 from app.campaigns import service as campaigns
+from app.campaigns.service import CAMPAIGNS
 from app.core.database.paging import PageRequest
+from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.pages.audited import audited
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views.scorecards.described import described_sections, version_changes
 from app.evaluations import listing
 from app.people import service as people
+from app.people.audit import Action
 from app.scorecards import authoring, default_scorecards, drafts, service
 from app.scorecards.schemas.scorecards import VersionQuery
 from app.web.current import current_runtime
@@ -24,6 +29,7 @@ blp = PageBlueprint("scorecards", __name__)
 _SCOPE = "scorecards:manage"
 _ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.IDS), sort="name")
 _MOST_SHOWN = 100
+_MOST_CAMPAIGNS = 300
 
 
 class VersionComparison(CamelSchema):
@@ -43,6 +49,7 @@ def list_page() -> str:
         counts = listing.count_by_scorecard(session, **_period(page_filters))
         open_drafts = drafts.list_all(session)
         editors = people.display_names(session, {draft.updated_by for draft in open_drafts})
+        campaign_names = CAMPAIGNS.choices(session, limit=_MOST_CAMPAIGNS)
     return render_template(
         "scorecards/list.html",
         page_filters=page_filters,
@@ -51,6 +58,7 @@ def list_page() -> str:
             scorecard_id: sum(by_version.values()) for scorecard_id, by_version in counts.items()
         },
         drafts=open_drafts,
+        campaigns=campaign_names,
         editors=editors,
     )
 
@@ -68,7 +76,8 @@ def show(scorecard_id: str) -> str:
         counts = listing.count_by_scorecard(
             session, scorecard_id=scorecard_id, **_period(page_filters)
         )
-        used_by = campaigns.names_with_scorecard(session, scorecard_id, limit=_MOST_SHOWN)
+        used_by = campaigns.names_with_scorecard(session, scorecard_id, scorecard["channel"])
+        choices = {**used_by, **CAMPAIGNS.choices(session, limit=_MOST_CAMPAIGNS)}
     return render_template(
         "scorecards/show.html",
         page_filters=page_filters,
@@ -77,7 +86,28 @@ def show(scorecard_id: str) -> str:
         sections=described_sections(scorecard["definition"]),
         versions=versions,
         campaigns=used_by,
+        choices=choices,
     )
+
+
+@blp.post("/scorecards/<id:scorecard_id>/use")
+@require_scope(_SCOPE)
+def use(scorecard_id: str) -> Response:
+    """Use a scorecard for its whole channel, for some campaigns, or for nothing yet."""
+    chosen, campaign_ids = request.form.get("use"), set(request.form.getlist("campaign"))
+    if chosen not in ("all", "campaigns", "none"):
+        raise InvalidInput.field("use", "Choose what the scorecard is used for.", location="form")
+    with audited(Action.SCORECARD_USED, scorecard_id) as session:
+        scorecard = service.get(session, scorecard_id)
+        channel = scorecard["channel"]
+        if chosen == "all":
+            service.set_defaults(session, {channel: scorecard_id})
+        else:
+            if scorecard["judges_by_default"]:
+                service.set_defaults(session, {channel: None})
+            named = campaign_ids if chosen == "campaigns" else set()
+            campaigns.use_scorecard(session, scorecard_id, channel, named)
+    return forms.redirect_with("scorecard-used", "scorecards.show", scorecard_id=scorecard_id)
 
 
 @blp.get("/scorecards/<id:scorecard_id>/compare")

@@ -15,6 +15,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import PairedScore, scatter_chart
 from app.dashboard.views import formatting
 from app.dashboard.views.formatting import number, percent, signed
+from app.dashboard.views.scorecards.described import place_in_words
 from app.dashboard.views.scorecards.draft_changes import weight_text
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
@@ -52,6 +53,11 @@ class DraftCheck:
     weights: str
 
     @property
+    def hints(self) -> dict[str, str]:
+        """The messages of the warnings, by the paths of their fields."""
+        return {warning["field"]: warning["message"] for warning in self.warnings}
+
+    @property
     def messages(self) -> dict[str, str]:
         """The messages of the errors by path: at their fields, and at every part around these."""
         messages: dict[str, list[str]] = {}
@@ -82,6 +88,7 @@ def show(draft_id: str) -> str:
         "scorecards/trial.html",
         draft=draft,
         trial=trial,
+        names=names,
         **(_outcome(result, names) if result else {}),
     )
 
@@ -125,16 +132,43 @@ def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
     try:
         loaded = loaded_document(document)
     except InvalidInput as error:
-        findings = [
-            {"field": detail["field"], "message": _form_message(detail)} for detail in error.details
-        ]
-        return DraftCheck(findings, [], weights)
-    result = authoring.check(loaded, channel=channel)
-    return DraftCheck(
-        [finding.as_json() for finding in result.errors],
-        [finding.as_json() for finding in result.warnings],
-        weights,
+        found = [(detail["field"], _form_message(detail)) for detail in error.details]
+        return DraftCheck([_placed(*finding, document) for finding in found], [], weights)
+    has_model = current_runtime().settings.has_language_model
+    result = authoring.check(loaded, channel=channel, has_model=has_model)
+    errors, warnings = (
+        [_placed(finding.field, finding.message, document) for finding in findings]
+        for findings in (result.errors, result.warnings)
     )
+    return DraftCheck(errors, warnings, weights)
+
+
+def alone(document: Mapping[str, Any], path: str) -> dict[str, Any] | None:
+    """Return a complete scorecard with one criterion of a draft alone; None where that has errors."""
+    part = re.fullmatch(r"criteria\[(\d{1,3})\]", path)
+    criteria = document["criteria"]
+    if part is None or int(part[1]) >= len(criteria):
+        return None
+    criterion = {**criteria[int(part[1])], "weight": 100}
+    for name in ("title", "question", "key"):
+        criterion.setdefault(name, "draft")
+    section = {"key": criterion.get("section", "draft"), "title": "Draft"}
+    draft = {
+        "name": "Draft",
+        "channel": document["channel"],
+        "sections": [section],
+        "criteria": [criterion],
+    }
+    try:
+        return complete_document(loaded_document(draft), where="")
+    except InvalidInput:
+        return None
+
+
+def _placed(field: str, message: str, document: Mapping[str, Any]) -> dict[str, str]:
+    """Return a finding with its place in words, and the id of the part of the page where it is."""
+    place, part = place_in_words(field, document)
+    return {"field": field, "message": message, "place": place, "part": part}
 
 
 def _mean_change(result: Mapping[str, Any]) -> float | None:

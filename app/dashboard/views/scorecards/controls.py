@@ -8,10 +8,17 @@ from app.ai.scorecard.schema import KNOWN_RULES, METRICS_OF
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scorecards.draft_form import STATEMENT_LISTS
 from app.dashboard.words import WORDS, text_of
-from app.scorecards.schemas.document_fields import METRICS, PARAMETERS
+from app.scorecards.schemas.document_fields import METRICS, PARAMETERS, DocumentField
 
 _BOUNDS = {"atLeast": "at least", "atMost": "at most"}
 _PART_LABELS = {**_BOUNDS, "firstTurns": "first turns", "lastTurns": "last turns"}
+# The names in `WORDS` of the options of parameters.
+_WORDS_OF = {
+    "acts": "act",
+    "by": "speaker",
+    "said": "said",
+    "negated": "negated",
+}
 _YES_NO = {"true": "yes", "false": "no"}
 
 
@@ -89,10 +96,19 @@ def named_campaigns(document: Mapping[str, Any]) -> set[str]:
     return {campaign_id for named in conditions for campaign_id in named.get("campaignIds", [])}
 
 
-def rules_for(criterion_type: str) -> dict[str, str]:
-    """Return the rules that answer criteria of a type, with their texts; empty: no rule."""
-    fitting = (name for name, rule in KNOWN_RULES.items() if rule.answers == criterion_type)
-    return {"": "A language model alone", **{name: text_of("rule", name) for name in fitting}}
+def rules_for(criterion_type: str, *, has_model: bool) -> dict[str, str]:
+    """Return the rules that answer criteria of a type, with their texts; empty: no rule.
+
+    Args:
+        has_model: whether the service has a language model.
+    """
+    alone = "A language model alone"
+    if not has_model:
+        alone += ": this service has none, so never"
+    # Those for criteria of an author's own first.
+    known = [*reversed(KNOWN_RULES.items())]
+    fitting = (name for name, rule in known if rule.answers == criterion_type)
+    return {"": alone, **{name: text_of("rule", name) for name in fitting}}
 
 
 def _parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> list[FormControl]:
@@ -205,17 +221,29 @@ def _controls(path: str, name: str, value: Any, channel: str) -> Iterator[FormCo
     if name in STATEMENT_LISTS:
         yield from _statements(path, value or [])
     elif shape.kind == "object":
-        for part in shape.members:
-            number = _text((value or {}).get(part))
-            text = f"{label}: {_PART_LABELS.get(part, part)}"
-            yield FormControl(f"{path}.{part}", text, "number", number)
+        for part, inner in shape.members.items():
+            text = f"{label}: {(_PART_LABELS.get(part) or inner.label or part).lower()}"
+            yield from _field(f"{path}.{part}", part, text, inner, (value or {}).get(part), channel)
+    else:
+        yield from _field(path, name, label, shape, value, channel)
+
+
+def _field(
+    path: str, name: str, label: str, shape: DocumentField, value: Any, channel: str
+) -> Iterator[FormControl]:
+    """Yield the controls of a field that is no object; of a list of choices, one more to choose."""
+    if name == "acts":
+        for index, chosen in enumerate([*(value or []), ""]):
+            text = f"{label}, or" if index else label
+            options = {"": MISSING, **_options(name, channel)}
+            yield FormControl(f"{path}[{index}]", text, "choice", chosen, options)
     elif shape.kind == "list":
         yield FormControl(path, f"{label}, one a line", "lines", "\n".join(value or []))
     elif shape.kind == "flag":
         yield FormControl(path, label, "choice", _text(value), {"": MISSING, **_YES_NO})
     elif shape.kind == "choice":
-        options = WORDS["speaker"] if name == "by" else _metrics(channel)
-        yield FormControl(path, label, "choice", _text(value), {"": MISSING, **options})
+        options = {"": MISSING, **_options(name, channel)}
+        yield FormControl(path, label, "choice", _text(value), options)
     else:
         yield FormControl(path, label, "number", _text(value))
 
@@ -230,6 +258,11 @@ def _statements(path: str, statements: list[Mapping[str, Any]]) -> Iterator[Form
         phrases = "\n".join(statement.get("anyOf", []))
         label = f"Phrases of statement {number}, of which any counts, one a line"
         yield FormControl(f"{place}.anyOf", label, "lines", phrases)
+
+
+def _options(name: str, channel: str) -> Mapping[str, str]:
+    """Return the options of a parameter with their texts."""
+    return WORDS[_WORDS_OF[name]] if name in _WORDS_OF else _metrics(channel)
 
 
 def _metrics(channel: str) -> dict[str, str]:

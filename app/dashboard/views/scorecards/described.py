@@ -1,5 +1,6 @@
 """Scorecards in words: sections, criteria with their rules and conditions, and what differs between two versions."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,15 @@ _DOCUMENT_FIELDS = {
     "metrics": "Thresholds of metrics",
     "topics": "Topics",
 }
+_OTHER_FIELDS = {
+    "criteria": "Weights",
+    "rule": "Judged by",
+    "key": "Key",
+    "answer": "Answer",
+    "score": "Score",
+    "anchor": "When it is right",
+    "from": "From",
+}
 _CRITERION_FIELDS = {
     "title": "Title",
     "section": "Section",
@@ -36,6 +46,10 @@ _CRITERION_FIELDS = {
     "dimension": "Dimension",
     "suggestion": "Suggestion",
 }
+
+
+_STEP = re.compile(r"\w+")
+_PART = re.compile(r"(criteria|sections)\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +91,23 @@ def described_sections(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return sections
+
+
+def place_in_words(path: str, document: Mapping[str, Any]) -> tuple[str, str]:
+    """Name the place of a finding, as in `Greeting: Question`; return the id of its part of the page, too."""
+    part = _PART.match(path)
+    *_, field = [step for step in _STEP.findall(path) if not step.isdigit()]
+    label = _CRITERION_FIELDS.get(field) or _DOCUMENT_FIELDS.get(field) or _OTHER_FIELDS.get(field)
+    if label is None:
+        label = (PARAMETERS[field].label if field in PARAMETERS else "") or field
+    if part is None:
+        return label, "scorecard-title"
+    noun, index = part[1], int(part[2])
+    items = document.get(noun, [])
+    item = items[index] if index < len(items) else {}
+    kind = "criterion" if noun == "criteria" else "section"
+    title = item.get("title") or item.get("key") or f"{kind} {index + 1}"
+    return f"{title}: {label.lower()}", f"{kind}-{index}"
 
 
 def _described_criterion(criterion: Mapping[str, Any]) -> DescribedCriterion:
@@ -151,6 +182,14 @@ def _turns(within: Mapping[str, int]) -> str:
     return ", ".join(f"the {names[name]} {count} turns" for name, count in within.items())
 
 
+def _happening(asked: Mapping[str, Any]) -> str:
+    """Write what a rule looks for something before or after."""
+    who = text_of("speaker", asked.get("by", "anyone"))
+    parts = [_PARAMETER_TEXTS[name](asked[name]) for name in ("acts", "anyOf") if name in asked]
+    far = f", at most {asked['turns']} turns away" if "turns" in asked else ""
+    return f"{who}: {' with '.join(parts)}{far}"
+
+
 def _said(said: Mapping[str, Any], verb: str) -> str:
     speaker = text_of("speaker", said.get("by", "anyone"))
     return f"{speaker} {verb} {_phrases(said['anyOf'])}"
@@ -170,6 +209,11 @@ _PARAMETER_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "full": _range_text,
     "half": _range_text,
     "by": lambda speaker: text_of("speaker", speaker),
+    "said": lambda manner: text_of("said", manner),
+    "negated": lambda manner: text_of("negated", manner),
+    "acts": lambda acts: " or ".join(text_of("act", act) for act in acts),
+    "before": _happening,
+    "after": _happening,
 }
 _CONDITION_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "languages": lambda tags: f"the language is {' or '.join(tags)}",

@@ -121,6 +121,7 @@ def _add_criterion(document: Document, place: str, shipped: Mapping[str, Any]) -
         section = document["sections"][_index(document["sections"], place)].get("key", "")
         criterion = {"key": _free(f"{section}.criterion", keys), "section": section}
         criterion |= {"type": "binary", "criticality": "none", "errorClass": "none"}
+        criterion |= {"judge": {"rule": "act"}}
     criteria.append(criterion)
     return f"criterion-{len(criteria) - 1}"
 

@@ -11,7 +11,7 @@ from app.scorecards.schemas.document_fields import DOCUMENT, PARAMETERS
 
 # Fields of the form that are no fields of the document.
 _OWN_FIELDS = frozenset(
-    {"form_token", "version", "action", "channel", "scorecardId", "baseVersion"}
+    {"form_token", "version", "action", "channel", "scorecardId", "baseVersion", "path"}
 )
 STATEMENT_LISTS = ("statements", "requiredStatements")
 _EMPTY: Mapping[str, type] = {"list": list, "object": dict}
@@ -138,9 +138,6 @@ def _criterion(criterion: dict[str, Any], shipped: Mapping[str, Any]) -> dict[st
             rule = ""
     if former_rule != rule:
         judge = {"rule": rule, "parameters": _shipped_parameters(rule, shipped)}
-    conditions = criterion.get("appliesWhen", {})
-    if "campaignIds" in conditions:
-        conditions["campaignIds"] = [*filter(None, conditions["campaignIds"])]
     return {**criterion, "judge": judge}
 
 
@@ -163,12 +160,14 @@ def _name_statements(statements: Sequence[dict[str, Any]]) -> None:
 
 
 def _without_empty(value: Any) -> Any:
-    """Leave out empty members; in lists only at the end, so that the others keep their places."""
+    """Leave out empty members; in lists of objects only at the end, so that the others keep their places."""
     if isinstance(value, Mapping):
         members = {name: _without_empty(member) for name, member in value.items()}
         return {name: member for name, member in members.items() if not _is_empty(member)}
     if isinstance(value, list):
         items = [_without_empty(item) for item in value]
+        if all(isinstance(item, str) for item in items):
+            return [*filter(None, items)]
         while items and _is_empty(items[-1]):
             items.pop()
         return items

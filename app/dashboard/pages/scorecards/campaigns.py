@@ -1,0 +1,109 @@
+"""Campaigns as a form: the name, the targets, and the scorecard that judges each channel."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import render_template, request
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
+
+from app.campaigns import service
+from app.campaigns.enums import CHANNELS
+from app.core.database.paging import PageRequest
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.pages.audited import audited
+from app.people.audit import Action
+from app.scorecards import authoring, default_scorecards
+from app.scorecards import service as scorecards
+from app.scorecards.schemas.scorecards import ScorecardsByChannel
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+from app.web.schemas.fields import Text
+from app.web.schemas.query_fields import QueryNumber, QueryWhole
+
+blp = PageBlueprint("campaigns", __name__)
+
+_SCOPE = "scorecards:manage"
+_ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.IDS), sort="name")
+
+
+class CampaignForm(ScorecardsByChannel):
+    """The form of a campaign; a target that is empty is none, a scorecard the default."""
+
+    name = Text(200, low=1, required=True)
+    score = QueryWhole(high=100, load_default=None)
+    evaluations = QueryWhole(load_default=None)
+    percent = QueryNumber(low=0, high=100, load_default=None)
+
+
+@blp.get("/campaigns/<id:campaign_id>")
+@require_scope(_SCOPE)
+def show(campaign_id: str) -> str:
+    """Show the form of a campaign."""
+    return _page(campaign_id)
+
+
+@blp.post("/campaigns/<id:campaign_id>")
+@require_scope(_SCOPE)
+@forms.shown_again(lambda campaign_id: _page(campaign_id), inside="scorecardIds")
+def change(campaign_id: str) -> Response:
+    """Save the form of a campaign; a scorecard that stays as it is stays with who has named it."""
+    typed = forms.load(CampaignForm(), request.form)
+    percent = typed.pop("percent")
+    targets = {
+        "score": typed.pop("score"),
+        "evaluations": typed.pop("evaluations"),
+        "pass_rate": None if percent is None else round(percent / 100, 4),
+    }
+    with audited(Action.CAMPAIGN_CHANGED, campaign_id) as session:
+        before = _scorecards_of(session, service.get(session, campaign_id))
+        chosen = {
+            channel: typed.get(channel)
+            for channel in CHANNELS
+            if typed.get(channel) != before[channel]
+        }
+        changes = {"name": typed["name"], "targets": targets, "scorecard_ids": chosen}
+        service.change(session, campaign_id, changes)
+    return forms.redirect_with("campaign-changed", "campaigns.show", campaign_id=campaign_id)
+
+
+def _page(campaign_id: str) -> str:
+    with current_runtime().db.reading() as session:
+        campaign = service.get(session, campaign_id)
+        rate = campaign["targets"]["pass_rate"]
+        stored = {
+            "name": campaign["name"],
+            "score": campaign["targets"]["score"],
+            "evaluations": campaign["targets"]["evaluations"],
+            "percent": None if rate is None else f"{100 * rate:g}",
+            **_scorecards_of(session, campaign),
+        }
+        return render_template(
+            "scorecards/campaign.html",
+            campaign=campaign,
+            namesakes=service.namesakes(session, campaign_id, campaign["name"]),
+            choices=_choices(session),
+            typed={**stored, **request.form},
+        )
+
+
+def _scorecards_of(session: Session, campaign: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the scorecard that the campaign has for each channel; None for the default."""
+    known = {row["id"]: row["channel"] for row in scorecards.list_page(session, _ALL).items}
+    chosen = {
+        channel: service.scorecard_of(session, campaign["id"], channel) for channel in CHANNELS
+    }
+    return {channel: key if known.get(key) == channel else None for channel, key in chosen.items()}
+
+
+def _choices(session: Session) -> dict[str, list[tuple[str, str]]]:
+    """Return for each channel what may judge it: the default, then every scorecard by its name."""
+    listed = scorecards.list_page(session, _ALL).items
+    choices = {}
+    for channel in CHANNELS:
+        fitting = [row for row in listed if row["channel"] == channel]
+        default = next(row["name"] for row in fitting if row["judges_by_default"])
+        named = [(row["id"], row["name"]) for row in fitting]
+        choices[channel] = [("", f"The default of the channel: {default}"), *named]
+    return choices
