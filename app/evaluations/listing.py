@@ -4,16 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    and_,
-    bindparam,
-    case,
-    func,
-    literal_column,
-    select,
-)
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, literal_column, select
 from sqlalchemy.orm import Session
 
 from app.core.database.counters import add_at_commit
@@ -291,9 +282,14 @@ def _count(
     session: Reader, where: list[ColumnElement[bool]], *, current: bool, filtered: bool
 ) -> int:
     if not filtered:
-        return session.scalar(_TOTAL, {"kind": _CURRENT if current else _ALL}) or 0
+        return count_all(session, current=current)
     counted = select(func.count()).select_from(Evaluation.__table__).where(*where)
     return session.scalar(counted) or 0
+
+
+def count_all(session: Reader, *, current: bool = False) -> int:
+    """Return how many evaluations there are, or how many of them are current; reads one row."""
+    return session.scalar(_TOTAL, {"kind": _CURRENT if current else _ALL}) or 0
 
 
 def count_opened(session: Session, number: int, *, first_of_source: int) -> None:

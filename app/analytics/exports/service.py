@@ -104,8 +104,11 @@ def create(
 
 def require_fits_sheet(session: Session, request: ExportRequest) -> None:
     """Raise `Conflict` when XLSX is requested for more rows than a sheet can have."""
+    if request.format is not Format.XLSX:
+        return
     limit = writers.MOST_ROWS_OF_A_SHEET
-    if request.format is Format.XLSX and (count := catalogue.least_rows(session, request)) > limit:
+    count = catalogue.least_rows(session, request, above=limit)
+    if count > limit:
         raise Conflict(
             f"A sheet can have {limit} rows, but this export has {count}: "
             "request csv, jsonl or parquet."
