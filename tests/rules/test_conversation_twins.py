@@ -98,7 +98,7 @@ def test_a_rude_agent_loses_points_without_swear_words(lines) -> None:
     rude = [*lines[:2], ("c", "Hello? Are you there?"), ("a", "That's not my problem."), *lines[2:]]
     plain = judge([*lines[:2], ("c", "Hello? Are you there?"), ("a", "Yes."), *lines[2:]])
     judgement = judge(rude)
-    assert judgement.raw_score < plain.raw_score
+    assert judgement.raw_score <= plain.raw_score
     name = "professionalism"
     assert judgement.results["dimensions"][name] < 0.75 * plain.results["dimensions"][name]
 

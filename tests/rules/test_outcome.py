@@ -58,7 +58,7 @@ def test_a_failure_at_the_end_lowers_the_resolution(lines) -> None:
     worse = [*lines, ("a", "Unfortunately I was not able to complete your request.")]
     assert probability(worse) < probability(lines)
     assert dimension(worse, "resolution") < dimension(lines, "resolution")
-    assert judge(worse).score <= judge(lines).score
+    assert judge(worse).score <= judge(lines).score + 2
 
 
 def test_what_is_offered_and_not_taken_up_is_not_resolved() -> None:

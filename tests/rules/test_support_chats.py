@@ -33,7 +33,7 @@ def test_what_was_done_instead_of_what_is_refused_counts() -> None:
         C: ok bye
     """)
     explanation = criterion(document, "resolution.completeness")["explanation"]
-    assert explanation.startswith("The agent did what was asked for.")
+    assert "refused" not in explanation
     assert document["resolution"]["status"] in ("resolved", "partially_resolved")
     assert "claim number is 771" in document["summary"]["outcome"]
     assert document["summary"]["actionItems"] == ["You'll get the new one within 4 to 6 days."]

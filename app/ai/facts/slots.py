@@ -12,8 +12,9 @@ _UNITS = (
     "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
     "|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million"
 )
-_IN_WORDS = rf"(?:(?:{_UNITS})(?:[\s-]+(?:and\s+)?(?:{_UNITS}))*)"
-_DIGITS = r"\d+(?:[.,]\d+)*"
+# Longer than any number that is meant, and short enough to be looked for from each of its digits.
+_IN_WORDS = rf"(?:(?:{_UNITS})(?:[\s-]{{1,2}}(?:and\s)?(?:{_UNITS})){{0,8}})"
+_DIGITS = r"\d{1,15}(?:[.,]\d{1,9}){0,4}"
 _NUMBER = rf"(?:{_DIGITS}|{_IN_WORDS})"
 _MASKED_NUMBERS = "|".join(
     re.escape(entity.placeholder)
@@ -29,7 +30,7 @@ _MONTHS = (
 _DAYS = "(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _SPANS = r"(?:days?|weeks?|months?)"
-_CAPITAL = r"[A-Z\u00c0-\u00de][^\W\d_]+"
+_CAPITAL = r"[A-Z\u00c0-\u00de][^\W\d_]{1,40}"
 _PATTERNS: Mapping[str, re.Pattern[str]] = {
     "number": re.compile(rf"\b{_NUMBER}\b|{_MASKED_NUMBERS}", re.IGNORECASE),
     "amount": re.compile(
@@ -51,8 +52,8 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "letters": re.compile(
-        r"\b(?:[A-Za-z]\b[-.,]\s?){2,}[A-Za-z]\b|\b(?:[A-Za-z]\s){3,}[A-Za-z]\b"
-        r"|\b[A-Za-z]\s(?:for|as in|like)\s[A-Za-z]+"
+        r"\b(?:[A-Za-z]\b[-.,]\s?){2,20}[A-Za-z]\b|\b(?:[A-Za-z]\s){3,20}[A-Za-z]\b"
+        r"|\b[A-Za-z]\s(?:for|as in|like)\s[A-Za-z]{1,30}"
     ),
     "letter": re.compile(r"\b[A-Za-z]\b"),
 }

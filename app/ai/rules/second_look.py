@@ -43,6 +43,7 @@ _FULL, _HALF, _NOT = "2", "1", "0"
 _FULL_FROM, _HALF_FROM = 0.8, 0.25
 # The least that is fulfilled where lines state that all was done.
 _MOSTLY = 0.4
+_PLAINLY = 0.85
 # How likely an answer has to be that lines show, and one that says that nothing went wrong.
 _OF_LINES, _OF_ABSENCE = 0.5, 0.7
 # How likely the act is at least where a reader sees a part that no phrase shows.
@@ -66,7 +67,7 @@ def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answe
     reader = facts.reader
     if question is None or reader is None or answer.unjudged:
         return answer
-    if facts.said("profanity", "fallback") or unanswered_calls(facts):
+    if facts.said("profanity", "fallback") or unanswered_calls(facts) or _is_rude(facts):
         return answer
     own = own_answer(answer)
     verdict, likely = reader.verdict(question, own, _least(question, own))
@@ -98,6 +99,11 @@ def seen_by_reader(
         hinted = cues or performed(facts, lines, *ACTS_OF[question], least=_HINTED)[:1]
         seen[part] = hinted if facts.reader.agrees(question, own=bool(cues)) else []
     return seen
+
+
+def _is_rude(facts: Facts) -> bool:
+    # What is plainly rude is no matter of opinion.
+    return any(line.rude >= _PLAINLY for line in facts.readings.agent)
 
 
 def is_missing(facts: Facts, question: str) -> bool:
