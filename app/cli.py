@@ -4,14 +4,17 @@ import ast
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from app import __version__
+from app.core.commands import COMMAND
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -108,6 +111,24 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return sorted(self._summaries())
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a mistyped one gets the nearest name."""
+        near = get_close_matches(args[0], self._summaries(), n=1)
+        if near and args[0] not in self._summaries():
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a name without importing the commands."""
+        names = [
+            CompletionItem(name, help=summary)
+            for name, summary in sorted(self._summaries().items())
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name."""
@@ -218,10 +239,15 @@ cqe = LazyGroup(
 click.version_option(__version__)(cqe)
 
 
+def _typed() -> str:
+    """Return the command as it was typed."""
+    return "cqe" if Path(sys.argv[0]).name == "cqe" else COMMAND
+
+
 def main() -> None:
     """Run the `cqe` command; expected failures are printed without a traceback."""
     try:
-        cqe.main(prog_name="cqe")
+        cqe.main(prog_name=_typed(), complete_var="_CQE_COMPLETE")
     except Exception:
         # Not at the top: few commands need it.
         from app.operations.failure import plain_errors  # noqa: PLC0415

@@ -1,9 +1,7 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from flask import Flask
 
@@ -14,7 +12,7 @@ from app.core.process import log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard import install as dashboard
-from app.events.catalogue import described_types
+from app.events.schemas import described_types
 from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
@@ -26,14 +24,6 @@ from app.web.transfers import BlobOwner, Blobs
 from app.wiring import build_runtime
 
 
-class _Application(Flask):
-    """Flask for views that are plain functions."""
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function; Flask looks at each request whether one is a coroutine."""
-        return func
-
-
 def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
     """Build the web application; nothing connects before the first request.
 
@@ -41,9 +31,9 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
         runtime: the runtime of a process that has one already; by default a new one.
     """
     settings = settings or Settings.from_env(os.environ)
-    log.configure(settings.log_level)
+    log.configure(settings.log_level, settings.log_format)
     runtime = runtime or build_runtime(settings)
-    app = _Application("app", static_folder=None)
+    app = Flask("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
     app.url_rule_class = LazyRule
@@ -73,4 +63,5 @@ def _health(runtime: Runtime) -> Health:
         {part.name: partial(part.works, runtime) for part in PARTS},
         vital={part.name for part in PARTS if part.is_vital},
         of_host={part.name for part in PARTS if part.is_of_host},
+        late={part.name for part in PARTS if part.is_late},
     )

@@ -12,6 +12,7 @@ from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
 from app.packages import load_tables
+from app.people import team_rows
 from app.reviews.calibration import profiles
 from app.reviews.rounds import sealed_reviews
 from app.voice_calls import evaluation
@@ -32,4 +33,6 @@ def build_runtime(settings: Settings) -> Runtime:
         sealed_reviews=sealed_reviews,
         calibration=profiles.calibration,
     )
-    return open_runtime(settings, keyring, hooks, counts)
+    runtime = open_runtime(settings, keyring, hooks, counts)
+    team_rows.install(runtime.db.engine)
+    return runtime

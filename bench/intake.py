@@ -162,7 +162,7 @@ def read(runtime: Runtime, source: Path, shares: CpuShares) -> None:
 
 def load(runtime: Runtime, source: Path, shares: CpuShares) -> None:
     """Import the file; reading it is not a part of the share."""
-    described = RecordingMetadata(columns={})
+    described = RecordingMetadata(options=OPTIONS)
     with closing(FileImport(runtime, files.AUTO, OPTIONS, described)) as run, shares.of("load"):
         run.load_files(files.list_files(source), Progress([]))
     shares.seconds["load"] -= shares.seconds["read"]

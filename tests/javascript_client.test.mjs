@@ -128,6 +128,12 @@ test("an overloaded service is asked again", async () => {
   assert.ok(second.at - first.at >= 1000);
 });
 
+test("a refused connection is one sentence", async () => {
+  const nobody = new Client("http://127.0.0.1:1", API_KEY, SECRET, { retries: 0 });
+  const said = /^There was no answer from 127.0.0.1:1: [^\n]+\.$/;
+  await assert.rejects(nobody.get("/usage/summary"), (error) => said.test(error.message) && !error.cause);
+});
+
 test("a lost answer is asked for again, a long wait is left to the caller", async () => {
   const found = { status: 200, body: { data: 1 } };
   const lost = await withAnswers([null, found], async (unlucky) => {

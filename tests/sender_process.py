@@ -84,6 +84,6 @@ def send() -> None:
     """Send until SIGTERM."""
     stopping.listen()
     settings = Settings.from_env(os.environ)
-    log.configure(settings.log_level)
+    log.configure(settings.log_level, settings.log_format)
     commit_halts.obey(commit_halts.writes("webhook_deliveries"))
     run_sender(build_runtime(settings), stopping.requested)

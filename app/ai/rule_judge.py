@@ -66,7 +66,7 @@ def ruled_by(facts: Facts, scorecard: Scorecard, limit: CpuLimit) -> Ruled:
     answers = {}
     for item in scorecard.criteria:
         limit.check()
-        answers[item.key] = looked_at_again(facts, item.rule, judging.answer(facts, item))
+        answers[item.key] = looked_at_again(facts, item, judging.answer(facts, item))
     limit.check()
     return checked(answers, facts.dialogue.transcript)
 

@@ -21,6 +21,7 @@ from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.jobs.leases import Lease, LeaseLost
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, list_due, run_next
+from app.core.principal import limited_to
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
@@ -153,8 +154,9 @@ def _store_file(job: RunningJob[ExportJob], task: ExportTask) -> tuple[StoredObj
     path = _spool(job.runtime) / task.object_id
     snapshot = path.with_name(path.name + ".copy")
     try:
-        batches = catalogue.batches(job.runtime, task.request, snapshot, job.should_stop)
-        row_count = _write_batches(job.runtime, task.request, path, batches, on_progress)
+        with limited_to(task.teams):
+            batches = catalogue.batches(job.runtime, task.request, snapshot, job.should_stop)
+            row_count = _write_batches(job.runtime, task.request, path, batches, on_progress)
         with path.open("rb") as file:
             stored = job.runtime.storage.write(task.object_id, file, size_bytes=path.stat().st_size)
     finally:

@@ -99,7 +99,8 @@ class ExportJob(LeasedJob):
     """One export: its request, its progress, and its file once that is complete.
 
     `object_id` names the stored file of the running or the last attempt; it may be downloaded only
-    when the state is `succeeded`, and not after `expires_at`.
+    when the state is `succeeded`, and not after `expires_at`. `teams` are those that the requester
+    is limited to, if any.
     """
 
     kind = "exports"
@@ -114,6 +115,7 @@ class ExportJob(LeasedJob):
     request: Mapped[dict[str, Any]] = mapped_column(JSON)
     file_name: Mapped[str]
     created_by: Mapped[str]
+    teams: Mapped[str | None]
     object_id: Mapped[str | None]
     progress: Mapped[int] = mapped_column(default=0)
     row_count: Mapped[int | None]

@@ -20,6 +20,7 @@ from app.api_keys.key_cache import CachedKey, KeyCache
 from app.core import errors
 from app.core.clock import utc_now
 from app.core.errors import Detail
+from app.core.principal import limit_to
 from app.core.process.log import OnceAMinute
 from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Admission, CallCount, Limit, Visit
@@ -83,6 +84,8 @@ class Authentication:
         app.after_request(self._after_request)
 
     def _before_request(self) -> None:
+        # Of the request that this thread answered before.
+        limit_to(None)
         # Looked up once: the proxy finds the request again at every use.
         request: Request = current_request._get_current_object()  # type: ignore[attr-defined]
         if request.endpoint not in _HEALTH_ENDPOINTS:
@@ -92,10 +95,12 @@ class Authentication:
         if request.method == "OPTIONS" and request.routing_exception is None:
             return
         try:
-            g.principal = self._authenticate(request).principal
+            principal = self._authenticate(request).principal
         except _FAILURES:
             self._count_failure(request)
             raise
+        g.principal = principal
+        limit_to(principal.teams)
 
     def _authenticate(self, request: Request) -> CachedKey:
         now = utc_now()

@@ -156,7 +156,7 @@ def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
 def _all_records(session: Session) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for number in count(1):
-        page = service.list_page(session, PageRequest(page=number, page_size=100))
+        page = service.list_page(session, PageRequest(page=number, page_size=100), caller=None)
         rows += service.records_of(session, page.items)
         if number >= page.total_pages:
             break

@@ -33,3 +33,14 @@ SCOPES = (
     "data:erase",
     "transcripts:raw",
 )
+
+# Scopes of those who are limited to teams: what the others read or change belongs to no team.
+TEAM_SCOPES = frozenset(SCOPES) - {
+    "audio:write",
+    "engagements:write",
+    "webhooks:manage",
+    "usage:read",
+    "ingest:write",
+    "scorecards:manage",
+    "data:erase",
+}

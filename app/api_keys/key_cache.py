@@ -11,7 +11,7 @@ from app.api_keys.credentials import purpose_of
 from app.api_keys.models import ApiKey, Credential
 from app.core.database.session import Database
 from app.core.ip_addresses import Address, Network
-from app.core.principal import Principal
+from app.core.principal import TEAM_LISTS, Principal, TeamScope
 from app.core.secrets.encryption import Keyring
 
 _LIFE_S = 5.0
@@ -23,6 +23,9 @@ _LOOK_UP = (
         ApiKey.name,
         ApiKey.scopes,
         ApiKey.ip_allowlist,
+        ApiKey.executive_ids,
+        ApiKey.call_center_ids,
+        ApiKey.campaign_ids,
         ApiKey.signature_policy,
         ApiKey.require_nonce,
         ApiKey.revoked_at,
@@ -105,6 +108,7 @@ class KeyCache:
                 expires_at=row["expires_at"],
                 signature_policy=row["signature_policy"],
                 require_nonce=row["require_nonce"],
+                teams=TeamScope.of({name: row[name] for name in TEAM_LISTS}, row["id"]),
             ),
             secret=secret.decode(),
             networks=tuple(ip_network(cidr) for cidr in row["ip_allowlist"]),

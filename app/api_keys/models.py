@@ -19,6 +19,9 @@ class ApiKey(Table):
     key_prefix: Mapped[str]
     scopes: Mapped[list[str]] = mapped_column(JSON)
     ip_allowlist: Mapped[list[str]] = mapped_column(JSON)
+    executive_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
+    call_center_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
+    campaign_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
     signature_policy: Mapped[str]
     require_nonce: Mapped[bool]
     revoked_at: Mapped[datetime | None] = mapped_column(UtcDateTime)

@@ -22,7 +22,7 @@ blp = Blueprint(
 def list_api_keys(query: dict[str, PageRequest]) -> Any:
     """List the API keys, revoked ones included."""
     with current_runtime().db.reading() as session:
-        page = service.list_page(session, query["page_request"])
+        page = service.list_page(session, query["page_request"], caller=current_principal())
         return replace(page, items=service.records_of(session, page.items))
 
 

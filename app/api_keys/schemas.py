@@ -4,10 +4,17 @@ from marshmallow import fields
 
 from app.api_keys.enums import SCOPES, SignaturePolicy
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Flag, Items, Network, Text, Timestamp, Whole
+from app.web.schemas.fields import Choice, Flag, Items, Network, Reference, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, sort_field
 
 MAX_GRACE_S = 7 * 24 * 3600
+_MOST_TEAMS = 200
+
+
+def _seen(what: str) -> dict[str, str]:
+    return {
+        "description": f"{what} whose conversations the key sees; all, if empty. Changes only narrow."
+    }
 
 
 class KeyChange(CamelSchema):
@@ -17,6 +24,9 @@ class KeyChange(CamelSchema):
     description = Text(2000, multiline=True, allow_none=True)
     scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES))
     ip_allowlist = Items(Network(), high=50, allow_none=True)
+    executive_ids = Items(Reference("exec"), high=_MOST_TEAMS, metadata=_seen("Executives"))
+    call_center_ids = Items(Reference("cc"), high=_MOST_TEAMS, metadata=_seen("Call centres"))
+    campaign_ids = Items(Reference("camp"), high=_MOST_TEAMS, metadata=_seen("Campaigns"))
     signature_policy = Choice(tuple(SignaturePolicy))
     require_nonce = Flag()
     expires_at = Timestamp(allow_none=True)
@@ -50,6 +60,9 @@ class KeySchema(CamelSchema):
     key_prefix = fields.String(required=True)
     scopes = fields.List(fields.String(), required=True)
     ip_allowlist = fields.List(fields.String(), required=True)
+    executive_ids = fields.List(fields.String(), required=True, metadata=_seen("Executives"))
+    call_center_ids = fields.List(fields.String(), required=True, metadata=_seen("Call centres"))
+    campaign_ids = fields.List(fields.String(), required=True, metadata=_seen("Campaigns"))
     signature_policy = fields.String(required=True)
     require_nonce = fields.Boolean(required=True)
     status = Choice(("active", "revoked", "expired"), required=True)

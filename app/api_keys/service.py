@@ -10,16 +10,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.api_keys.credentials import IssuedKey, end_pairs, issue_pair, previous_expiries
-from app.api_keys.enums import SCOPES, SignaturePolicy
+from app.api_keys.enums import SCOPES, TEAM_SCOPES, SignaturePolicy
 from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row, require_match
-from app.core.errors import Conflict, InsufficientScope, InvalidInput
+from app.core.errors import Conflict, InsufficientScope, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.ip_addresses import Network
-from app.core.principal import Principal
+from app.core.json_documents import camel_case
+from app.core.principal import TEAM_LISTS, Principal, TeamScope
 from app.core.secrets.encryption import Keyring
 from app.events.catalogue import EventType
 from app.events.outbox import publish
@@ -35,6 +36,7 @@ _SHOWN = (
     "key_prefix",
     "scopes",
     "ip_allowlist",
+    *TEAM_LISTS,
     "signature_policy",
     "require_nonce",
     "expires_at",
@@ -53,6 +55,9 @@ def create_key(
     scopes: list[str],
     description: str | None = None,
     ip_allowlist: list[str] | None = None,
+    executive_ids: Sequence[str] = (),
+    call_center_ids: Sequence[str] = (),
+    campaign_ids: Sequence[str] = (),
     signature_policy: str = SignaturePolicy.DEFAULT,
     require_nonce: bool = False,
     expires_at: datetime | None = None,
@@ -75,12 +80,16 @@ def create_key(
         description=description,
         scopes=_checked_scopes(scopes),
         ip_allowlist=_without_duplicates(ip_allowlist),
+        executive_ids=_without_duplicates(executive_ids),
+        call_center_ids=_without_duplicates(call_center_ids),
+        campaign_ids=_without_duplicates(campaign_ids),
         signature_policy=str(signature_policy),
         require_nonce=require_nonce,
         expires_at=expires_at,
         created_at=now,
         updated_at=now,
     )
+    _require_team_scopes(key)
     _require_within(caller, key)
     name_key(session, key_id=key.id, name=name)
     return issue_pair(session, keyring, key, now)
@@ -91,9 +100,14 @@ def get_key(session: Session, key_id: str) -> ApiKey:
     return find_row(session, ApiKey, key_id, "API key")
 
 
-def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    """List all keys, revoked ones included, as rows of `ApiKey`."""
-    page = select_page(session, select(ApiKey), request, sortable=_SORTABLE, tail=ApiKey.id)
+def list_page(session: Session, request: PageRequest, *, caller: Principal | None) -> Page[Any]:
+    """List the keys within the caller's teams, revoked ones included, as rows of `ApiKey`."""
+    statement = select(ApiKey)
+    if caller and caller.teams:
+        keys = session.scalars(statement)
+        ids = [key.id for key in keys if caller.teams.contains(_teams_of(key))]
+        statement = statement.where(ApiKey.id.in_(ids))
+    page = select_page(session, statement, request, sortable=_SORTABLE, tail=ApiKey.id)
     return replace(page, items=[row["ApiKey"] for row in page.items])
 
 
@@ -142,11 +156,12 @@ def change_key(
         PreconditionFailed: If-Match is another version.
     """
     now = utc_now()
-    key = get_key(session, key_id)
+    key = _find_for(caller, session, key_id)
     _require_within(caller, key)
     require_match(key, if_match)
     if key.revoked_at is not None:
         raise Conflict("The key is revoked: make a new one.")
+    teams = _teams_of(key)
     for field, value in changes.items():
         setattr(key, field, value)
     if "scopes" in changes:
@@ -155,6 +170,8 @@ def change_key(
         key.ip_allowlist = _without_duplicates(key.ip_allowlist)
     if "expires_at" in changes:
         _require_future(key.expires_at, now)
+    _require_team_scopes(key)
+    _require_narrower(key, teams)
     _require_within(caller, key)
     if session.is_modified(key):
         key.updated_at = now
@@ -182,7 +199,7 @@ def rotate_key(
         Conflict: the key is revoked or expired.
     """
     now = utc_now()
-    key = get_key(session, key_id)
+    key = _find_for(caller, session, key_id)
     _require_within(caller, key)
     if key.status_at(now) != "active":
         raise Conflict(f"The key is {key.status_at(now)}: only an active key can be rotated.")
@@ -212,7 +229,7 @@ def revoke_key(session: Session, key_id: str, *, caller: Principal | None) -> Ap
         InsufficientScope: the key may do more than the caller's.
         Conflict: no active key with `keys:manage` would be left.
     """
-    key = get_key(session, key_id)
+    key = _find_for(caller, session, key_id)
     _require_within(caller, key)
     if key.revoked_at is None:
         now = utc_now()
@@ -252,8 +269,35 @@ def _checked_scopes(scopes: list[str]) -> list[str]:
     return sorted(scopes, key=SCOPES.index)
 
 
-def _without_duplicates(networks: list[str] | None) -> list[str]:
-    return list(dict.fromkeys(networks or []))
+def _without_duplicates(values: Sequence[str] | None) -> list[str]:
+    return list(dict.fromkeys(values or []))
+
+
+def _teams_of(key: ApiKey) -> TeamScope | None:
+    return TeamScope.of({name: getattr(key, name) for name in TEAM_LISTS})
+
+
+def _find_for(caller: Principal | None, session: Session, key_id: str) -> ApiKey:
+    """Return a key; to a caller who is limited to teams, the keys of others do not exist."""
+    key = get_key(session, key_id)
+    teams = caller.teams if caller else None
+    if teams is not None and not teams.contains(_teams_of(key)):
+        raise NotFound("There is no such API key.")
+    return key
+
+
+def _require_team_scopes(key: ApiKey) -> None:
+    beyond = [scope for scope in key.scopes if scope not in TEAM_SCOPES]
+    if _teams_of(key) is not None and beyond:
+        message = f"A key that is limited to teams cannot have {', '.join(beyond)}."
+        raise InvalidInput.field("scopes", message, code="ENUM")
+
+
+def _require_narrower(key: ApiKey, before: TeamScope | None) -> None:
+    if before is not None and not before.contains(_teams_of(key)):
+        message = "The teams of a key can only be narrowed: make a new key."
+        [field, *_] = before.lists()
+        raise InvalidInput.field(camel_case(field), message, code="RANGE")
 
 
 def _require_future(expires_at: datetime | None, now: datetime) -> None:
@@ -264,8 +308,8 @@ def _require_future(expires_at: datetime | None, now: datetime) -> None:
 def _require_within(caller: Principal | None, key: ApiKey) -> None:
     """Refuse to make, change, rotate or revoke a key that may do more than the caller's.
 
-    A key may do more if it has another scope, works from another network or for longer, or demands
-    less of a request. The command line has no caller, and may do all.
+    A key may do more if it has another scope, sees other teams, works from another network or for
+    longer, or demands less of a request. The command line has no caller, and may do all.
 
     Raises:
         InsufficientScope: the message names the field.
@@ -274,6 +318,10 @@ def _require_within(caller: Principal | None, key: ApiKey) -> None:
         return
     if not caller.scopes.issuperset(key.scopes):
         raise InsufficientScope("That key has, or would have, scopes that your key lacks.")
+    if caller.teams is not None and not caller.teams.contains(_teams_of(key)):
+        raise InsufficientScope(
+            "executiveIds, callCenterIds and campaignIds must lie within those of your key."
+        )
     if caller.ip_allowlist and not _is_inside(key.ip_allowlist, caller.ip_allowlist):
         raise InsufficientScope("ipAllowlist must lie inside that of your key.")
     if caller.expires_at is not None and (

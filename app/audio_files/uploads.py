@@ -24,6 +24,8 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.storage.objects import StoredObject
 from app.evaluations import sources
+from app.events.catalogue import ConversationFailed, EventType
+from app.events.outbox import publish
 from app.usage.plan import UsageMetric, plan_of
 
 logger = logging.getLogger(__name__)
@@ -284,5 +286,18 @@ class AudioObjects:
                 if audio is not None and audio.status in _AWAITED:
                     audio.status, audio.error = AudioStatus.FAILED, UPLOAD_MISMATCH.error
                     audio.updated_at, audio.expires_at = utc_now(), None
+                    publish(
+                        session,
+                        EventType.CONVERSATION_FAILED,
+                        ConversationFailed(
+                            source_type="audio_file",
+                            source_id=audio.id,
+                            evaluation_id=None,
+                            engagement_id=audio.engagement_id or "",
+                            campaign=campaigns.name_of(session, audio.campaign_id) or "",
+                            code=UPLOAD_MISMATCH.error["code"],
+                            message=UPLOAD_MISMATCH.error["message"],
+                        ),
+                    )
         elif stored is not None:
             self.mark_stored(object_id, stored)

@@ -89,6 +89,7 @@ class Settings:
     log_level: str = setting(
         "CQE_LOG_LEVEL", "INFO", read.one_of("DEBUG", "INFO", "WARNING", "ERROR")
     )
+    log_format: str = setting("CQE_LOG_FORMAT", "auto", read.one_of("auto", "plain", "json"))
 
     # Callers
     public_url: str = setting("CQE_PUBLIC_URL", "", read.http_url)

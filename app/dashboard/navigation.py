@@ -38,43 +38,51 @@ class ShownLink:
     is_here: bool
 
 
-# Sections of the navigation, in their order on the page.
-SECTIONS: tuple[tuple[Link, ...], ...] = (
-    (
+# Sections of the navigation with their titles, in their order on the page.
+SECTIONS: Mapping[str, tuple[Link, ...]] = {
+    "Quality": (
         Link("Overview", "overview.show", "g o", keeps_filters=True),
         Link("Evaluations", "evaluation_list.show", "g e", keeps_filters=True),
         Link("Review", "review_queue.show", "g r", keeps_filters=True),
-        Link("Executives", "leaderboards.executives", keeps_filters=True),
-        Link("Campaigns", "leaderboards.campaigns", keeps_filters=True),
-        Link("Call centres", "leaderboards.call_centers", keeps_filters=True),
         Link("Trends", "trends.show", "g t", keeps_filters=True),
         Link("Topics", "trends.topics", keeps_filters=True),
     ),
-    (Link("Add", "add.show"), Link("Work", "work.show"), Link("Exports", "exports.show")),
-    (
+    "Teams": (
+        Link("Agents", "leaderboards.executives", keeps_filters=True),
+        Link("Campaigns", "leaderboards.campaigns", keeps_filters=True),
+        Link("Call centres", "leaderboards.call_centers", keeps_filters=True),
+    ),
+    "Conversations": (
+        Link("Add", "add.show"),
+        Link("Work", "work.show"),
+        Link("Exports", "exports.show"),
+    ),
+    "Set up": (
         Link("Scorecards", "scorecards.list_page"),
         Link("Webhooks", "webhooks.list_page"),
         Link("Keys", "keys.list_page"),
-        Link("Usage", "operation.show_usage"),
         Link("People", "people.list_page"),
-        Link("Audit trail", "audit.show"),
-        Link("System", "operation.show_system"),
     ),
-    (Link("Settings", "account.show"),),
-)
+    "Service": (
+        Link("System", "operation.show_system"),
+        Link("Usage", "operation.show_usage"),
+        Link("Audit trail", "audit.show"),
+        Link("Settings", "account.show"),
+    ),
+}
 
 
-def sections_for(person: Person) -> Iterator[list[ShownLink]]:
-    """Yield the sections with the links that a person may open."""
+def sections_for(person: Person) -> Iterator[tuple[str, list[ShownLink]]]:
+    """Yield each section's title with the links that a person may open."""
     carried = filters.carried(request_texts())
-    for section in SECTIONS:
+    for title, section in SECTIONS.items():
         links = [
             _shown(link, carried)
             for link in section
             if may_open(current_app, f"dashboard.{link.endpoint}", person)
         ]
         if links:
-            yield links
+            yield title, links
 
 
 def _shown(link: Link, carried: Mapping[str, str]) -> ShownLink:

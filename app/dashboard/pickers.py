@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from app.campaigns.service import CAMPAIGNS
 from app.core.database.paging import PageRequest
 from app.core.database.rows import NamedTable
+from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.evaluations.sources import REFERENCES
 from app.scorecards import service as scorecards
 
@@ -37,6 +38,18 @@ def names_of(session: Session, query: Mapping[str, str]) -> dict[str, str]:
 def campaign_names(session: Session, ids: Collection[str]) -> dict[str, str]:
     """Return ids and names of the campaigns to choose from; these ids are always among them."""
     return _offered(session, CAMPAIGNS, ids)
+
+
+def teams_offered(
+    session: Session, ids: Mapping[str, Collection[str]]
+) -> dict[str, dict[str, str]]:
+    """Return ids and names of what accounts and keys can be limited to, by field; these ids are among them."""
+    fields: dict[str, NamedTable[Any]] = {
+        "executiveId": EXECUTIVES,
+        "callCenterIds": CALL_CENTERS,
+        "campaignIds": CAMPAIGNS,
+    }
+    return {field: _offered(session, table, ids.get(field, ())) for field, table in fields.items()}
 
 
 def pass_threshold(session: Session, scorecard_id: str | None) -> int | None:

@@ -8,8 +8,9 @@ from flask import Response, g, make_response, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from app.core.errors import AppError, InsufficientScope, MethodNotAllowed, NotFound
+from app.core.errors import AppError, InsufficientScope, InvalidInput, MethodNotAllowed, NotFound
 from app.dashboard.navigation import own_path
+from app.dashboard.views.filters import label_of
 from app.people.gate import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded, StaleForm
 from app.web import errors
 from app.web.request_record import request_id
@@ -61,7 +62,10 @@ def render_error(error: AppError) -> AnyResponse:
     detour = _DETOURS.get(type(error))
     if detour is not None:
         return redirect(url_for(detour, next=_return_path()), 303)
-    return _page(error.status, _SENTENCES.get(type(error), error.message), error)
+    sentence = _SENTENCES.get(type(error), error.message)
+    if error.message == InvalidInput.message:
+        sentence = "Some of what was entered cannot be used."
+    return _page(error.status, sentence, error)
 
 
 def render_http_error(error: HTTPException) -> AnyResponse:
@@ -92,6 +96,7 @@ def _page(status: int, sentence: str, error: AppError | None = None) -> Response
             title=HTTPStatus(status).phrase,
             sentence=sentence,
             details=error.details if error else (),
+            label_of=label_of,
             form_url=_return_path() if isinstance(error, StaleForm) else "",
             request_id=request_id(),
         ),

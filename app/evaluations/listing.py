@@ -4,16 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    and_,
-    bindparam,
-    case,
-    func,
-    literal_column,
-    select,
-)
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, literal_column, select
 from sqlalchemy.orm import Session
 
 from app.core.database.counters import add_at_commit
@@ -29,6 +20,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import AnyColumn, Page, PageRequest, order_of
 from app.core.database.session import Reader, connection_of
+from app.core.principal import current_teams
 from app.evaluations.enums import ByDay, ReviewStatus
 from app.evaluations.models import (
     Evaluation,
@@ -36,8 +28,9 @@ from app.evaluations.models import (
     EvaluationTopic,
     EvaluationTotal,
     SearchText,
+    SpokenWords,
 )
-from app.evaluations.search.index import source_says
+from app.evaluations.search import index
 from app.evaluations.search.turns import matching_turns
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
@@ -48,6 +41,8 @@ _TEXTS = SearchText.__table__.c
 _TOTALS = EvaluationTotal.__table__.c
 _TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("kind"))
 _ALL, _CURRENT = "all", "current"
+# Evaluations whose words a search looks at one by one.
+_MOST_SEARCHED = 10_000
 _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 # Null as long as there is no score that a verdict could follow from.
 HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(None))).label(
@@ -131,7 +126,7 @@ _FILTERS: Filters = {
     "topic": _topic,
     "language": language(_EVALUATION.language),
     "q": _q,
-    "said": lambda asked: source_says(_EVALUATION.source_id, asked),
+    "said": lambda asked: index.source_says(_EVALUATION.source_id, asked),
 }
 _BY_DAY = "by_day"
 # The columns that a period may bound.
@@ -175,20 +170,70 @@ def list_page(
         filters: the names of the API in snake_case, lists where a comma list is taken;
             `start` and `end` bound the column of `by_day` (see `MOMENTS`).
     """
+    said = str(filters.get("said", ""))
+    if said and index.is_frequent(session, said):
+        return _searched(session, request, said, current=current, filters=filters)
     where = conditions(current=current, **filters)
     total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
     rows: Sequence[Any] = []
     if request.offset < total_count:
         rows = _rows_of(session, where, request, total_count)
-        if "said" in filters:
-            rows = _with_turns(session, rows, str(filters["said"]))
+        if said:
+            rows = _with_turns(session, rows, said)
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def _searched(
+    session: Reader,
+    request: PageRequest,
+    said: str,
+    *,
+    current: bool,
+    filters: Mapping[str, _FilterValue],
+) -> Page[Any]:
+    """List what was said often: of the first evaluations of the list, those whose words match.
+
+    So many matches would take seconds to join with the other filters; of these rows, each is looked at.
+    """
+    others = {name: value for name, value in filters.items() if name != "said"}
+    order = _order(request)
+    first = (
+        select(_EVALUATION.id, _EVALUATION.source_id)
+        .where(*conditions(current=current, **others))
+        .order_by(*order)
+        .limit(_MOST_SEARCHED)
+        .subquery()
+    )
+    looked_at = select(first.c.id, index.words_say(session, said)).outerjoin_from(
+        first, SpokenWords, SpokenWords.source_id == first.c.source_id
+    )
+    rows = session.execute(looked_at).all()
+    ids = [row_id for row_id, says in rows if says]
+    shown = ids[request.offset : request.offset + request.page_size]
+    items = session.execute(_ROWS.where(_EVALUATION.id.in_(shown)).order_by(*order)).mappings()
+    searched = len(rows) if len(rows) == _MOST_SEARCHED else None
+    return Page(
+        _with_turns(session, items.all(), said),
+        request.page,
+        request.page_size,
+        len(ids),
+        searched,
+    )
 
 
 def _with_turns(session: Reader, rows: Sequence[Any], asked: str) -> list[dict[str, Any]]:
     """Add the turn in which it was said to each row."""
     turns = matching_turns(session, [row["source_id"] for row in rows], asked)
     return [{**row, "said": turns.get(row["source_id"])} for row in rows]
+
+
+def subjects(session: Session, evaluation_ids: Sequence[str]) -> dict[str, str]:
+    """Map evaluations to what their conversations were about; without those of which it is unknown."""
+    rows = session.execute(
+        select(_EVALUATION.id, _EVALUATION.summary).where(_EVALUATION.id.in_(evaluation_ids))
+    )
+    about = {row.id: (row.summary or {}).get("issue") for row in rows}
+    return {key: issue for key, issue in about.items() if issue}
 
 
 def count_by_scorecard(session: Session, **filters: _FilterValue) -> dict[str, dict[int, int]]:
@@ -212,10 +257,11 @@ def conditions(*, current: bool = True, **filters: _FilterValue) -> list[ColumnE
 
 
 def _are_selective(filters: Mapping[str, Any]) -> bool:
-    """Return whether one of these filters has an index of its own that leaves few rows."""
+    """Return whether one of these filters, or the caller's teams, has an index that leaves few rows."""
     statuses = filters.get("review_status", (ReviewStatus.NONE,))
     return (
-        ReviewStatus.NONE not in statuses
+        current_teams() is not None
+        or ReviewStatus.NONE not in statuses
         or filters.get("auto_failed") is True
         or not _SELECTIVE.isdisjoint(filters)
     )
@@ -236,9 +282,14 @@ def _count(
     session: Reader, where: list[ColumnElement[bool]], *, current: bool, filtered: bool
 ) -> int:
     if not filtered:
-        return session.scalar(_TOTAL, {"kind": _CURRENT if current else _ALL}) or 0
+        return count_all(session, current=current)
     counted = select(func.count()).select_from(Evaluation.__table__).where(*where)
     return session.scalar(counted) or 0
+
+
+def count_all(session: Reader, *, current: bool = False) -> int:
+    """Return how many evaluations there are, or how many of them are current; reads one row."""
+    return session.scalar(_TOTAL, {"kind": _CURRENT if current else _ALL}) or 0
 
 
 def count_opened(session: Session, number: int, *, first_of_source: int) -> None:
@@ -266,10 +317,7 @@ def _rows_of(
             return rows
     # The ids are found from the nearer end.
     behind = total_count - request.offset - size
-    order, reverse = (
-        order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)
-        for backwards in (False, True)
-    )
+    order, reverse = _order(request), _order(request, backwards=True)
     nearer = reverse if behind < request.offset else order
     ids = select(_EVALUATION.id).where(*where).order_by(*nearer)
     return _with_ids(session, ids.limit(size).offset(min(request.offset, behind)), order)
@@ -281,3 +329,9 @@ def _with_ids(
     """Return the rows of these ids; only they are read, after the ids were found in an index."""
     statement = _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*order)
     return session.execute(statement).mappings().all()
+
+
+def _order(request: PageRequest, *, backwards: bool = False) -> list[ColumnElement[Any]]:
+    column = _SORTABLE[request.sort.lstrip("-")]
+    descending = request.sort.startswith("-")
+    return order_of(column, _EVALUATION.id, descending=descending, backwards=backwards)

@@ -285,6 +285,7 @@ class ReEvaluation(Table):
 
     Evaluations after `cursor`, up to `last_id`, are still to be opened. `selected` is their number at
     the request; `failures` counts batches that could not be opened, since the last that could.
+    `teams` are those that the requester is limited to, if any.
     """
 
     __tablename__ = "re_evaluations"
@@ -301,6 +302,7 @@ class ReEvaluation(Table):
     last_id: Mapped[str]
     failures: Mapped[int] = mapped_column(default=0)
     error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)
+    teams: Mapped[str | None]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 

@@ -18,8 +18,8 @@ from app.engagements.service import count_evaluations
 from app.evaluations.enums import ReviewStatus, Status
 from app.evaluations.listing import normalised
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
-from app.events.catalogue import EvaluationCompleted, EventType
-from app.events.outbox import publish_all
+from app.events.catalogue import ConversationFailed, EvaluationCompleted, EventType
+from app.events.outbox import publish, publish_all
 from app.scorecards import service as scorecards
 
 Source = tuple[str, str]
@@ -183,6 +183,22 @@ def announce(session: Session, completed: Sequence[Evaluation]) -> None:
     """Publish `evaluation.completed` for each evaluation."""
     data = [_announcement(evaluation) for evaluation in completed]
     publish_all(session, EventType.EVALUATION_COMPLETED, data)
+
+
+def announce_failure(session: Session, evaluation: Evaluation, *, code: str, message: str) -> None:
+    """Publish `conversation.failed` for the source of an evaluation."""
+    data = ConversationFailed(
+        source_type=cast(
+            Literal["audio_file", "conversation", "voice_call"], evaluation.source_type
+        ),
+        source_id=evaluation.source_id,
+        evaluation_id=evaluation.id,
+        engagement_id=evaluation.engagement_id or "",
+        campaign=evaluation.campaign or "",
+        code=code,
+        message=message,
+    )
+    publish(session, EventType.CONVERSATION_FAILED, data)
 
 
 def _announcement(evaluation: Evaluation) -> EvaluationCompleted:

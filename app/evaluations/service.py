@@ -92,8 +92,7 @@ def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
 def complete(session: Session, *completions: EvaluationCompletion) -> None:
     """Store judgements, make their evaluations current, count them and publish the events.
 
-    A judgement without a score fails its evaluation instead and publishes nothing: a score in an
-    event is never null. A completed evaluation stays as it is. The evaluations are of different
+    A judgement without a score fails its evaluation instead: a score in an event is never null. A completed evaluation stays as it is. The evaluations are of different
     sources.
 
     Raises:
@@ -147,7 +146,7 @@ def _complete(session: Session, judged: Sequence[EvaluationCompletion]) -> None:
 
 
 def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Evaluation:
-    """End an evaluation without a result; a second call does nothing.
+    """End an evaluation without a result and publish it; a second call does nothing.
 
     Args:
         code: one of `enums.FailureCode`.
@@ -162,6 +161,7 @@ def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Ev
     _require_open(evaluation)
     evaluation.error = {"code": str(code), "message": message}
     _end(session, evaluation, Status.FAILED)
+    outcome.announce_failure(session, evaluation, code=str(code), message=message)
     return evaluation
 
 

@@ -1,26 +1,12 @@
-"""Catalogue of events: each type with its data, its description, the schema of its body and an example."""
+"""Catalogue of events: each type with its data, its description and an example."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
-from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NotRequired,
-    TypedDict,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from app.core.clock import iso_utc
-from app.core.ids import SUFFIX
 
 
 class EventType(StrEnum):
@@ -33,6 +19,8 @@ class EventType(StrEnum):
     EXPORT_READY = "export.ready"
     USAGE_QUOTA_WARNING = "usage.quota_warning"
     API_KEY_ROTATED = "api-key.rotated"
+    CONVERSATION_FAILED = "conversation.failed"
+    EVALUATION_REVIEWED = "evaluation.reviewed"
 
 
 class _Keywords(dict[str, object]):
@@ -145,6 +133,33 @@ class ApiKeyRotated(TypedDict):
     test: NotRequired[_TestMark]
 
 
+class ConversationFailed(TypedDict):
+    """What came in has no result; `evaluation_id` is null if it failed before it was evaluated."""
+
+    source_type: Literal["audio_file", "conversation", "voice_call", "import"]
+    source_id: str
+    evaluation_id: str | None
+    engagement_id: _EngagementId
+    campaign: _CampaignName
+    code: str
+    message: str
+    test: NotRequired[_TestMark]
+
+
+class EvaluationReviewed(TypedDict):
+    """A person has reviewed an evaluation; `score` is the score from now on."""
+
+    evaluation_id: str
+    review_id: str
+    engagement_id: _EngagementId
+    campaign: _CampaignName
+    action: Literal["confirm", "override", "dispute", "accept_dispute", "reject_dispute"]
+    review_status: Literal["reviewed", "disputed", "dispute_accepted", "dispute_rejected"]
+    score_before: _Score
+    score: _Score
+    test: NotRequired[_TestMark]
+
+
 EventData = (
     EvaluationCompleted
     | AudioTranscribed
@@ -153,6 +168,8 @@ EventData = (
     | ExportReady
     | UsageQuotaWarning
     | ApiKeyRotated
+    | ConversationFailed
+    | EvaluationReviewed
 )
 
 
@@ -258,6 +275,33 @@ CATALOGUE: Mapping[EventType, CatalogueEntry] = {
             previous_credential_expires_at="2026-11-22T09:30:00.000Z",
         ),
     ),
+    EventType.CONVERSATION_FAILED: CatalogueEntry(
+        "A recording, an evaluation or a whole import has failed.",
+        ConversationFailed,
+        ConversationFailed(
+            source_type="audio_file",
+            source_id=_AUDIO,
+            evaluation_id=_EVALUATION,
+            engagement_id=_ENGAGEMENT,
+            campaign="Spring support",
+            code="TRANSCRIPTION_FAILED",
+            message="The recording could not be transcribed.",
+        ),
+    ),
+    EventType.EVALUATION_REVIEWED: CatalogueEntry(
+        "A person has confirmed, changed or disputed a judgement.",
+        EvaluationReviewed,
+        EvaluationReviewed(
+            evaluation_id=_EVALUATION,
+            review_id="rev_01k9zr2c8fhj1n4q7t0vxz3b6d",
+            engagement_id=_ENGAGEMENT,
+            campaign="Spring support",
+            action="override",
+            review_status="reviewed",
+            score_before=87,
+            score=81,
+        ),
+    ),
 }
 
 
@@ -274,39 +318,6 @@ def sample_of(event: EventType) -> EventData:
     return cast(EventData, marked)  # `test` is an optional key of every type
 
 
-@cache
-def described_types() -> list[dict[str, object]]:
-    """Return the catalogue as the API shows it: type, description, schema and example."""
-    return [
-        {
-            "event": event.value,
-            "description": entry.description,
-            "schema": schema_of(event),
-            "example": example_of(event),
-        }
-        for event, entry in CATALOGUE.items()
-    ]
-
-
-@cache
-def schema_of(event: EventType) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of the body of an event."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": event.value,
-        "description": CATALOGUE[event].description,
-        **_object(
-            {
-                "id": {"type": "string", "pattern": f"^evt_{SUFFIX}$"},
-                "event": {"const": event.value},
-                "timestamp": {"type": "string", "format": "date-time"},
-                "data": _data_schema(CATALOGUE[event].data_type),
-            },
-            optional=frozenset(),
-        ),
-    }
-
-
 def example_of(event: EventType) -> dict[str, object]:
     """Return an example of the body of an event."""
     return {
@@ -315,40 +326,3 @@ def example_of(event: EventType) -> dict[str, object]:
         "timestamp": "2026-11-21T09:30:00.000Z",
         "data": dict(CATALOGUE[event].sample),
     }
-
-
-_JSON_TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-
-
-def _data_schema(data_type: type) -> dict[str, Any]:
-    hints = get_type_hints(data_type, include_extras=True)
-    optional: frozenset[str] = data_type.__optional_keys__  # type: ignore[attr-defined]
-    plain = get_type_hints(data_type)
-    return _object(
-        {
-            name: _schema_of_hint(hint if name not in optional else plain[name])
-            for name, hint in hints.items()
-        },
-        optional=optional,
-    )
-
-
-def _object(properties: dict[str, Any], *, optional: frozenset[str]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in optional],
-        "additionalProperties": False,
-    }
-
-
-def _schema_of_hint(hint: Any) -> dict[str, Any]:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return {**_schema_of_hint(arguments[0]), **arguments[1]}
-    if origin is Literal:
-        return {"type": "string", "enum": list(arguments)}
-    if origin in (Union, UnionType):
-        (inner,) = (argument for argument in arguments if argument is not NoneType)
-        return {"anyOf": [_schema_of_hint(inner), {"type": "null"}]}
-    return {"type": _JSON_TYPES[hint]}

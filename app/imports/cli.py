@@ -14,6 +14,7 @@ from marshmallow import ValidationError
 from marshmallow.fields import Field
 from sqlalchemy import RowMapping
 
+from app.conversations.enums import PLATFORMS
 from app.core.commands import errors_as_messages, print_line, printable
 from app.core.errors import AppError
 from app.core.process import background
@@ -22,7 +23,7 @@ from app.imports.file_import import FileImport, Progress
 from app.imports.files import AUTO, STDIN, FolderWatch, ImportFile, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.presets import PRESETS
-from app.imports.formats.records import ROLES, Unreadable
+from app.imports.formats.records import ROLES, Fault, Unreadable
 from app.imports.loading.input import ON_CONFLICT, ImportOptions
 from app.imports.loading.load import ImportCounts, RecordOutcome
 from app.imports.recordings import NamePattern, RecordingMetadata
@@ -32,6 +33,11 @@ from app.web.schemas.fields import LanguageTag, Zone
 
 _POLL_S = 0.25
 _WATCH_S = 1.0
+_MOST_NAMES = 20
+_MAPPING = (
+    'Name the field of a column with --map "Body=text", leave one out with --map "Queue=ignore", or '
+    "drop the file on the page Add of the dashboard, which shows what each column holds."
+)
 
 
 def _pairs(_: object, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -78,6 +84,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 @click.option("--call-center", help="Default call centre, by name or id.")
 @click.option("--executive", help="Default executive, by name or id.")
 @click.option("--channel", type=click.Choice(["chat", "voice_bot"]), help="Channel of transcripts.")
+@click.option("--platform", type=click.Choice(PLATFORMS), help="Default platform of conversations.")
 @click.option("--language", callback=_LANGUAGE, help="Default language tag.")
 @click.option(
     "--role",
@@ -107,8 +114,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 )
 @click.option(
     "--preset",
-    type=click.Choice(list(PRESETS)),
-    help="The system that has exported the CSV, whose columns are known.",
+    help=f"Columns of the CSV: {', '.join(PRESETS)}, or a preset that was kept in the dashboard.",
 )
 @click.option("--timezone", callback=_ZONE, help="Time zone of times without an offset.")
 @click.option(
@@ -137,7 +143,8 @@ def import_(
 ) -> None:
     """Import conversations, calls and recordings from a file, a folder, or standard input.
 
-    A second run changes nothing that is imported already. The exit code is 1 if a record failed.
+    A second run changes nothing that is imported already. The exit code is 1 if a record failed,
+    and with --wait, if an evaluation or a recording failed.
     """
     background.collect_rarely()
     runtime = current_runtime()
@@ -145,13 +152,12 @@ def import_(
         raise click.UsageError("--watch needs a folder, and neither --json nor --dry-run.")
     options = request_parsing.options_from_command(arguments, runtime.settings.engagement_types)
     with errors_as_messages(), runtime.db.reading() as session:
-        service.require_references(session, options)
+        options = service.resolved(session, options)
     with _explained():
         described = RecordingMetadata(
             table=metadata,
-            columns=options.columns,
+            options=options,
             pattern=NamePattern(name_pattern) if name_pattern else None,
-            timezone=options.timezone,
             follow_links=follow_links,
         )
         list_files = partial(
@@ -159,21 +165,24 @@ def import_(
         )
         with closing(FileImport(runtime, format_, options, described)) as run:
             if watch:
-                _watch(run, FolderWatch(list_files), options)
+                _watch(run, FolderWatch(list_files), options, described.files_without_row)
                 return
             counts = (
                 run.load_stream(sys.stdin.buffer) if source == STDIN else _load(run, list_files())
             )
+            run.record(Path(source).name if source != STDIN else "standard input", counts)
             if wait:
                 _wait(run, quiet=as_json)
     if as_json:
-        click.echo(json.dumps(_as_json(counts, options)))
+        click.echo(json.dumps(_as_json(counts, options, described)))
     else:
         _print(counts, options)
+        _print_names("Rows of the metadata without a recording", list(described.rows_without_file))
+        _print_names("Recordings without a row", described.files_without_row)
         if run.ended:
             statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
             click.echo(f"evaluations ended: {statuses}")
-    if counts.by_outcome[RecordOutcome.FAILED]:
+    if counts.by_outcome[RecordOutcome.FAILED] or run.has_failures:
         sys.exit(1)
 
 
@@ -183,7 +192,8 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (Unreadable, UnknownFormat) as error:
-        raise click.ClickException(printable(str(error))) from error
+        hint = f"\n{_MAPPING}" if error.code == Fault.COLUMNS else ""
+        raise click.ClickException(printable(str(error)) + hint) from error
     except OSError as error:
         reason = error.strerror or error
         message = f"{error.filename} cannot be read: {reason}." if error.filename else f"{reason}."
@@ -214,7 +224,9 @@ def _wait(run: FileImport, *, quiet: bool) -> None:
                 time.sleep(_POLL_S)
 
 
-def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
+def _watch(
+    run: FileImport, watch: FolderWatch, options: ImportOptions, files_without_row: list[str]
+) -> None:
     """Import what arrives in a folder, until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         while True:
@@ -224,7 +236,10 @@ def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
                 except OSError as error:
                     print_line(f"{file.name} cannot be read: {error.strerror}", err=True)
                 else:
+                    run.record(file.name, counts)
                     _print(counts, options, place=f"{file.name}: ")
+                    _print_names("Recordings without a row", files_without_row)
+                    files_without_row.clear()
                 watch.note_imported([file])
             _print_recordings(run.advance())
             time.sleep(_WATCH_S)
@@ -237,7 +252,16 @@ def _print_recordings(ended: Sequence[RowMapping]) -> None:
         print_line(f"{recording['file_name']}: {result}", err=reason is not None)
 
 
-def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
+def _print_names(title: str, names: Sequence[str]) -> None:
+    """List names on standard error, the first of many."""
+    if names:
+        more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        print_line(f"{title}: {', '.join(names[:_MOST_NAMES])}{more}", err=True)
+
+
+def _as_json(
+    counts: ImportCounts, options: ImportOptions, described: RecordingMetadata
+) -> dict[str, Any]:
     error_schema = ImportErrorSchema()
     has_errors = counts.by_outcome[RecordOutcome.FAILED] > 0
     return {
@@ -245,6 +269,8 @@ def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
         "dryRun": options.dry_run,
         "counts": ImportCountsSchema().dump(counts.as_dict()),
         "errors": [{"file": error["file"], **error_schema.dump(error)} for error in counts.errors],
+        "rowsWithoutRecording": list(described.rows_without_file),
+        "recordingsWithoutRow": described.files_without_row,
     }
 
 
@@ -259,6 +285,8 @@ def _print(counts: ImportCounts, options: ImportOptions, *, place: str = "") -> 
         key = f" ({error['external_id']})" if error["external_id"] else ""
         line = f", line {error['line']}" if error["line"] else ""
         print_line(f"{error['file']}{line}{key}: {error['code']}: {error['message']}", err=True)
+    if any(error["code"] == Fault.COLUMNS for error in counts.errors):
+        click.echo(_MAPPING, err=True)
     hidden = counts.by_outcome[RecordOutcome.FAILED] - len(counts.errors)
     if hidden:
         click.echo(f"and {hidden} more errors", err=True)

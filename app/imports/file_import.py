@@ -13,12 +13,14 @@ from sqlalchemy import RowMapping
 from app.audio_files import jobs as audio_files
 from app.audio_files import queries as recordings
 from app.core import hosts
+from app.core.clock import utc_now
 from app.core.errors import ServiceUnavailable
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs as judging
 from app.evaluations import service as evaluations
-from app.imports import files
+from app.evaluations.enums import Status
+from app.imports import files, service
 from app.imports.files import ImportFile
 from app.imports.formats.records import BadLine
 from app.imports.loading.input import Document, ImportOptions, entries_of
@@ -80,6 +82,8 @@ class FileImport:
         self._options = options
         self._recordings = RecordingLoader(runtime, options, metadata)
         self.ended: Counter[str] = Counter()  # Evaluations that were waited for, by status.
+        self._failed_recordings = 0
+        self._started_at = utc_now()
         self._awaited = DiskSet()
         self._awaited_recordings = DiskSet()
 
@@ -92,6 +96,11 @@ class FileImport:
     def waiting(self) -> int:
         """The number of evaluations and recordings that have not ended."""
         return len(self._awaited) + len(self._awaited_recordings)
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether an evaluation or a recording that was waited for has failed."""
+        return bool(self.ended[Status.FAILED] or self._failed_recordings)
 
     def load_files(self, sources: Sequence[ImportFile], progress: Progress) -> ImportCounts:
         """Load all files: first the texts, whose people and campaigns recordings may name."""
@@ -109,6 +118,20 @@ class FileImport:
         document = files.document_of(stream, "standard input", self._format)
         return self._load_documents([document], Progress([]))
 
+    def record(self, source: str, counts: ImportCounts) -> None:
+        """Record the counts for the list of imports; a dry run leaves no record."""
+        if self._options.dry_run:
+            return
+        with self._runtime.db.writing() as session:
+            service.record_run(
+                session,
+                format=self._format,
+                source=source,
+                options=self._options,
+                counts=counts,
+                started_at=self._started_at,
+            )
+
     def advance(self) -> Sequence[RowMapping]:
         """Forget the evaluations and recordings that have ended; return these recordings.
 
@@ -124,6 +147,7 @@ class FileImport:
         self._awaited.remove(ended)
         self.ended.update(ended.values())
         self._awaited_recordings.remove(row["id"] for row in results)
+        self._failed_recordings += sum(1 for row in results if row["error"])
         is_idle = not ended and not results
         if is_idle and not hosts.is_running(self._runtime.db, hosts.WORKER):
             with stopping.on_interrupt():

@@ -123,7 +123,7 @@ def _load_import(
     with job.transaction() as session:
         task = service.start(session, job.lease, job.runtime.keyring)
     settings = job.runtime.settings
-    with closing(DiskSet()) as seen_keys, _documents(job.runtime, task) as documents:
+    with closing(DiskSet()) as seen_keys, documents_of(job.runtime, task) as documents:
         validate = validator(job.runtime, task.options)
         records = normalised(entries_of(documents, task.options), seen_keys, validate)
         for batch in batches_of(islice(records, task.done, None)):
@@ -165,7 +165,7 @@ def _fail(session: Session, lease: Lease[Import], error: Exception) -> None:
 
 
 @contextmanager
-def _documents(runtime: Runtime, task: ImportTask) -> Iterator[Iterator[Document]]:
+def documents_of(runtime: Runtime, task: ImportTask) -> Iterator[Iterator[Document]]:
     """Open the uploaded file, or the documents of the request."""
     if task.file_id is None:
         yield _opened(task.format, task.documents)

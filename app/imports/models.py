@@ -1,10 +1,12 @@
-"""Table of imports over the API."""
+"""Tables of imports over the API, and of presets of columns that are kept."""
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.core.database.session import Table, UtcDateTime
 from app.core.jobs.leases import LeasedJob
 
 
@@ -36,3 +38,16 @@ class Import(LeasedJob):
     failed: Mapped[int] = mapped_column(default=0)
     evaluations_queued: Mapped[int] = mapped_column(default=0)
     errors: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+
+
+class ImportPreset(Table):
+    """Columns and roles of the tables of one source, kept under a name; as options of imports."""
+
+    __tablename__ = "import_presets"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    columns: Mapped[dict[str, str]] = mapped_column(JSON)
+    roles: Mapped[dict[str, str]] = mapped_column(JSON)
+    timezone: Mapped[str | None]
+    platform: Mapped[str | None]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)

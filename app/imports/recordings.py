@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -23,6 +23,7 @@ from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists, UploadIncomplete
 from app.core.storage.untrusted import UntrustedFolder
 from app.imports.files import ImportFile, sidecar_of, unreadable
+from app.imports.formats.presets import mapping_for
 from app.imports.formats.records import BadLine, Fault, ReaderOptions, Unreadable
 from app.imports.formats.table_rows import (
     IGNORED,
@@ -33,7 +34,7 @@ from app.imports.formats.table_rows import (
     with_labels,
     with_offset,
 )
-from app.imports.loading.input import ImportOptions
+from app.imports.loading.input import ImportOptions, reader_options
 from app.imports.loading.load import RecordOutcome
 from app.imports.loading.normalise import ValidRecord, summary_of
 from app.imports.loading.references import NameResolver
@@ -54,9 +55,13 @@ _FIELDS: Mapping[str, str] = {
     "recordingid": "externalId",
     "startedat": "recordedAt",
 }
-_FORM = TableForm(
-    _FIELDS, lambda fields: _FILE in fields, missing="The first line must have the column file."
-)
+# What telephone systems call the directions.
+_DIRECTIONS = {
+    **dict.fromkeys(("inbound", "incoming", "in", "trunking-originating"), "inbound"),
+    **dict.fromkeys(("outbound", "outgoing", "out", "outbound-api", "outbound-dial"), "outbound"),
+    "trunking-terminating": "outbound",
+}
+_FORM = TableForm(_FIELDS, lambda fields: [] if _FILE in fields else [_FILE])
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MAX_SIDECAR_BYTES = 64 * 1024
 
@@ -98,20 +103,20 @@ class RecordingMetadata:
         self,
         *,
         table: Path | None = None,
-        columns: Mapping[str, str],
+        options: ImportOptions,
         pattern: NamePattern | None = None,
-        timezone: str | None = None,
         follow_links: bool = False,
     ) -> None:
-        self._rows = {} if table is None else dict(_rows_of(table, columns, follow_links))
+        self._rows = {} if table is None else dict(_rows_of(table, options, follow_links))
         self._pattern = pattern
-        self._timezone = timezone
+        self._timezone = options.timezone
+        self.rows_without_file = dict.fromkeys(self._rows)
+        self.files_without_row: list[str] = []
 
     def fields_of(self, file: ImportFile) -> dict[str, Any]:
         """Return the fields of a recording in the words of the API."""
         fields: dict[str, Any] = self._pattern.values_of(file.name) if self._pattern else {}
-        fields |= self._rows.get(file.name) or self._rows.get(file.path.name) or {}
-        fields = _shaped(fields)
+        fields = _shaped({**fields, **self._row_of(file)})
         sidecar = sidecar_of(file.path)
         if sidecar is not None:
             fields |= _document_of(file.folder, sidecar)
@@ -119,12 +124,24 @@ class RecordingMetadata:
             fields["recordedAt"] = with_offset(recorded_at, self._timezone)
         return fields
 
+    def _row_of(self, file: ImportFile) -> Mapping[str, str]:
+        """Return the row with the file's path, its name, or a name of its folders such as `id=7`."""
+        folders = [part.rpartition("=")[2] for part in reversed(PurePath(file.name).parts[:-1])]
+        for name in (file.name, file.path.name, file.path.stem, *folders):
+            if name in self._rows:
+                self.rows_without_file.pop(name, None)
+                return self._rows[name]
+        if self._rows:
+            self.files_without_row.append(file.name)
+        return {}
+
 
 def _rows_of(
-    table: Path, columns: Mapping[str, str], follow_links: bool
+    table: Path, options: ImportOptions, follow_links: bool
 ) -> Iterator[tuple[str, dict[str, str]]]:
+    mapping = mapping_for(reader_options(options), of_recordings=True)
     with UntrustedFolder(table.parent, follow_links).open(table) as file:
-        for row in rows_of(file, _FORM, ReaderOptions(), lambda _: columns):
+        for row in rows_of(file, _FORM, ReaderOptions(), mapping):
             if row.error is not None:
                 message = f"{table.name}, line {row.error.line}: {row.error.message}"
                 raise Unreadable(row.error.code, message)
@@ -157,6 +174,8 @@ def _shaped(fields: Mapping[str, str]) -> dict[str, Any]:
         for name in _CHANNELS.keys() & shaped.keys()
         for value in [shaped.pop(name)]
     }
+    if direction := shaped.get("direction"):
+        shaped["direction"] = _DIRECTIONS.get(direction.casefold(), direction)
     return {**shaped, "channelMap": channels} if channels else shaped
 
 
@@ -203,9 +222,9 @@ class RecordingLoader:
         return BadLine(0, code, message, file=file.name)
 
     def _fields_of(self, file: ImportFile, digest: str) -> dict[str, Any]:
+        fields = self._metadata.fields_of(file)
         if not file.size_bytes:
             raise Unreadable(Fault.MALFORMED, "The file is empty.")
-        fields = self._metadata.fields_of(file)
         own = {"fileName", "contentType", "sizeBytes", "sha256", "autoProcess"} & fields.keys()
         if own:
             message = f"The file itself says {', '.join(sorted(own))}: leave it out."

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, or_, select, update
 from sqlalchemy.orm import Session, defer
 
+from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
@@ -22,7 +23,9 @@ from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
 from app.core.storage.files import require_space
 from app.evaluations import sources
-from app.imports import sealed_documents
+from app.events.catalogue import ConversationFailed, EventType
+from app.events.outbox import publish
+from app.imports import kept_presets, sealed_documents
 from app.imports.loading.input import ImportOptions
 from app.imports.loading.load import ImportCounts, first_errors
 from app.imports.models import Import
@@ -69,7 +72,7 @@ def create(
     Raises:
         InvalidInput: a default or the scorecard does not exist.
     """
-    require_references(session, options)
+    options = resolved(session, options)
     import_id = new_id("imp")
     row = Import(
         id=import_id,
@@ -87,8 +90,39 @@ def create(
     return _record(row)
 
 
-def require_references(session: Session, options: ImportOptions) -> None:
-    """Check that the default references and the scorecard exist."""
+def record_run(
+    session: Session,
+    *,
+    format: str,
+    source: str,
+    options: ImportOptions,
+    counts: ImportCounts,
+    started_at: datetime,
+) -> None:
+    """Record what the command has imported, as an import that has ended."""
+    session.add(
+        Import(
+            id=new_id("imp"),
+            state=JobState.SUCCEEDED,
+            format=format,
+            file_name=source,
+            options=asdict(options),
+            errors=counts.errors,
+            queued_at=started_at,
+            started_at=started_at,
+            completed_at=utc_now(),
+            **counts.as_dict(),
+        )
+    )
+
+
+def resolved(session: Session, options: ImportOptions) -> ImportOptions:
+    """Return the options with what their preset says.
+
+    Raises:
+        InvalidInput: a default, the scorecard or the preset does not exist.
+    """
+    options = kept_presets.applied(session, options)
     ids = {
         reference.column: options.defaults.get(reference.field) for reference in sources.REFERENCES
     }
@@ -98,6 +132,7 @@ def require_references(session: Session, options: ImportOptions) -> None:
         detail = error.details[0]
         raise InvalidInput.field(f"defaults.{detail['field']}", detail["message"]) from error
     scorecards.require(session, options.scorecard_id)
+    return options
 
 
 def get(session: Session, import_id: str) -> dict[str, Any]:
@@ -132,19 +167,45 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
         Conflict: it is neither a dry run that has ended nor failed, or its documents are deleted.
     """
     row = find_row(session, Import, import_id, "import", for_update=True)
-    options = ImportOptions(**row.options)
     has_failed = row.state == JobState.FAILED
+    options = ImportOptions(**row.options)
     if not has_failed and not (options.dry_run and row.state == JobState.SUCCEEDED):
         raise Conflict(
             "Only a dry run that has ended can be imported, and only a failed import continued."
         )
+    _require_input(row)
+    if has_failed:
+        return _try_again(session, row)
+    return _with_other_options(session, keyring, row, replace(options, dry_run=False))
+
+
+def check_again(
+    session: Session, keyring: Keyring, import_id: str, options: ImportOptions
+) -> dict[str, Any]:
+    """Start another dry run of the input of a dry run that has ended; it takes that input over.
+
+    Raises:
+        NotFound: there is no such import.
+        Conflict: it is not such a dry run.
+        InvalidInput: a default or the scorecard does not exist.
+    """
+    row = find_row(session, Import, import_id, "import", for_update=True)
+    task_of_dry_run(session, keyring, import_id)
+    return _with_other_options(session, keyring, row, options)
+
+
+def _require_input(row: Import) -> None:
     if row.sealed_documents is None and row.file_id is None:
         raise Conflict(
             "This import was already confirmed (see GET /imports), or its documents are deleted: "
             "then send them again."
         )
-    if has_failed:
-        return _try_again(session, row)
+
+
+def _with_other_options(
+    session: Session, keyring: Keyring, row: Import, options: ImportOptions
+) -> dict[str, Any]:
+    """Create an import of the input of another one, which forgets it."""
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
     file_id = row.file_id
     _forget_input(row)
@@ -153,7 +214,7 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
         keyring,
         format=row.format,
         documents=documents,
-        options=replace(options, dry_run=False),
+        options=options,
         file_id=file_id,
         file_name=row.file_name,
     )
@@ -169,7 +230,24 @@ def _try_again(session: Session, row: Import) -> dict[str, Any]:
 
 def start(session: Session, lease: Lease[Import], keyring: Keyring) -> ImportTask:
     """Return the task of a claimed import."""
-    row = leases.held(session, lease)
+    return _task_of(leases.held(session, lease), keyring)
+
+
+def task_of_dry_run(session: Session, keyring: Keyring, import_id: str) -> ImportTask:
+    """Return the task of a dry run that has ended and keeps its input.
+
+    Raises:
+        NotFound: there is no such import.
+        Conflict: it is not such a dry run.
+    """
+    row = find_row(session, Import, import_id, "import")
+    _require_input(row)
+    if not ImportOptions(**row.options).dry_run or row.completed_at is None:
+        raise Conflict("Only the columns of a dry run that has ended can be changed.")
+    return _task_of(row, keyring)
+
+
+def _task_of(row: Import, keyring: Keyring) -> ImportTask:
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
     return ImportTask(
         row.format,
@@ -214,6 +292,17 @@ def fail(session: Session, lease: Lease[Import], code: str, message: str) -> Non
         _forget_input(row)
     row.error = {"code": code, "message": message}
     leases.end(row, JobState.FAILED, utc_now())
+    defaults = ImportOptions(**row.options).defaults
+    data = ConversationFailed(
+        source_type="import",
+        source_id=row.id,
+        evaluation_id=None,
+        engagement_id=defaults.get("engagementId", ""),
+        campaign=campaigns.name_of(session, defaults.get("campaignId")) or "",
+        code=code,
+        message=message,
+    )
+    publish(session, EventType.CONVERSATION_FAILED, data)
 
 
 def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
@@ -254,6 +343,7 @@ def _record(row: Import) -> dict[str, Any]:
         "id": row.id,
         "status": _status(row),
         "format": row.format,
+        "file_name": row.file_name,
         "evaluate": options.evaluate,
         "on_conflict": options.on_conflict,
         "dry_run": options.dry_run,
@@ -261,6 +351,7 @@ def _record(row: Import) -> dict[str, Any]:
         "errors": row.errors,
         "error": row.error,
         "may_retry": _may_retry(row),
+        "may_map": _may_map(row, options),
         "created_at": row.queued_at,
         "started_at": row.started_at,
         "completed_at": row.completed_at,
@@ -272,6 +363,13 @@ def _may_retry(row: Import) -> bool:
     if row.error is None or row.completed_at is None:
         return False
     return row.error["code"] in _RETRYABLE and row.completed_at > utc_now() - INPUT_KEPT_FOR
+
+
+def _may_map(row: Import, options: ImportOptions) -> bool:
+    """Return whether the input is a table that a dry run keeps for an hour, without reading it."""
+    if not options.dry_run or row.completed_at is None or row.format not in ("csv", "auto"):
+        return False
+    return row.completed_at > utc_now() - INPUT_KEPT_FOR
 
 
 def _status(row: Import) -> str:

@@ -47,7 +47,7 @@ def reserve(
     if size_bytes > limit:
         raise InvalidInput.field("sizeBytes", f"sizeBytes must be at most {limit}.", code="RANGE")
     runtime.storage.require_space(size_bytes)
-    service.require_references(session, options)
+    options = service.resolved(session, options)
     expires_at = (utc_now() + timedelta(seconds=runtime.settings.url_ttl_s)).replace(microsecond=0)
     import_id = new_id("imp")
     session.add(

@@ -165,7 +165,7 @@ def run_metrics() -> None:
 
 def _prepared_runtime() -> Runtime:
     settings = settings_here()
-    log.configure(settings.log_level)
+    log.configure(settings.log_level, settings.log_format)
     data_dir.prepare(settings.data_dir)
     data_dir.lock_shared(settings.data_dir)
     warn_of_unknown()

@@ -16,9 +16,9 @@ from app.core.commands import print_line
 from app.core.secrets.encryption import new_master_key
 from app.core.settings import Settings
 from app.factory import create_app
-from app.operations import stored_secrets
+from app.operations import start_checks, stored_secrets
 from app.operations.environment import settings_here, unknown_settings
-from app.operations.failure import plain_errors
+from app.operations.failure import EXPECTED, plain_errors, text_of
 from app.system import checks
 from app.web.current import current_runtime
 from app.web.openapi.pages import document_of
@@ -31,7 +31,8 @@ _CHECKOUT = Path(app.__file__).parent.parent
 def doctor(*, as_json: bool) -> None:
     """Check the installation and print what is wrong."""
     with plain_errors():
-        results = checks.examine(settings_here())
+        settings = settings_here()
+        results = [*checks.examine(settings), _start(settings)]
     results += [
         checks.CheckResult("settings", checks.Verdict.WARN, sentence)
         for sentence in unknown_settings()
@@ -43,6 +44,15 @@ def doctor(*, as_json: bool) -> None:
             print_line(f"{result.verdict:<4}  {result.check:<12}  {result.message}")
     if any(result.verdict is checks.Verdict.FAIL for result in results):
         sys.exit(1)
+
+
+def _start(settings: Settings) -> checks.CheckResult:
+    """Say what `up` would say."""
+    try:
+        start_checks.require_startable(settings)
+    except EXPECTED as error:
+        return checks.CheckResult("start", checks.Verdict.FAIL, text_of(error))
+    return checks.CheckResult("start", checks.Verdict.OK, "nothing is in its way")
 
 
 @click.group("secrets")

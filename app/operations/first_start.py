@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.runtime import Runtime
-from app.core.secrets.private_files import write_private_file
+from app.core.secrets.private_files import append_private_file
 from app.core.settings import Settings
 from app.core.storage import deployment
 from app.operations import migrating, start_checks, stored_secrets
@@ -21,7 +21,7 @@ from app.wiring import build_runtime
 
 
 class FirstAccess(TypedDict):
-    """Access that was created at this start, or the file that it was written to; else empty.
+    """Access that was created at this start, and the file that it was added to; else empty.
 
     `password` is the one-time password of the dashboard's first admin.
     """
@@ -36,7 +36,7 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
     """Upgrade the tables; create an API key and an admin if there has never been one.
 
     Args:
-        access_file: the file to write them to; None returns them instead.
+        access_file: the file to add them to; None shows them instead.
 
     Raises:
         CannotRun: the tables cannot be upgraded, or there is no master key file.
@@ -57,12 +57,11 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
         access = FirstAccess(api_key="", secret="", password="", file="")
         _create_key(session, runtime, access)
         _create_admin(session, settings, access)
-        if access_file is None or not (access["api_key"] or access["password"]):
-            return access
-        # Before the commit: access that works must not be lost.
-        access_file.unlink(missing_ok=True)
-        write_private_file(access_file, "\n".join(lines_of(access)) + "\n")
-    return FirstAccess(api_key="", secret="", password="", file=str(access_file))
+        if access_file is not None and (access["api_key"] or access["password"]):
+            # Before the commit: access that works must not be lost.
+            append_private_file(access_file, "\n".join(lines_of(access)) + "\n")
+            access["file"] = str(access_file)
+        return access
 
 
 def lines_of(access: FirstAccess) -> list[str]:

@@ -12,10 +12,13 @@ from app.core.database.schema_revision import is_usable, needed_revision, stored
 from app.core.database.session import Reader, Table, connection_of
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
+from app.core.secrets.encryption import load_keyring
+from app.core.settings import Settings
 from app.core.storage import deployment
 from app.operations import stored_secrets
 from app.operations.failure import CannotRun
 from app.packages import load_tables
+from app.system.checks import reading
 
 _MOST_SHOWN = 5
 
@@ -48,6 +51,24 @@ def require_usable(runtime: Runtime) -> None:
     finally:
         # The caller may fork; its children must not share a connection.
         runtime.db.engine.dispose()
+
+
+def require_startable(settings: Settings) -> None:
+    """Check what a start checks first, and change nothing.
+
+    Raises:
+        CannotRun: the master keys are gone, or the tables are not those of this version.
+        ServiceUnavailable: the database is damaged or does not answer.
+        SettingsError: the master keys cannot be read.
+        UnknownMasterKey: a master key is missing or is another one.
+    """
+    if not stored_secrets.has_keys(settings):
+        return
+    keyring = load_keyring(settings)
+    with reading(settings) as session:
+        if session is not None and is_usable(session):
+            require_tables(session)
+            stored_secrets.require_readable(session, keyring)
 
 
 def require_tables(database: Reader) -> None:

@@ -58,16 +58,26 @@ def create_first_key(settings: Settings) -> None:
     Raises:
         CannotRun: the database has secrets of other keys, which a new key could not open.
     """
+    if not has_keys(settings):
+        create_key_file(settings.data_dir)
+
+
+def has_keys(settings: Settings) -> bool:
+    """Return whether there are master keys; False before the first start.
+
+    Raises:
+        CannotRun: there are none, but the database has secrets.
+    """
     file = settings.data_dir / KEY_FILE
     if settings.master_keys or file.exists():
-        return
+        return True
     if key_ids := _needed_key_ids(settings):
         raise CannotRun(
             f"there is no {file}, but the database has secrets of the master keys "
             f"{', '.join(key_ids)}, which a new key could not open: put a copy of the file back, "
             "or set CQE_MASTER_KEYS; if they are lost for good, see docs/backup.md"
         )
-    create_key_file(settings.data_dir)
+    return False
 
 
 def require_readable(session: Session, keyring: Keyring) -> None:

@@ -59,7 +59,9 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     """
     # While modules are imported there is next to no garbage, and looking for it takes long.
     gc.disable()
-    log.configure(settings.log_level)
+    # Here, where standard error is not yet the pipe of all processes.
+    settings = replace(settings, log_format=log.format_here(settings.log_format))
+    log.configure(settings.log_level, settings.log_format)
     data_dir.prepare(settings.data_dir)
     lock = data_dir.lock_exclusively(settings.data_dir)
     data_dir.lock_shared(settings.data_dir)
@@ -265,17 +267,19 @@ def _first_access_lines(settings: Settings, access: "FirstAccess") -> list[str]:
     from app.operations.first_start import lines_of
 
     created = lines_of(access)
-    if created:
-        lines = ["", "Created at this start and printed only once:", *(f"  {x}" for x in created)]
-    elif access["file"]:
+    if not created:
+        return []
+    if access["file"]:
+        held = ["an API key"] if access["api_key"] else []
+        held += ["the first password of the dashboard"] if access["password"] else []
         lines = [
             "",
-            "Created at this start: an API key, a password for the dashboard, or both. Written to",
+            f"Created at this start: {' and '.join(held)}. Added to",
             f"  {access['file']}",
-            "  Store them in a safe place, then delete the file.",
+            "  Store what it holds in a safe place, then delete the file.",
         ]
     else:
-        return []
+        lines = ["", "Created at this start and printed only once:", *(f"  {x}" for x in created)]
     if not settings.master_keys:
         file = settings.data_dir / KEY_FILE
         lines.append(f"  Keep a copy of {file}: without it stored secrets cannot be decrypted.")

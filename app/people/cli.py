@@ -1,7 +1,8 @@
 """Command group `users`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 from sqlalchemy.orm import Session
@@ -18,6 +19,21 @@ from app.web.current import current_runtime
 _ROLE = click.Choice(list(ROLES))
 
 
+def _team_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that limit an account to teams."""
+    for name, target, text in reversed(_TEAM_OPTIONS):
+        multiple = target != "executive_id"
+        command = click.option(name, target, metavar="ID", multiple=multiple, help=text)(command)
+    return command
+
+
+_TEAM_OPTIONS = (
+    ("--executive", "executive_id", "Of an agent: whose conversations they see."),
+    ("--call-center", "call_center_ids", "Call centre that a reviewer or lead sees. Default: all."),
+    ("--campaign", "campaign_ids", "Campaign that a reviewer or lead sees. Default: all."),
+)
+
+
 @click.group("users")
 def users() -> None:
     """Create, list and change the people who use the dashboard."""
@@ -27,13 +43,19 @@ def users() -> None:
 @click.argument("name")
 @click.option("--role", type=_ROLE, required=True, help="What the person may do.")
 @click.option("--display-name", default="", help="Name that others see. Default: NAME.")
-def create(name: str, role: str, display_name: str) -> None:
+@_team_options
+def create(name: str, role: str, display_name: str, **teams: Any) -> None:
     """Create a user and print a one-time password. It is not shown again."""
     password = passwords.new_one_time_password()
     password_hash = passwords.hash_password(password)
     with errors_as_messages(), current_runtime().db.writing() as session:
         user = service.create(
-            session, name=name, role=role, display_name=display_name, password_hash=password_hash
+            session,
+            name=name,
+            role=role,
+            display_name=display_name,
+            password_hash=password_hash,
+            **teams,
         )
         audit.record(session, COMMAND_LINE, Action.USER_CREATED, user.id)
     _print_password(user, password)
@@ -63,10 +85,11 @@ def reset(name: str) -> None:
 @users.command("role")
 @click.argument("name")
 @click.argument("role", type=_ROLE)
-def role(name: str, role: str) -> None:
-    """Give NAME another role, from the next request on."""
+@_team_options
+def role(name: str, role: str, **teams: Any) -> None:
+    """Give NAME another role, and limit it to these teams, from the next request on."""
     with _changed(name, Action.ROLE_CHANGED) as (session, user):
-        service.change_role(session, user, role)
+        service.change_role(session, user, role, **teams)
     click.echo(f"{user.name} is {role} now.")
 
 

@@ -14,7 +14,7 @@ from flask import Flask, Request, current_app, g, request
 
 from app.core.clock import utc_now
 from app.core.errors import AppError, LengthRequired
-from app.core.principal import Principal
+from app.core.principal import Principal, limit_to
 from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Visit
 from app.core.runtime import Runtime
@@ -22,7 +22,7 @@ from app.core.settings import Settings
 from app.people import sessions
 from app.people.audit import Actor
 from app.people.cookies import SESSION, own_scheme
-from app.people.roles import CONFIRMED_SCOPES, OWN_ACCOUNT, ROLES
+from app.people.roles import CONFIRMED_SCOPES, OWN_ACCOUNT
 from app.people.sessions import Person
 from app.web import rate_limit
 from app.web.addresses import client_address, require_own_host
@@ -105,6 +105,7 @@ class Gate:
         if person.must_change_password and scope != OWN_ACCOUNT:
             raise PasswordChangeNeeded()
         g.principal = _principal_of(person)
+        limit_to(person.teams)
         check_scope(scope)
         if scope in CONFIRMED_SCOPES and utc_now() - person.confirmed_at > _CONFIRMED_FOR:
             raise ConfirmationNeeded()
@@ -162,7 +163,7 @@ def current_address() -> str:
 def may_open(app: Flask, endpoint: str, person: Person) -> bool:
     """Return whether a person's role has the scope of an endpoint."""
     scope = getattr(app.view_functions[endpoint], "required_scope", None)
-    return scope in ROLES[person.role]
+    return scope in person.scopes
 
 
 def form_token(session_token: str) -> str:
@@ -176,11 +177,12 @@ def _principal_of(person: Person) -> Principal:
     return Principal(
         key_id=person.user_id,
         name=person.display_name,
-        scopes=ROLES[person.role],
+        scopes=person.scopes,
         ip_allowlist=(),
         expires_at=None,
         signature_policy="optional",
         require_nonce=False,
+        teams=person.teams,
     )
 
 

@@ -10,7 +10,11 @@ from app.core.database.session import Table, UtcDateTime
 
 
 class User(Table):
-    """A person with a dashboard account. Accounts are disabled, never deleted."""
+    """A person with a dashboard account. Accounts are disabled, never deleted.
+
+    Of an agent, `executive_id` is whose conversations they see. Others see those that fit both lists;
+    an empty list means any.
+    """
 
     __tablename__ = "users"
 
@@ -18,6 +22,9 @@ class User(Table):
     name: Mapped[str] = mapped_column(unique=True)
     display_name: Mapped[str]
     role: Mapped[str]
+    executive_id: Mapped[str | None]
+    call_center_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
+    campaign_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
     password_hash: Mapped[str]
     must_change_password: Mapped[bool]
     timezone: Mapped[str]

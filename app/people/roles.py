@@ -1,8 +1,12 @@
-"""Roles: each has the scopes of the one before and some more."""
+"""Roles: what each may do. From the viewer on, each has the scopes of the one before and some more."""
 
-from app.api_keys.enums import SCOPES
+from app.api_keys.enums import SCOPES, TEAM_SCOPES
+from app.core.principal import TeamScope
 
-VIEWER, REVIEWER, LEAD, ADMIN = "viewer", "reviewer", "lead", "admin"
+AGENT, VIEWER, REVIEWER = "agent", "viewer", "reviewer"
+LEAD, ADMIN = "lead", "admin"
+# Roles that may be limited to teams. An agent always is: to one executive.
+OF_TEAMS = (REVIEWER, LEAD)
 
 # Scopes that only people have: no API key may manage accounts.
 OWN_ACCOUNT, MANAGE_PEOPLE, READ_AUDIT = "account:own", "people:manage", "audit:read"
@@ -24,10 +28,15 @@ _REVIEWER = (
 )
 _LEAD = (*_REVIEWER, "scorecards:manage", "usage:read")
 
-# From the least to the most allowed.
 ROLES: dict[str, frozenset[str]] = {
+    AGENT: frozenset({*_VIEWER, "audio:download"}),
     VIEWER: frozenset(_VIEWER),
     REVIEWER: frozenset(_REVIEWER),
     LEAD: frozenset(_LEAD),
     ADMIN: frozenset({*_LEAD, *SCOPES, MANAGE_PEOPLE, READ_AUDIT, READ_SYSTEM}),
 }
+
+
+def scopes_of(role: str, teams: TeamScope | None) -> frozenset[str]:
+    """Return the scopes of a role, without those that are of no team where it is limited to some."""
+    return ROLES[role] if teams is None else ROLES[role] & (TEAM_SCOPES | {OWN_ACCOUNT})

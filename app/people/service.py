@@ -14,7 +14,7 @@ from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.people import sessions
 from app.people.models import User
-from app.people.roles import ADMIN, ROLES
+from app.people.roles import ADMIN, AGENT, OF_TEAMS, ROLES
 
 NAME_LENGTH = 64
 FIRST_ADMIN = "admin"
@@ -26,12 +26,21 @@ def compared_name(name: str) -> str:
 
 
 def create(
-    session: Session, *, name: str, role: str, password_hash: str, display_name: str = ""
+    session: Session,
+    *,
+    name: str,
+    role: str,
+    password_hash: str,
+    display_name: str = "",
+    **teams: Any,
 ) -> User:
     """Create a user, who must change the password at the first sign-in.
 
+    Args:
+        teams: see `change_role`.
+
     Raises:
-        InvalidInput: the name or the role is invalid.
+        InvalidInput: the name or the role is invalid, or the role has no such teams.
         Conflict: there is a user of this name.
     """
     stored = compared_name(name)
@@ -47,6 +56,7 @@ def create(
         name=stored,
         display_name=display_name.strip()[:NAME_LENGTH] or name.strip(),
         role=_checked(role),
+        **_checked_teams(role, **teams),
         password_hash=password_hash,
         must_change_password=True,
         timezone="UTC",
@@ -113,13 +123,18 @@ def change_password(session: Session, user: User, password_hash: str, *, keep: s
     sessions.end_all(session, user.id, but=keep)
 
 
-def change_role(session: Session, user: User, role: str) -> None:
-    """Give a user another role, from their next request on.
+def change_role(session: Session, user: User, role: str, **teams: Any) -> None:
+    """Give a user another role and other teams, from their next request on.
+
+    Args:
+        teams: `executive_id` of an agent, `call_center_ids` and `campaign_ids` of others; without
+            them, an agent sees nothing and the others see all.
 
     Raises:
+        InvalidInput: the role is invalid or has no such teams.
         Conflict: no active admin would be left.
     """
-    _change(user, role=_checked(role))
+    _change(user, role=_checked(role), **_checked_teams(role, **teams))
     _require_an_admin(session)
 
 
@@ -161,6 +176,27 @@ def _checked(role: str) -> str:
     if role not in ROLES:
         raise InvalidInput.field("role", f"The role must be one of {', '.join(ROLES)}.")
     return role
+
+
+def _checked_teams(
+    role: str,
+    *,
+    executive_id: str | None = None,
+    call_center_ids: Sequence[str] = (),
+    campaign_ids: Sequence[str] = (),
+) -> dict[str, Any]:
+    if executive_id is not None and role != AGENT:
+        raise InvalidInput.field("executiveId", "Only an agent has an executive.")
+    for field, ids in (("callCenterIds", call_center_ids), ("campaignIds", campaign_ids)):
+        if ids and role not in OF_TEAMS:
+            raise InvalidInput.field(
+                field, f"Only the roles {' and '.join(OF_TEAMS)} can be limited to teams."
+            )
+    return {
+        "executive_id": executive_id,
+        "call_center_ids": list(dict.fromkeys(call_center_ids)),
+        "campaign_ids": list(dict.fromkeys(campaign_ids)),
+    }
 
 
 def _require_an_admin(session: Session) -> None:

@@ -13,8 +13,10 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.ids import new_id
+from app.core.principal import TeamScope
 from app.core.settings import Settings
 from app.people.models import User, UserSession
+from app.people.roles import AGENT, scopes_of
 
 _SEEN_EVERY_S = 300
 _BROWSER_LENGTH = 200
@@ -34,7 +36,13 @@ class Person:
     session_id: str
     confirmed_at: datetime
     last_seen_at: datetime
+    teams: TeamScope | None
     token: str = field(repr=False)
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What the person may do."""
+        return scopes_of(self.role, self.teams)
 
 
 def start(session: Session, user_id: str, *, address: str, browser: str) -> str:
@@ -77,6 +85,7 @@ def find(session: Session, token: str, settings: Settings) -> Person | None:
         session_id=row.id,
         confirmed_at=row.confirmed_at,
         last_seen_at=row.last_seen_at,
+        teams=_teams_of(user),
         token=token,
     )
 
@@ -154,6 +163,13 @@ def purge(session: Session, settings: Settings) -> None:
             )
         )
     )
+
+
+def _teams_of(user: User) -> TeamScope | None:
+    """Return the teams of a user; an agent without an executive sees none."""
+    own = [user.executive_id or ""] if user.role == AGENT else ()
+    lists = {"call_center_ids": user.call_center_ids, "campaign_ids": user.campaign_ids}
+    return TeamScope.of({"executive_ids": own, **lists}, user.id)
 
 
 def _is_over(row: UserSession, settings: Settings, now: datetime) -> bool:

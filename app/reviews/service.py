@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import not_, select
 from sqlalchemy.orm import Session
@@ -14,11 +14,14 @@ from app.analytics.engine.selection import Selection, completed_evaluations
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.hooks import hooks_of
 from app.core.ids import new_id
 from app.evaluations import outcome, results, transcripts
 from app.evaluations import service as evaluations
 from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
+from app.events.catalogue import EvaluationReviewed, EventType
+from app.events.outbox import publish
 from app.reviews import rounds
 from app.reviews.agreement.comparison import compare
 from app.reviews.models import Review
@@ -37,6 +40,12 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
     ReviewAction.ACCEPT_DISPUTE: ((_DISPUTED,), _ACCEPTED),
     ReviewAction.REJECT_DISPUTE: ((_DISPUTED,), _REJECTED),
 }
+_ANNOUNCED = frozenset(
+    (
+        *(ReviewAction.CONFIRM, ReviewAction.OVERRIDE, ReviewAction.DISPUTE),
+        *(ReviewAction.ACCEPT_DISPUTE, ReviewAction.REJECT_DISPUTE),
+    )
+)
 # Columns that the request gives.
 _GIVEN = (
     *("action", "reviewer", "reviewer_ref", "reason"),
@@ -54,7 +63,7 @@ def add(
     """Add a review to the current revision of an evaluation and apply it.
 
     An override or an accepted dispute replaces answers, and the score is computed again. The
-    judge's answers stay readable, no event is published, and a later override replaces this one.
+    judge's answers stay readable, and a later override replaces this one.
 
     Args:
         body: the fields of `schemas.ReviewCreate`.
@@ -90,6 +99,8 @@ def add(
         _override(session, evaluation, result, body, scored)
     review.score_after = evaluation.score or 0
     session.add(review)
+    session.flush()
+    _announce(session, evaluation, review)
     record = shown(review)
     # A request for a review is not a review.
     reviewer = None if action is ReviewAction.REQUEST else review.rater
@@ -98,6 +109,25 @@ def add(
         session, evaluation, result, review=record, reviewer=reviewer, status=status
     )
     return record
+
+
+def _announce(session: Session, evaluation: Evaluation, review: Review) -> None:
+    """Publish `evaluation.reviewed`, except for a review that may not be shown yet."""
+    is_decision = review.action in _ANNOUNCED
+    if not is_decision or review.id in hooks_of(session).sealed_reviews(session, evaluation.id):
+        return
+    data = EvaluationReviewed(
+        evaluation_id=evaluation.id,
+        review_id=review.id,
+        engagement_id=evaluation.engagement_id or "",
+        campaign=evaluation.campaign or "",
+        # The columns are texts to the type checker; `add` took them from the enums.
+        action=cast(Any, str(review.action)),
+        review_status=cast(Any, str(review.status_after)),
+        score_before=review.score_before,
+        score=review.score_after,
+    )
+    publish(session, EventType.EVALUATION_REVIEWED, data)
 
 
 def preview(

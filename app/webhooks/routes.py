@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.database.paging import PageRequest, cut_page
-from app.events.catalogue import described_types
+from app.events.schemas import described_types
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope

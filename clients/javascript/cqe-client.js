@@ -299,7 +299,8 @@ export class Client {
         if (error instanceof CqeError) throw error;
         if (isLast || !repeatLost) {
           const { host } = new URL(this.#base);
-          throw new CqeError(`There was no answer from ${host}: ${error.message}`, { cause: error });
+          const reason = error.cause?.message || error.cause?.code || error.message;
+          throw new CqeError(`There was no answer from ${host}: ${reason}.`);
         }
       }
       await sleep(waitMs);

@@ -12,6 +12,7 @@ from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.imports import jobs, service
 from tests.caller import Caller
+from tests.recordings import upload
 from tests.visitor import Visitor, signed_in
 
 JSON = {"Accept": "application/json", "Sec-Fetch-Dest": "empty"}
@@ -93,6 +94,111 @@ def test_columns_of_another_system_are_mapped(
     assert conversation["startedAt"] == "2026-07-01T08:30:00.000Z"
 
 
+TICKETS = (
+    "Ticket,By,Body,When,Mood\n"
+    "t-1,Kunde,My card 4111 1111 1111 1111 does not work.,2026-07-01 09:30,bad\n"
+    "t-1,Rep,I will look at it.,2026-07-01 09:40,bad\n"
+    "t-2,Kunde,Hello?,2026-07-02 10:00,good\n"
+)
+
+
+def choice(**others: str) -> dict[str, str]:
+    """What the form of the columns sends."""
+    columns = {"column-0": "externalId", "column-1": "role", "column-2": "text"}
+    columns |= {"column-3": "sentAt", "column-4": "label", "timezone": "Europe/London"}
+    roles = {"value-0": "Kunde", "role-0": "customer", "value-1": "Rep", "role-1": "agent"}
+    return {**columns, **roles, **others}
+
+
+def test_unknown_columns_are_chosen_shown_and_kept_under_a_name(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    path = checked(runtime, reviewer, "tickets.csv", TICKETS)
+    assert reviewer.get(path).headers["Location"] == f"{path}/columns"
+    page = reviewer.get(f"{path}/columns").text
+    assert "4111" not in page
+    assert "The role of &#39;Kunde&#39; is unknown" in page
+    assert (
+        reviewer.post(f"{path}/columns", choice(check="yes", **{"column-1": "ignore"})).status_code
+        == 422
+    )
+    shown = reviewer.post(f"{path}/columns", choice(timezone="Nowhere"))
+    assert shown.status_code == 422
+    assert "timezone-problem" in shown.text
+    preview = reviewer.post(f"{path}/columns", choice()).text
+    assert "I will look at it." in preview
+    assert "4111" not in preview
+    assert 'datetime="2026-07-01T08:30:00.000Z"' in preview
+    for name in ("Zendesk", "n" * 81):
+        refused = reviewer.post(f"{path}/columns", choice(check="yes", presetName=name))
+        assert refused.status_code == 422
+        assert "presetName-problem" in refused.text
+    again = reviewer.post(f"{path}/columns", choice(check="yes", presetName="Our desk"))
+    assert again.status_code == 303
+    assert reviewer.get(f"{path}/columns").status_code == 409
+    worked(runtime, again.headers["Location"])
+    assert "Change what the columns hold" in reviewer.get(again.headers["Location"]).text
+    worked(runtime, reviewer.post(f"{again.headers['Location']}/confirm").headers["Location"])
+    found = {row["externalId"]: row for row in client.get("/conversations").json()["data"]}
+    assert found["t-1"]["startedAt"] == "2026-07-01T08:30:00.000Z"
+    assert found["t-1"]["labels"] == {"Mood": "bad"}
+    assert "Our desk" in reviewer.get("/add").text
+    other = (
+        TICKETS.replace(",Mood", "").replace(",bad", "").replace(",good", "").replace("t-", "u-")
+    )
+    path = checked(runtime, reviewer, "more.csv", other, preset="Our desk")
+    assert "Would be created" in reviewer.get(path).text
+    sent = {"format": "csv", "content": other.replace("u-", "v-"), "preset": "Our desk"}
+    started = client.post("/imports", sent).json()["data"]
+    jobs.run_import(runtime, started["id"])
+    assert client.get(f"/imports/{started['id']}").json()["data"]["counts"]["created"] == 2
+    refused = client.post("/imports", {**sent, "preset": "Her desk"})
+    assert "zendesk, intercom" in refused.json()["error"]["details"][0]["message"]
+
+
+def test_a_large_table_is_uploaded_and_its_columns_are_chosen(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get("/add")
+    data = TICKETS.encode()
+    form = {"fileName": "tickets.csv", "sizeBytes": str(len(data))}
+    reserved = reviewer.post("/add/imports/uploads", form, headers=JSON).json()
+    sent = requests.put(
+        reviewer.base + reserved["uploadUrl"],
+        data=data,
+        headers={"Content-Type": reserved["contentType"]},
+        timeout=30,
+    )
+    sent.raise_for_status()
+    worked(runtime, reserved["url"])
+    assert reviewer.get(reserved["url"]).headers["Location"] == f"{reserved['url']}/columns"
+    again = reviewer.post(f"{reserved['url']}/columns", choice(check="yes")).headers["Location"]
+    worked(runtime, again)
+    worked(runtime, reviewer.post(f"{again}/confirm").headers["Location"])
+    found = client.get("/conversations").json()["data"]
+    assert {row["externalId"] for row in found} == {"t-1", "t-2"}
+    for size in ("many", "9" * 15):
+        refused = {**form, "sizeBytes": size}
+        answer = reviewer.post("/add/imports/uploads", refused, headers=JSON)
+        assert answer.status_code == 422
+
+
+def test_only_tables_of_dry_runs_have_columns(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    path = checked(runtime, reviewer, "chats.jsonl", CHATS)
+    assert reviewer.get(f"{path}/columns").status_code == 409
+    sent = {"format": "csv", "content": TICKETS}
+    real = client.post("/imports", sent).json()["data"]["id"]
+    jobs.run_import(runtime, real)
+    assert reviewer.get(f"/add/imports/{real}").status_code == 200
+    assert reviewer.get(f"/add/imports/{real}/columns").status_code == 409
+    assert visit("viewer").get(f"{path}/columns").status_code == 403
+
+
 def test_a_file_of_one_record_has_its_name_as_key(
     client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
 ) -> None:
@@ -147,6 +253,15 @@ def test_an_upload_is_reserved_with_the_defaults_of_the_form(
     for size in ("many", "9" * 5_000):
         refused = reviewer.post("/add/recordings", {**form, "sizeBytes": size}, headers=JSON)
         assert refused.status_code == 422
+
+
+def test_the_recording_of_a_voice_bot_call_says_so(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    audio_file_id = upload(client, b"nope")
+    call = {"status": "completed", "recording": {"audioFileId": audio_file_id}}
+    assert client.call("PUT", "/imports/voice-calls/bot-1", call).status_code == 201
+    assert "Part of a voice bot call" in visit("reviewer").get("/add").text
 
 
 def test_a_viewer_adds_nothing(visit: Callable[[str], Visitor]) -> None:

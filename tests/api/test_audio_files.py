@@ -309,7 +309,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_fails_without_events(
+def test_a_hostile_file_fails_and_says_so(
     client: Caller, runtime: Runtime, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     audio = work(client, upload(client, HOSTILE[name]))
@@ -322,14 +322,14 @@ def test_a_hostile_file_fails_without_events(
     assert judged["error"]["code"] == "TRANSCRIPTION_FAILED"
     assert stage_of(progress(client, audio["id"]), "decode")["status"] == "failed"
     assert client.get(f"/audio-files/{audio['id']}/transcript").json()["data"]["segments"] == []
-    assert happened(runtime) == []
+    assert happened(runtime) == ["conversation.failed"]
 
 
 def test_a_recording_without_speech_fails(client: Caller, runtime: Runtime) -> None:
     audio = work(client, upload(client, SILENCE.read_bytes()))
     assert (audio["status"], audio["error"]["code"]) == ("failed", "EMPTY_TRANSCRIPT")
     assert evaluation(client, audio)["error"]["code"] == "EMPTY_TRANSCRIPT"
-    assert happened(runtime) == []
+    assert happened(runtime) == ["conversation.failed"]
 
 
 def test_an_unsupported_language_fails(client: Caller) -> None:
@@ -382,7 +382,7 @@ def test_insufficient_content_fails_after_the_transcript_is_stored(
     assert evaluation(client, audio)["status"] == "failed"
     assert audio["hasTranscript"]
     assert progress(client, audio_file_id)["attempts"] == 2
-    assert happened(runtime) == ["audio.transcribed"]
+    assert happened(runtime) == ["audio.transcribed", "conversation.failed"]
 
 
 # Crashes, stops and lost leases

@@ -28,7 +28,11 @@ def test_health_needs_no_key(client: Caller) -> None:
         assert set(answer.json()) == {"status", "time", "checks"}
 
 
-def test_health_is_degraded_without_a_worker(client: Caller, runtime: Runtime) -> None:
+def test_health_is_degraded_without_a_worker(
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.plain("GET", "/health").json()["status"] == "starting"
+    monkeypatch.setattr("app.web.health._STARTED_WITHIN_S", 0)
     absent = client.plain("GET", "/health").json()
     assert absent["status"] == "degraded"
     assert absent["checks"] == {

@@ -1,5 +1,6 @@
 """The command line: its help costs little and says what the commands say."""
 
+import os
 import subprocess
 import sys
 
@@ -66,7 +67,35 @@ def test_help_imports_no_library_of_the_service() -> None:
     assert printed.stdout == "[]\n"
 
 
-def test_a_command_that_does_not_exist_is_refused() -> None:
-    for arguments in (["keyz"], ["signing", "vector"]):
-        refused = CliRunner().invoke(cqe, arguments)
-        assert (refused.exit_code, "No such command" in refused.output) == (2, True)
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        (["keyz"], "'keyz'. Did you mean 'keys'?"),
+        (["signing", "vector"], "'vector'. Did you mean 'vectors'?"),
+        (["xylophone"], "'xylophone'."),
+    ],
+)
+def test_a_command_that_does_not_exist_gets_the_nearest_name(typed: list[str], hint: str) -> None:
+    refused = CliRunner().invoke(cqe, typed)
+    assert refused.exit_code == 2
+    assert refused.output.endswith(f"Error: No such command {hint}\n")
+
+
+def test_usage_says_what_was_typed_and_names_are_completed() -> None:
+    assert typed("keys").startswith("Usage: ./run keys [OPTIONS] COMMAND")
+    asked = {"_CQE_COMPLETE": "bash_complete", "COMP_CWORD": "1"}
+    assert typed(**asked, COMP_WORDS="./run ke").split() == ["plain,keys"]
+    assert "_run_completion" in typed(_CQE_COMPLETE="zsh_source")
+
+
+def typed(*arguments: str, **variables: str) -> str:
+    """What the command prints where it is called as `run` calls it."""
+    shown = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", *arguments],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return shown.stdout + shown.stderr

@@ -72,6 +72,22 @@ def test_an_invalid_query_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/engagements?pag=1", "There is no such field. Did you mean page?"),
+        ("/engagements?page_size=5", "There is no such field. Did you mean pageSize?"),
+        ("/engagements?xylophone=1", "There is no such field."),
+        ("/evaluations?sort=createdat", " Did you mean createdAt?"),
+        ("/evaluations?status=complete", " Did you mean completed?"),
+        ("/evaluations?reviewStatus=dispute", " Did you mean disputed?"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest(shared_client: Caller, path: str, message: str) -> None:
+    [detail] = shared_client.get(path).json()["error"]["details"]
+    assert detail["message"].endswith(message)
+
+
+@pytest.mark.parametrize(
     ("body", "expected"),
     [
         ({}, {"name": "REQUIRED", "type": "REQUIRED"}),

@@ -95,6 +95,25 @@ def test_a_bad_filter_has_the_message_of_the_api_at_its_field(
     assert [problem] == [detail["message"] for detail in details]
 
 
+def test_heads_of_columns_sort_and_rows_name_their_subject(
+    runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    summary = {"overview": None, "issue": "The parcel is lost.", "outcome": None, "actionItems": []}
+    low, high = rows_of(runtime, {"score": 20, "summary": summary}, {"score": 90})
+    visitor = visit("viewer")
+    page = visitor.get("/evaluations?days=all&channel=chat").text
+    assert "The parcel is lost." in page
+    first = re.search(r'<a href="([^"]+)">Score</a>', page)
+    assert first
+    assert "channel=chat" in first[1]
+    lowest = visitor.get(unescape(first[1])).text
+    assert [low in link for link in links(lowest)] == [True, False]
+    assert '<th scope="col" aria-sort="ascending">' in lowest
+    again = re.search(r'<a href="([^"]+)">Score <span', lowest)
+    assert again
+    assert [high in link for link in links(visitor.get(unescape(again[1])).text)] == [True, False]
+
+
 def test_filters_become_chips_that_remove_them(
     runtime: Runtime, visit: Callable[[str], Visitor]
 ) -> None:
@@ -119,7 +138,8 @@ def test_an_empty_list_says_what_to_do(runtime: Runtime, visit: Callable[[str], 
     # The button next to it keeps the period.
     assert '<option value="all" selected>all time' in beyond
     assert (
-        "pageSize: This must be between 1 and 100." in visitor.get("/evaluations?pageSize=500").text
+        "Page size: This must be between 1 and 100."
+        in visitor.get("/evaluations?pageSize=500").text
     )
 
 
@@ -143,6 +163,15 @@ def test_a_shared_view_is_there_for_others_with_its_count(
     assert re.search(r"Very good <strong>1</strong> <span class=\"muted\">shared", seen)
     assert "My own" not in seen
     assert "My own" in nora.get("/evaluations").text
+
+
+def test_a_viewer_shares_no_view(visit: Callable[[str], Visitor]) -> None:
+    nora, tom = visit("lead"), visit("viewer")
+    assert "Show it to everybody" in nora.get("/evaluations").text
+    assert "Show it to everybody" not in tom.get("/evaluations").text
+    save(tom, "For all", "minScore=80", isShared="true", isPinned="true")
+    assert "For all" in tom.get("/evaluations").text
+    assert "For all" not in nora.get("/evaluations").text
 
 
 def test_views_are_replaced_by_name_and_deleted_by_their_owner_only(

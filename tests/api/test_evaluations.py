@@ -115,16 +115,24 @@ def test_completing_twice_announces_once(runtime: Runtime) -> None:
     assert len(events_of(runtime)) == 1
 
 
-def test_a_judgement_without_a_score_fails_and_fires_nothing(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_a_judgement_without_a_score_fails_and_says_so(client: Caller, runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         evaluation = completed(session, transcript=chat(()))
     shown = data_of(client, f"/evaluations/{evaluation.id}")
     assert shown["status"] == "failed"
     assert shown["error"]["code"] == "EMPTY_TRANSCRIPT"
     assert shown["score"] is None
-    assert events_of(runtime) == []
+    [event] = events_of(runtime)
+    assert event["event"] == "conversation.failed"
+    assert event["data"] == {
+        "source_type": "conversation",
+        "source_id": evaluation.source_id,
+        "evaluation_id": evaluation.id,
+        "engagement_id": "",
+        "campaign": "",
+        "code": "EMPTY_TRANSCRIPT",
+        "message": shown["error"]["message"],
+    }
 
 
 def test_what_has_ended_does_not_move_again(runtime: Runtime) -> None:

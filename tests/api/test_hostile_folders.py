@@ -4,10 +4,9 @@ import json
 import os
 import pty
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,11 @@ from app.imports.loading.input import ImportOptions
 from app.imports.recordings import RecordingMetadata
 from tests.api.test_imports_cli import line
 from tests.caller import Caller
+from tests.forked import ForkedProcess
 from tests.recordings import SILENCE, SPEECH
 from tests.running import CommandRunner
 from tests.waiting import PATIENCE_S
+from tests.walks.service_process import environment, run_command
 
 # Sets the title of the window, moves the cursor up and shows a line that nobody printed.
 HOSTILE = "a\x1b]0;owned\x07\x1b[1A\ncqe: all is well\u202e\x9b2J\udcff"
@@ -54,7 +55,7 @@ def load(runtime: Runtime, listed: list[files.ImportFile]) -> dict[str, Any]:
 
     def run() -> None:
         options = ImportOptions(evaluate=False)
-        metadata = RecordingMetadata(columns={})
+        metadata = RecordingMetadata(options=ImportOptions())
         loading = FileImport(runtime, files.AUTO, options, metadata)
         loaded.extend(loading.load_files(listed, Progress([])).errors)
         loading.close()
@@ -157,24 +158,26 @@ def test_a_watched_folder_survives_what_is_put_in_the_place_of_its_files(folder:
 def printed_on_terminal(arguments: list[str], data_dir: Path) -> str:
     """Run a command on a pseudo-terminal; return all that it wrote there."""
     master, slave = pty.openpty()
-    environment = {**os.environ, "CQE_DATA_DIR": str(data_dir), "CQE_REDIS_URL": "none"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app.cli", *arguments],
-        env=environment,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-    )
+    written: list[bytes] = []
+
+    def read() -> None:
+        with suppress(OSError):  # The last process on the terminal has ended.
+            while part := os.read(master, 65536):
+                written.append(part)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    ForkedProcess(
+        run_command,
+        tuple(arguments),
+        Path.cwd(),
+        environment=environment(data_dir, CQE_REDIS_URL="none"),
+        output=Path(os.ttyname(slave)),
+    ).wait(PATIENCE_S)
     os.close(slave)
-    written = b""
-    try:
-        while part := os.read(master, 65536):
-            written += part
-    except OSError:
-        pass  # The last process on the terminal has ended.
+    reader.join()
     os.close(master)
-    process.wait(PATIENCE_S)
-    return written.decode(errors="replace")
+    return b"".join(written).decode(errors="replace")
 
 
 def test_names_of_files_do_not_steer_the_terminal(data_dir: Path, folder: Path) -> None:

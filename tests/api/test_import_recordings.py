@@ -1,14 +1,9 @@
 """Command `import` with recordings: real files, their metadata, and their way to a score."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +15,8 @@ from app.imports.cli import import_
 from tests.caller import Caller
 from tests.recordings import CALL, SILENCE, SPEECH
 from tests.running import CommandRunner
-from tests.waiting import PATIENCE_S
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
 
 Command = Callable[..., Result]
 
@@ -65,6 +61,7 @@ def test_a_folder_is_followed_to_the_scores_and_a_second_run_adds_nothing(
     )
     shutil.copy(SILENCE, folder / "silence.wav")
     first = command(folder, "--wait", "--evaluate")
+    assert first.exit_code == 1
     assert "2 records: 2 created, 0 updated, 0 skipped, 0 failed" in first.stdout
     call, silence = recordings(client)
     assert (call["externalId"], call["status"]) == ("call-1", "processed")
@@ -104,6 +101,38 @@ def test_a_table_and_the_name_describe_a_recording(
     assert recording["channelMap"] == {"agent": 0}
     assert recording["status"] == "uploaded"
     assert recording["executiveId"]
+
+
+def test_recordings_are_matched_with_the_log_of_their_system(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    shutil.copy(SPEECH, folder / "RE1.mp3")
+    shutil.copy(SILENCE, folder / "RE3.wav")
+    log = folder.parent / "log.csv"
+    log.write_text(
+        "sid,call_sid,start_time,direction,duration,status\n"
+        'RE1,CA1,"Tue, 24 Aug 2010 09:16:00 +0000",outbound-api,4,completed\n'
+        "RE2,CA2,2010-08-25T09:16:00Z,inbound,4,completed\n"
+    )
+    arguments = (folder, "--metadata", log, "--preset", "twilio", "--no-evaluate")
+    done = command(*arguments)
+    assert done.exit_code == 0, done.output
+    assert "Rows of the metadata without a recording: RE2\n" in done.stderr
+    assert "Recordings without a row: RE3.wav\n" in done.stderr
+    first = next(row for row in recordings(client) if row["fileName"] == "RE1.mp3")
+    assert first["recordedAt"] == "2010-08-24T09:16:00.000Z"
+    assert first["direction"] == "outbound"
+    shutil.rmtree(folder)
+    deep = folder / "org" / "conversation_id=c-7"
+    deep.mkdir(parents=True)
+    shutil.copy(CALL, deep / "rec.wav")
+    log.write_text("Conversation ID,Users,Queue,Direction,ANI\nc-7,Ann Lee,Billing,Inbound,+1\n")
+    again = command(folder, "--metadata", log, "--preset", "genesys", "--no-evaluate", "--json")
+    document = json.loads(again.stdout)
+    assert (document["rowsWithoutRecording"], document["recordingsWithoutRow"]) == ([], [])
+    found = next(row for row in recordings(client) if row["fileName"] == "rec.wav")
+    assert found["direction"] == "inbound"
+    assert found["executiveId"]
 
 
 @pytest.mark.parametrize(("row", "cells"), [("call.mp3,Returns, summer,Alice", 4), ("call.mp3", 1)])
@@ -176,36 +205,21 @@ def test_an_import_that_was_cut_off_continues(
 
 
 def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: Path) -> None:
-    watch = [sys.executable, "-m", "app.cli", "import", str(folder), "--watch", "--no-evaluate"]
-    environment = {**os.environ, "CQE_DATA_DIR": str(data_dir), "CQE_REDIS_URL": "none"}
-    with (
-        subprocess.Popen(
-            watch,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A background process may have been started without Ctrl-C.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-        ) as process,
-        ExitStack() as stack,
-    ):
-        stack.callback(process.kill)
-        assert process.stdout is not None
+    watch = ("import", str(folder), "--watch", "--no-evaluate")
+    command = ServiceProcess(data_dir, *watch, CQE_REDIS_URL="none")
+
+    def expect(line: str) -> None:
+        wait_until(lambda: f"{line}\n" in command.text)
+
+    try:
         # A file that exists and cannot be read.
         (folder / "broken.jsonl").symlink_to("/proc/self/mem")
-        assert process.stdout.readline() == (
-            "broken.jsonl: 1 record: 0 created, 0 updated, 0 skipped, 1 failed\n"
-        )
+        expect("broken.jsonl: 1 record: 0 created, 0 updated, 0 skipped, 1 failed")
         shutil.copy(SPEECH, folder / "first.mp3")
-        assert process.stdout.readline() == (
-            "first.mp3: 1 record: 1 created, 0 updated, 0 skipped, 0 failed\n"
-        )
+        expect("first.mp3: 1 record: 1 created, 0 updated, 0 skipped, 0 failed")
         shutil.copy(SPEECH, folder / "copy.mp3")
-        assert process.stdout.readline() == (
-            "copy.mp3: 1 record: 0 created, 0 updated, 1 skipped, 0 failed\n"
-        )
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0
-        assert "broken.jsonl: MALFORMED: The file could not be read" in errors
+        expect("copy.mp3: 1 record: 0 created, 0 updated, 1 skipped, 0 failed")
+        assert command.stop(signal.SIGINT) == 0
+        assert "broken.jsonl: MALFORMED: The file could not be read" in command.text
+    finally:
+        command.end()

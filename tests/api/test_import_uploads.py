@@ -12,6 +12,7 @@ from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.imports.jobs import forget_documents, orphaned, run_import
 from tests.caller import Caller
+from tests.happenings import data_of
 
 
 def lines(number: int) -> bytes:
@@ -72,6 +73,9 @@ def test_an_unknown_format_fails_the_import_and_says_why(client: Caller, runtime
     failed = shown(client, reserved["importId"])
     assert failed["status"] == "failed"
     assert failed["error"]["code"] == "UNKNOWN_FORMAT"
+    [data] = data_of(runtime, "conversation.failed")
+    assert (data["source_type"], data["source_id"]) == ("import", reserved["importId"])
+    assert data["code"] == "UNKNOWN_FORMAT"
     assert orphaned(runtime, [reserved["importId"]]) == [reserved["importId"]]
 
 

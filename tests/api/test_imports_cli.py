@@ -52,6 +52,28 @@ def rows(runtime: Runtime, table: Any) -> int:
         return session.scalar(select(func.count()).select_from(table)) or 0
 
 
+def test_runs_of_the_command_are_listed(command: Command, client: Caller, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    file.write_text(line("a") + "\n{")
+    command(file, "--dry-run")
+    assert client.get("/imports").json()["data"] == []
+    command(file)
+    [listed] = client.get("/imports").json()["data"]
+    assert (listed["status"], listed["counts"]["received"]) == ("completed_with_errors", 2)
+    assert client.post(f"/imports/{listed['id']}").status_code == 409
+
+
+def test_the_exit_code_says_that_an_evaluation_failed(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    short = {"externalId": "b", "messages": [{"role": "customer", "text": "Hi"}]}
+    file.write_text(line("a"))
+    assert command(file, "--wait").exit_code == 0
+    file.write_text(json.dumps(short))
+    failed = command(file, "--wait")
+    assert "evaluations ended: 1 failed" in failed.stdout
+    assert failed.exit_code == 1
+
+
 def test_a_file_is_imported_and_reported(
     command: Command, runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -70,6 +92,8 @@ def test_a_file_is_imported_and_reported(
             "failed": 2,
             "evaluationsQueued": 2,
         },
+        "rowsWithoutRecording": [],
+        "recordingsWithoutRow": [],
         "errors": [
             {
                 "file": "chats.jsonl",

@@ -116,7 +116,7 @@ def test_a_row_that_kills_its_worker_each_time_ends(client: Caller, runtime: Run
     judge()
     shown = get(client, f"/evaluations/{made['evaluationId']}")
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
-    assert happened(runtime) == []
+    assert happened(runtime) == ["conversation.failed"]
     assert waiting(runtime) == []
 
 

@@ -54,7 +54,7 @@ def run(*arguments: str) -> str:
     return result.output
 
 
-@pytest.mark.parametrize("role", ["viewer", "reviewer", "lead"])
+@pytest.mark.parametrize("role", ["agent", "viewer", "reviewer", "lead"])
 def test_people_and_the_audit_trail_are_for_admins(
     visit: Callable[[str], Visitor], role: str
 ) -> None:
@@ -87,7 +87,7 @@ def test_an_admin_creates_an_account_whose_password_shows_once(
     [
         ({"name": "", "role": "viewer"}, 422, "This field is required."),
         ({"name": "two words", "role": "viewer"}, 422, "without spaces"),
-        ({"name": "jo", "role": "king"}, 422, "This must be one of viewer"),
+        ({"name": "jo", "role": "king"}, 422, "This must be one of agent, viewer"),
         ({"name": "ADMIN", "role": "viewer"}, 409, "There is a user admin already"),
     ],
 )

@@ -1,6 +1,7 @@
 """Python client, against the real service and against servers that fail."""
 
 import json
+import traceback
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from cqe_client import (
 from tests.caller import Caller
 from tests.receiver import Receiver, hang_up, status
 from tests.signed_webhooks import SENT_AT, SIGNING_SECRET, signed_webhook
+from tests.walks.service_process import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPTY = json.dumps(
@@ -165,6 +167,16 @@ def test_a_lost_answer_is_asked_for_again(unreliable: Receiver, unlucky: Client)
     with pytest.raises(CqeError, match="There was no answer from 127"):
         unlucky.delete("/webhooks/wh_1")
     assert len(unreliable.received("/api/v1/webhooks/wh_1")) == 1
+
+
+def test_a_refused_connection_is_one_sentence() -> None:
+    host = f"127.0.0.1:{free_port()}"
+    with pytest.raises(CqeError) as caught, Client(f"http://{host}", KEY, SECRET, retries=0) as api:
+        api.get("/usage/summary")
+    said = f"There was no answer from {host}: Connection refused."
+    printed = "".join(traceback.format_exception(caught.value))
+    assert printed.endswith(f"CqeError: {said}\n")
+    assert printed.count("Traceback") == 1
 
 
 def test_an_answer_that_is_not_json_is_an_error_with_its_status(

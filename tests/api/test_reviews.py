@@ -7,9 +7,10 @@ import pytest
 from app.analytics import jobs
 from app.core.ids import new_id
 from app.core.runtime import Runtime
+from app.reviews import service
 from tests.caller import Caller
 from tests.contacts import HELPFUL, get, judge, messages, put, put_chat
-from tests.happenings import happened
+from tests.happenings import data_of, happened
 from tests.running import running_runtime
 
 pytestmark = pytest.mark.sql
@@ -216,6 +217,16 @@ def test_each_action_is_allowed_from_its_statuses_only(client: Caller, chat: str
     assert len(get(client, "/evaluations?reviewStatus=dispute_accepted")) == 1
 
 
+def test_decisions_are_announced(client: Caller, runtime: Runtime, chat: str) -> None:
+    for action in ("comment", "request", "start"):
+        reviewed(client, chat, action)
+    disputed = reviewed(client, chat, "dispute")
+    [data] = data_of(runtime, "evaluation.reviewed")
+    assert data["review_id"] == disputed["id"]
+    assert data["evaluation_id"] == chat
+    assert (data["action"], data["review_status"]) == ("dispute", "disputed")
+
+
 def test_a_second_opinion_changes_nothing(client: Caller, chat: str) -> None:
     before = get(client, f"/evaluations/{chat}/results")
     opinion = reviewed(
@@ -227,11 +238,15 @@ def test_a_second_opinion_changes_nothing(client: Caller, chat: str) -> None:
     assert opinion["criteria"][0]["normalizedScore"] == 0
 
 
-def test_an_evaluation_has_at_most_200_reviews(client: Caller, chat: str) -> None:
-    for _ in range(200):
+def test_an_evaluation_has_at_most_200_reviews(
+    client: Caller, chat: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service._MOST_REVIEWS == 200
+    monkeypatch.setattr(service, "_MOST_REVIEWS", 3)
+    for _ in range(3):
         reviewed(client, chat, "comment")
     assert review(client, chat, "comment").status_code == 409
-    assert len(get(client, f"/evaluations/{chat}/results")["reviews"]) == 200
+    assert len(get(client, f"/evaluations/{chat}/results")["reviews"]) == 3
 
 
 def test_a_wrong_field_is_named(client: Caller, chat: str) -> None:

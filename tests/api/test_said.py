@@ -8,6 +8,7 @@ from sqlalchemy import select, text, update
 from app.analytics import jobs
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
+from app.evaluations import listing
 from app.evaluations.models import SpokenWords
 from app.evaluations.search import index
 from app.privacy import jobs as privacy
@@ -64,6 +65,51 @@ def said(client: Caller, asked: str, **params: Any) -> list[str]:
 )
 def test_words_and_phrases_are_found(scripts: Caller, asked: str, found: list[str]) -> None:
     assert said(scripts, asked) == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("refund", ["refund"]),
+        ('"refun"', []),
+        ('"charged twice"', ["refund"]),
+        ('"twice charged"', []),
+        ('"it thank"', []),
+        ("charged commande", []),
+        ("退款", ["chinese"]),
+        ("!?", []),
+        ("look", sorted(SCRIPTS)),
+    ],
+)
+def test_frequent_words_find_the_same(
+    scripts: Caller, monkeypatch: pytest.MonkeyPatch, asked: str, found: list[str]
+) -> None:
+    monkeypatch.setattr(index, "_FEW", -1)
+    assert said(scripts, asked) == found
+
+
+def test_frequent_words_are_searched_in_the_first_evaluations_of_the_list(
+    client: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_FEW", 2)
+    monkeypatch.setattr(listing, "_MOST_SEARCHED", 3)
+    for number in range(5):
+        say(client, f"chat-{number}", "Hello there." if number != 3 else "Good day.")
+    answer = client.get("/evaluations", params={"said": "hello", "sort": "-createdAt"}).json()
+    assert [row["externalId"] for row in answer["data"]] == ["chat-4", "chat-2"]
+    assert answer["data"][0]["said"]["snippet"] == "Hello there."
+    assert (answer["pagination"]["totalCount"], answer["pagination"]["searched"]) == (2, 3)
+    page = {"said": "hello", "sort": "createdAt", "page": 2, "pageSize": 2}
+    answer = client.get("/evaluations", params=page).json()
+    assert [row["externalId"] for row in answer["data"]] == ["chat-2"]
+    rare = client.get("/evaluations", params={"said": '"good day"'}).json()["pagination"]
+    assert (rare["totalCount"], "searched" in rare) == (1, False)
+    shown = (
+        signed_in(client.base, running_runtime(), "viewer")
+        .get("/evaluations?said=hello&days=all")
+        .text
+    )
+    assert "2 of the first 3" in shown
 
 
 @pytest.fixture(scope="module")

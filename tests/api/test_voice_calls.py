@@ -213,7 +213,7 @@ def test_too_few_words_fail_with_their_reason(client: Caller, runtime: Runtime) 
     assert (shown["status"], shown["overallScore"], shown["grade"]) == ("failed", None, None)
     evaluation = get(client, f"/evaluations/{shown['evaluationId']}")
     assert evaluation["error"]["code"] == "INSUFFICIENT_CONTENT"
-    assert happened(runtime) == ["voice-call.completed"]
+    assert happened(runtime) == ["voice-call.completed", "conversation.failed"]
 
 
 def test_a_recorded_call_is_evaluated_once_it_has_a_transcript(

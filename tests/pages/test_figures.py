@@ -96,5 +96,5 @@ def test_executives_are_marked_and_compared(demo: Demo, page: Page) -> None:
     boxes.nth(0).check()
     boxes.nth(1).check()
     page.get_by_role("button", name="Compare the marked").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Compare executives")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare agents")
     check_accessibility(page)

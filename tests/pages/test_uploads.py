@@ -81,3 +81,44 @@ def test_tickets_are_read_by_the_preset_of_their_system(
     expect(page.get_by_role("region", name="Errors")).to_have_count(0)
     page.get_by_role("button", name="Import").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Import")
+
+
+def test_columns_of_any_table_are_chosen_and_its_conversations_are_there(
+    page_of: Callable[..., Page], tmp_path: Path
+) -> None:
+    table = tmp_path / "desk.csv"
+    raw = "x" * 100_000  # Too large for a form: the file is uploaded.
+    table.write_text(
+        "Ticket,By,Body,When,Mood,Raw\n"
+        f"desk-1,Kunde,My parcel is late and nobody writes to me.,2026-07-01 09:30,bad,{raw}\n"
+        f"desk-1,Rep,I am sorry. It comes tomorrow.,2026-07-01 11:30,bad,{raw}\n"
+        + f"desk-2,Kunde,Hello?,2026-07-02 10:00,good,{raw}\n"
+        * 10
+    )
+    page = page_of("reviewer")
+    page.goto("/add")
+    page.get_by_label("Drop files here").set_input_files(table)
+    expect(page.get_by_text("Checked, with errors").first).to_be_visible()
+    page.get_by_role("link", name="Check of desk.csv").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What each column holds")
+    expect(page.get_by_label("Body", exact=True)).to_have_value("text")
+    preview = page.get_by_role("region", name="The first conversations")
+    expect(preview).to_contain_text("The role of 'Kunde' is unknown")
+    check_accessibility(page)
+    page.get_by_label("Kunde").select_option("customer")
+    page.get_by_label("Rep").select_option("agent")
+    page.get_by_label("Mood").select_option("label")
+    page.get_by_role("button", name="Show these choices").click()
+    expect(preview.get_by_role("row", name="Agent")).to_contain_text("It comes tomorrow.")
+    expect(page.get_by_label("Mood")).to_have_value("label")
+    check_accessibility(page)
+    page.get_by_label("Keep these choices under a name").fill("Our desk")
+    page.get_by_role("button", name="Check the file").click()
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Import")
+    page.get_by_role("link", name="All evaluations, latest first").click()
+    page.goto("/evaluations?days=all&q=desk-1")
+    expect(page.get_by_role("row", name="1 Jul 2026, 09:30")).to_be_visible()
+    page.goto("/add")
+    page.get_by_text("Options for conversation files").click()
+    page.get_by_label("Columns of CSV are those of").select_option("Our desk")

@@ -178,6 +178,7 @@ def test_an_order_to_the_judge_gains_nothing(letter, order) -> None:
         assert judgement.score <= judge(lines).score + 2
 
 
+@pytest.mark.nightly("keeps a processor busy for several seconds")
 def test_many_messages_take_time_in_proportion() -> None:
     def make(count: int) -> list[tuple[str, str]]:
         return [CHARGED[index % 8] for index in range(count)]

@@ -10,14 +10,12 @@ from app.ai.dialogue.turns import Side, dialogue_of
 from app.ai.languages.lexicon import lexicon_of
 from tests.talks import chat
 
-KINDS = sorted(lexicon_of("en").kinds)
-
 
 def found(letter: str, text: str, **fields: str) -> dict[str, str]:
     """Find the first quote of each kind in one message."""
     dialogue = dialogue_of(chat((letter, 0, text), **fields), channel="chat", language=None)
     cues = find_cues(dialogue)
-    return {kind: cues.of(kind)[0].quote for kind in KINDS if cues.of(kind)}
+    return {kind: cues.of(kind)[0].quote for kind in lexicon_of("en").kinds if cues.of(kind)}
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_an_undeclared_language_is_told_by_its_common_words() -> None:
 def test_every_cue_lies_inside_its_text(text, letter) -> None:
     transcript = chat((letter, 0, text), ("c", 1, "Hello, thank you."))
     dialogue = dialogue_of(transcript, channel="chat", language="en")
-    for kind in KINDS:
+    for kind in lexicon_of("en").kinds:
         for cue in find_cues(dialogue).of(kind):
             assert 0 <= cue.start < cue.end <= len(cue.line.text)
             assert cue.line.text[cue.start : cue.end] == cue.quote

@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from app.analytics.enums import Dataset, GroupBy
+from app.dashboard.navigation import SECTIONS
+from app.dashboard.views.filters import FIELDS
 from app.people.roles import ADMIN, ROLES
 
 DASHBOARD = Path(__file__).parents[2] / "app" / "dashboard"
 TEMPLATES = sorted((DASHBOARD / "templates").rglob("*.html"))
 # Every endpoint of the dashboard that answers with JSON; pages have no API of their own.
-LIVE = {"live.progress", "live.preview", "live.lint"}
+LIVE = {"live.progress", "live.preview", "live.lint", "live.hits"}
 SCRIPTS = sorted((DASHBOARD / "static").rglob("*.js"))
 
 
@@ -71,3 +74,31 @@ def test_the_scripts_of_a_page_keep_their_budget(file: Path) -> None:
 
 def test_the_style_of_the_frame_keeps_its_budget() -> None:
     assert (DASHBOARD / "static" / "app.css").stat().st_size <= 16 * 1024
+
+
+def visible_texts(template: Path) -> list[str]:
+    """What a template says: its texts, its labels, and the words that its expressions write."""
+    source = re.sub(
+        r"{#.*?#}|{%-? *import.*?%}|{% from.*?%}", " ", template.read_text(), flags=re.S
+    )
+    expressions = re.findall(r"{[{%](.*?)[}%]}", source, re.DOTALL)
+    strings = [text for one in expressions for text in re.findall(r'"([^"]*)"', one)]
+    written = [text for text in strings if re.search(r"[A-Za-z] [a-z]", text)]
+    plain = re.sub(r"{{.*?}}|{%.*?%}", " ", source, flags=re.S)
+    labels = re.findall(r'(?:aria-label|placeholder|title)="([^"]*)"', plain)
+    plain = re.sub(r"<code>.*?</code>|<[^>]*>", " ", plain, flags=re.S)
+    return [plain, *labels, *written]
+
+
+@pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
+def test_a_page_speaks_of_agents_and_of_no_field_of_the_api(file: Path) -> None:
+    said = " ".join(visible_texts(file))
+    assert not re.findall(r"\bexecutives?\b|see details", said, re.IGNORECASE)
+    assert set(re.findall(r"\b[a-z]+[A-Z][A-Za-z]+\b", said)) <= {"vCon"}
+
+
+def test_filters_and_menus_speak_of_agents() -> None:
+    texts = [field.label for field in FIELDS]
+    texts += [link.text for section in SECTIONS.values() for link in section]
+    texts += [member.label for names in (GroupBy, Dataset) for member in names]
+    assert not [text for text in texts if re.search("executive", text, re.IGNORECASE)]

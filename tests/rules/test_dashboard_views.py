@@ -33,6 +33,11 @@ KOLKATA, LONDON = ZoneInfo("Asia/Kolkata"), ZoneInfo("Europe/London")
         (formatting.signed(-0.04), "0.0"),
         (formatting.signed(None), formatting.MISSING),
         (formatting.day_of(NOW), "22 Nov"),
+        (formatting.waiting_time(95), "95 s"),
+        (formatting.waiting_time(9_000), "2.5 h"),
+        (formatting.duration(3_723), "1:02:03"),
+        (formatting.duration(2 * 86_400 + 3 * 3_600), "2 days 3 h"),
+        (formatting.duration(86_400), "1 day 0 h"),
     ],
 )
 def test_numbers_read_as_people_write_them(text: str, expected: str) -> None:

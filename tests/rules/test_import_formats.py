@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.imports.formats.catalogue import FORMATS, READERS, detect_format
+from app.imports.formats.guesses import guess_fields
 from app.imports.formats.html_text import text_of_html
 from app.imports.formats.lines import MAX_LINE_BYTES
 from app.imports.formats.records import BadLine, Fault, NativeRecord, ReaderOptions
@@ -304,6 +305,46 @@ def test_comments_of_zendesk_are_read_by_its_preset() -> None:
     assert [message["internal"] for message in ticket.fields["messages"]] == [False, True, False]
 
 
+def test_conversations_of_freshdesk_are_read_by_its_preset() -> None:
+    [ticket] = items(
+        *read(
+            "csv",
+            "id,ticket_id,body,body_text,incoming,private,user_id,created_at,updated_at,source\n"
+            '1,20,"<p>Help</p><div class=""freshdesk_quote"">Old</div>",Help Old,true,false,9,'
+            "2015-08-24T11:59:05Z,2015-08-24T11:59:05Z,0\n"
+            "2,20,<p>Rude</p>,Rude,false,true,1,2015-08-24T12:59:05Z,2015-08-24T12:59:05Z,2\n",
+            preset="freshdesk",
+        )
+    )
+    assert said(ticket) == [("customer", "Help"), ("agent", "Rude")]
+    assert [message["internal"] for message in ticket.fields["messages"]] == [False, True]
+
+
+def test_messages_of_twilio_and_genesys_are_read_by_their_presets() -> None:
+    [chat] = items(
+        *read(
+            "csv",
+            "sid,conversation_sid,body,author,index,participant_sid,date_created,attributes,url\n"
+            "IM1,CH1,Hi,+49123,0,MB1,2015-12-16T22:18:37Z,{},x\n"
+            "IM2,CH1,Hello,ann,1,MB2,2015-12-16T22:19:37Z,{},x\n",
+            preset="twilio",
+            roles={"+49123": "customer", "ann": "agent"},
+        )
+    )
+    assert said(chat) == [("customer", "Hi"), ("agent", "Hello")]
+    [chat] = items(
+        *read(
+            "csv",
+            "conversationId,id,participantPurpose,fromUser.name,messageText,timestamp\n"
+            "c1,1,customer,,Hi,2024-01-15T10:00:00.000Z\n"
+            "c1,2,acd,,Please wait,2024-01-15T10:00:05.000Z\n"
+            "c1,3,user,Ann,Hello,2024-01-15T10:00:10.000Z\n",
+            preset="genesys",
+        )
+    )
+    assert said(chat) == [("customer", "Hi"), ("bot", "Please wait"), ("agent", "Hello")]
+
+
 def test_parts_of_intercom_are_read_by_its_preset() -> None:
     content = (
         "type;conversation_id;id;part_type;body;created_at;author.type;author.name;Team\n"
@@ -376,6 +417,62 @@ def test_html_becomes_text(html: str, text: str) -> None:
 @given(st.text(alphabet="<>/bp&; \n\"'!-a", max_size=200))
 def test_any_html_is_read(html: str) -> None:
     assert isinstance(text_of_html(html), str)
+
+
+def test_a_missing_column_is_named() -> None:
+    [refused] = read(
+        "csv", "Ticket,role,Body\n", columns={"Ticket": "externalId", "Body": "ignore"}
+    )
+    assert isinstance(refused, BadLine)
+    assert refused.message == "No column is text or html."
+
+
+def test_dates_of_mail_are_times() -> None:
+    content = 'conversation_id,role,text,sent_at\nc1,agent,Hi,"Tue, 24 Aug 2010 09:16:00 +0000"\n'
+    [item] = items(*read("csv", content))
+    assert item.fields["messages"][0]["sentAt"] == "2010-08-24T09:16:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "fields"),
+    [
+        (
+            "Ticket ID,From,Content,Created,Agent Name,Queue",
+            [
+                "7,customer,<p>Hi</p>,2026-07-01 09:30,,night",
+                "7,rep,<p>Yes</p>,2026-07-01 09:31,Bo,x",
+            ],
+            {
+                "Ticket ID": "externalId",
+                "From": "role",
+                "Content": "html",
+                "Agent Name": "authorName",
+            }
+            | {"Created": "sentAt", "Queue": "campaign"},
+        ),
+        (
+            "A,B,C,D",
+            [
+                "7,end-user,I need help.,1782898260",
+                "7,admin,Of course you do.,1782898270",
+                "8,end-user,It is broken.,1782898280",
+            ],
+            {"A": "externalId", "B": "role", "C": "text", "D": "sentAt"},
+        ),
+        (
+            "id,message,extra",
+            ["1,Hi there,", "2,Ho there,"],
+            {"id": "externalId", "message": "text"},
+        ),
+    ],
+)
+def test_fields_of_columns_are_guessed(
+    header: str, rows: list[str], fields: dict[str, str]
+) -> None:
+    cells = [row.split(",") for row in rows]
+    assert guess_fields(header.split(","), cells, {}) == fields
+    given = {header.split(",")[0]: "ignore"}
+    assert guess_fields(header.split(","), cells, given)[header.split(",")[0]] == "ignore"
 
 
 def test_all_wrong_columns_are_named_at_once() -> None:
@@ -484,7 +581,7 @@ def test_a_row_in_another_encoding_is_reported() -> None:
     ["", "a,b,c\n", "conversation_id,role\n", "conversation_id,role,text,campain\n", "x\n"],
 )
 def test_an_invalid_header_is_reported_once(header: str) -> None:
-    assert bad(read("csv", header + "c1,agent,Hi,x\n")) == [(1, "MALFORMED")]
+    assert bad(read("csv", header + "c1,agent,Hi,x\n")) == [(1, "COLUMNS")]
 
 
 # WebVTT and SRT

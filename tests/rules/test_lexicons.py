@@ -71,13 +71,11 @@ def _letters(operator, value) -> set[str]:
     return {LETTER}
 
 
-PHRASES = {
-    f"{language} {phrase.kind}": phrase
-    for language in sorted(LANGUAGES)
-    for phrase in reversed(lexicon_of(language).phrases)
-}
-
-
-@pytest.mark.parametrize("phrase", PHRASES.values(), ids=PHRASES)
-def test_every_phrase_is_tried_where_it_would_match(phrase) -> None:
-    assert Speller(phrase.triggers).untried(phrase.pattern.pattern) == []
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_every_phrase_is_tried_where_it_would_match(language: str) -> None:
+    first_of_kind = {phrase.kind: phrase for phrase in reversed(lexicon_of(language).phrases)}
+    untried = {
+        kind: Speller(phrase.triggers).untried(phrase.pattern.pattern)
+        for kind, phrase in first_of_kind.items()
+    }
+    assert {kind: texts for kind, texts in untried.items() if texts} == {}

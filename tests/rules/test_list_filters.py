@@ -27,7 +27,7 @@ def test_chips_read_as_words() -> None:
         "sort": "score",
     }
     assert filters.chip_texts(query, {executive: "Tom Hale"}) == {
-        "executiveId": "Executive: Tom Hale",
+        "executiveId": "Agent: Tom Hale",
         "minScore": "Score from: 80",
         "passed": "Passed: no",
         "reviewStatus": "Review: Disputed, In review",

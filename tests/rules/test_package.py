@@ -1,6 +1,7 @@
 """Package: the wheel has every file that the service reads."""
 
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,3 +28,7 @@ def test_every_pattern_names_files() -> None:
     for package, patterns in SETUPTOOLS["package-data"].items():
         folder = ROOT / package.replace(".", "/")
         assert [pattern for pattern in patterns if not any(folder.glob(pattern))] == []
+
+
+def test_the_private_method_that_lazy_rules_replace_is_of_this_version() -> None:
+    assert version("werkzeug").startswith("3.1.")

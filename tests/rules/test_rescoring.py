@@ -1,5 +1,6 @@
 """Rescoring: only the changed answers, and what depends on them, change."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from app.ai.scoring.rescoring import Unscorable, rescored
 from tests.talks import GOOD_CALL, GOOD_CHAT, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("chat", "voice")}
-RESULTS: dict[str, dict[str, Any]] = {
-    channel: RuleJudge().judge(talk, CARDS[channel], Context()).results
-    for channel, talk in (("chat", GOOD_CHAT), ("voice", GOOD_CALL))
-}
+TALKS = {"chat": GOOD_CHAT, "voice": GOOD_CALL}
+
+
+@cache
+def results_of(channel: str) -> dict[str, Any]:
+    return RuleJudge().judge(TALKS[channel], CARDS[channel], Context()).results
 
 
 def human(score: float | None, *, unjudged: bool = False) -> Answer:
@@ -31,13 +34,13 @@ def human(score: float | None, *, unjudged: bool = False) -> Answer:
 
 @pytest.mark.parametrize("channel", CARDS)
 def test_without_new_answers_nothing_moves(channel: str) -> None:
-    back = rescored(RESULTS[channel], CARDS[channel], {})
-    assert back.results == RESULTS[channel]
+    back = rescored(results_of(channel), CARDS[channel], {})
+    assert back.results == results_of(channel)
 
 
 @given(st.data())
 def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -> None:
-    results, card = RESULTS["chat"], CARDS["chat"]
+    results, card = results_of("chat"), CARDS["chat"]
     criteria = {criterion["key"]: criterion for criterion in results["criteria"]}
     keys = data.draw(st.sets(st.sampled_from(sorted(criteria)), min_size=1, max_size=4))
     shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
@@ -64,7 +67,7 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
 
 
 def test_a_failed_section_takes_its_points_along() -> None:
-    back = rescored(RESULTS["voice"], CARDS["voice"], {"opening.verification": human(0.0)})
+    back = rescored(results_of("voice"), CARDS["voice"], {"opening.verification": human(0.0)})
     opening = [
         criterion for criterion in back.results["criteria"] if criterion["section"] == "opening"
     ]
@@ -76,4 +79,4 @@ def test_a_failed_section_takes_its_points_along() -> None:
 def test_too_little_left_is_not_a_score() -> None:
     everything = {criterion.key: human(None) for criterion in CARDS["chat"].criteria}
     with pytest.raises(Unscorable, match="No criterion could be judged"):
-        rescored(RESULTS["chat"], CARDS["chat"], everything)
+        rescored(results_of("chat"), CARDS["chat"], everything)

@@ -182,7 +182,7 @@ def metric_rule(**parameters: object) -> dict:
         (("criteria", 4, "judge", "methods"), ["rule"], "criteria[4].judge.rule", "is required"),
         (("criteria", 0, "judge", "rule"), "empathy", "judge.rule", "of the type scale only"),
         (("criteria", 0, "judge"), phrase_rule(anyOf=["?!"]), "anyOf[0]", "a letter or a digit"),
-        (("criteria", 0, "judge"), phrase_rule(anyOf=["a"] * 201), "anyOf", "1 to 200 members"),
+        (("criteria", 0, "judge"), phrase_rule(anyOf=["a"] * 201), "anyOf", "1 to 200 entries"),
         (("criteria", 0, "judge"), phrase_rule(by="boss"), "by", "must be one of agent"),
         (("criteria", 0, "judge"), phrase_rule(within={}), "within", "firstTurns and lastTurns"),
         (
@@ -212,7 +212,7 @@ def metric_rule(**parameters: object) -> dict:
             "labels.a.value",
             "must be a string",
         ),
-        (("criteria", 0, "appliesWhen"), {"said": {"anyOf": []}}, "said.anyOf", "1 to 200 members"),
+        (("criteria", 0, "appliesWhen"), {"said": {"anyOf": []}}, "said.anyOf", "1 to 200 entries"),
         (
             ("criteria", 0, "appliesWhen"),
             {"metric": {"metric": "x"}},
@@ -231,11 +231,11 @@ def metric_rule(**parameters: object) -> dict:
         (("bands",), [{"key": "good", "from": 0}], "bands[0].key", "must be one of"),
         (("topics",), "x", "topics", "must be a list"),
         (("topics",), [{"name": "a"}], "topics[0].anyOf", "is required"),
-        (("topics",), [{"name": "a", "anyOf": []}], "topics[0].anyOf", "1 to 200 members"),
+        (("topics",), [{"name": "a", "anyOf": []}], "topics[0].anyOf", "1 to 200 entries"),
         (("channel",), "fax", "channel", "must be one of"),
         (("languages",), ["English!"], "languages[0]", "language tag"),
         (("criteria",), "all", "criteria", "must be a list"),
-        (("criteria",), [], "criteria", "1 to 100 members"),
+        (("criteria",), [], "criteria", "1 to 100 entries"),
         (("name",), " ", "name", "at least 1 characters"),
     ],
 )

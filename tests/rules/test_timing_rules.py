@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from app.ai.context import Context
@@ -67,4 +69,17 @@ def test_the_first_response_has_a_full_and_a_half_limit(seconds, score) -> None:
 def test_reply_times_have_a_full_and_a_half_limit(seconds, score) -> None:
     lines = chat(("c", 0, "Hello."), ("a", seconds, "Hi."))
     assert judge("responsiveness.gaps", lines, CHAT).score == score
-    assert judge("responsiveness.gaps", lines, CHAT, asynchronous=True).applicable is False
+    for key in ("responsiveness.first_response", "responsiveness.gaps"):
+        assert judge(key, lines, CHAT, asynchronous=True).applicable is False
+
+
+@pytest.mark.parametrize(("hours", "score"), [(4, 1), (23, 0.5), (25, 0)])
+def test_mail_is_judged_by_limits_of_hours(hours, score) -> None:
+    lines = chat(("c", 0, "Hello."), ("a", hours * 3600, "Hi."))
+    card = scorecard("chat")
+    key = "responsiveness.first_response"
+    limits = {"fullSeconds": 4 * 3600, "halfSeconds": 24 * 3600}
+    own = replace(card.criterion(key), parameters=limits)
+    result = answer(facts_of(lines, card, Context(asynchronous=True)), own)
+    assert result.score == score
+    assert f"came after {hours} hours (target: 4 hours, tolerated: 24 hours)" in result.explanation

@@ -30,6 +30,7 @@ PARTS = re.compile(
     r"|act\.(?:at_.*|not_at_all)|pace\.(?:interrupted|patient)|turn_taking\.(?!measured)"
 )
 SAMPLES = {
+    "waited": "70 seconds",
     "agent": "the agent",
     "customer": "the customer",
     "reason": "The transcript has no times.",

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
 class ServiceProcess:
     """`up`, or another command that stays, with what it printed and the processes below it.
 
-    It is forked from a process that has imported the service already, or runs `command` as a
-    program of its own. `output` is a handle that gets a program's output instead of the file
+    It is forked from a process that has imported the service already, where it calls `run`, or runs
+    `command` as a program of its own. `output` is a handle that gets a program's output instead of the file
     behind `text`.
     """
 
@@ -46,6 +47,7 @@ class ServiceProcess:
         data_dir: Path,
         *arguments: str,
         command: list[str] | None = None,
+        run: Callable[[tuple[str, ...], Path], None] | None = None,
         port: int = 0,
         output: int | None = None,
         **variables: str,
@@ -60,7 +62,7 @@ class ServiceProcess:
         if command is None:
             assert "PYTHONPATH" not in variables, "a fork has imported this checkout: set command"
             self.process = ForkedProcess(
-                run_command,
+                run or run_command,
                 arguments or ("up",),
                 data_dir.parent,
                 environment=self.environment,
@@ -128,6 +130,15 @@ class ServiceProcess:
             self.process.wait()
         for pid in below:
             kill(pid)
+
+
+def run_to_end(data_dir: Path, *arguments: str, **variables: Any) -> tuple[int, str]:
+    """Run a command of `cqe` in a fork; return its exit code and all that it printed."""
+    command = ServiceProcess(data_dir, *arguments, **variables)
+    try:
+        return command.process.wait(timeout=PATIENCE_S), command.text
+    finally:
+        command.end()
 
 
 def run_command(arguments: tuple[str, ...], folder: Path) -> None:

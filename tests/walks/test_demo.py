@@ -1,9 +1,8 @@
 """Demo: loaded once, evaluated by the real engines, and next to a running service."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,35 @@ from app.imports.formats.records import Kind
 from tests.caller import Caller
 from tests.conftest import SharedService
 from tests.recordings import progress, reserve, show
-from tests.waiting import PATIENCE_S, wait_until
-from tests.walks.service_process import ROOT, ServiceProcess, environment
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess, run_to_end
 
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture
-def loaded(runtime: Runtime) -> service.LoadReport:
-    return service.load(runtime)
+@dataclass
+class Demo:
+    """A service with the demo; what loading it said, and how far judging was then."""
+
+    report: service.LoadReport
+    progress: service.DemoProgress
+    runtime: Runtime
+    client: Caller
 
 
 @pytest.fixture(scope="module")
-def judged(module_service: SharedService) -> Caller:
+def loaded(module_service: SharedService) -> Demo:
+    runtime = module_service.runtime
+    report = service.load(runtime)
+    with runtime.db.reading() as session:
+        return Demo(report, service.progress(session), runtime, module_service.client)
+
+
+@pytest.fixture(scope="module")
+def judged(loaded: Demo) -> Caller:
     """A caller of a service whose chats and calls of the demo are judged."""
-    assert service.load(module_service.runtime).refused == []
-    evaluations.judge(module_service.runtime)
-    return module_service.client
+    evaluations.judge(loaded.runtime)
+    return loaded.client
 
 
 def rows(client: Caller, path: str, **params: Any) -> list[dict[str, Any]]:
@@ -47,30 +58,24 @@ def everything(client: Caller) -> dict[str, list[dict[str, Any]]]:
     return {path: rows(client, path) for path in (*paths, "/evaluations")}
 
 
-def test_all_records_are_loaded(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
-    assert loaded.refused == []
-    assert loaded.total == len(sample_data.external_ids())
+def test_all_records_are_loaded(loaded: Demo) -> None:
+    assert loaded.report.refused == []
+    assert loaded.report.total == len(sample_data.external_ids())
     assert all(each.startswith("demo-") for each in sample_data.external_ids())
-    found = everything(client)
+    found = everything(loaded.client)
     assert len(found["/engagements"]) == 2
     assert len(found["/conversations"]) == len(sample_data.records(Kind.CONVERSATION))
     assert len(found["/audio-files"]) == len(sample_data.records(sample_data.RECORDINGS))
-    with runtime.db.reading() as session:
-        counted = service.progress(session)
-    assert counted.total == len(found["/evaluations"])
-    assert counted.ended == 0
+    assert loaded.progress.total == len(found["/evaluations"])
+    assert loaded.progress.ended == 0
 
 
-def test_loading_twice_changes_nothing(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
-    before = everything(client)
-    again = service.load(runtime)
+def test_loading_twice_changes_nothing(loaded: Demo) -> None:
+    before = everything(loaded.client)
+    again = service.load(loaded.runtime)
     assert again.total == 0
     assert again.refused == []
-    assert everything(client) == before
+    assert everything(loaded.client) == before
 
 
 def test_evaluations_have_the_dates_of_their_contacts(judged: Caller) -> None:
@@ -145,10 +150,9 @@ def test_every_report_has_data(judged: Caller) -> None:
     assert epa["status"] == "completed"
 
 
-def test_a_recording_is_transcribed_and_evaluated(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
+def test_a_recording_is_transcribed_and_evaluated(loaded: Demo) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
+    runtime, client = loaded.runtime, loaded.client
     assert len(audio_files.due_ids(runtime)) == 4
     known = {each["externalId"]: each["id"] for each in rows(client, "/audio-files")}
     talked_over = known["demo-recording-talked-over"]
@@ -164,10 +168,10 @@ def test_a_recording_is_transcribed_and_evaluated(
     assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
 
 
-def test_a_recording_on_one_channel_gets_no_verdict(
-    loaded: service.LoadReport, runtime: Runtime, client: Caller
-) -> None:
+@pytest.mark.nightly("transcribes a second recording")
+def test_a_recording_on_one_channel_gets_no_verdict(loaded: Demo) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
+    runtime, client = loaded.runtime, loaded.client
     known = {row["externalId"]: row["id"] for row in rows(client, "/audio-files")}
     mono = known["demo-recording-mono"]
     audio_files.process_audio(runtime, progress(client, mono)["jobId"])
@@ -215,15 +219,8 @@ def test_up_loads_the_demo_and_says_that_no_worker_is_running(
     assert re.search(r"The demo is loaded: .*26 chats", running.text)
     assert "No worker is running" in running.text
     wait_until(lambda: "cqe: demo" not in running.children().values())
-    again = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "demo"],
-        env=environment(tmp_path / "instance", CQE_REDIS_URL="none"),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    assert "nothing was changed" in again.stdout
-    assert "No worker is running" in again.stdout
+    code, text = run_to_end(tmp_path / "instance", "demo", CQE_REDIS_URL="none")
+    assert code == 0, text
+    assert "nothing was changed" in text
+    assert "No worker is running" in text
     assert running.stop() == 0

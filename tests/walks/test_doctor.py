@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from app.core.secrets.encryption import new_master_key
 from app.operations.commands import doctor
 from app.operations.database_commands import db
 from tests.caller import Caller
 from tests.running import running_runtime
-from tests.walks.service_process import environment
+from tests.walks.service_process import environment, free_port, run_to_end
 
 GARBAGE = b"this is no database " * 500
 
@@ -47,6 +48,46 @@ def test_doctor_tells_of_a_damaged_key_file(data_dir: Path, content: bytes) -> N
     assert told.exit_code == 1
     assert f"{file}" in told.stdout
     assert "put a copy" in told.stdout
+
+
+@pytest.mark.sqlite_only("damages the file")
+def test_doctor_says_what_a_start_says_of_a_damaged_file(data_dir: Path) -> None:
+    (data_dir / "cqe.db").write_bytes(GARBAGE)
+    assert of_start(data_dir) == told_by_up(data_dir)
+    assert "the database is damaged" in of_start(data_dir)
+
+
+@pytest.mark.sqlite_only("has its keys in the folder")
+def test_doctor_says_what_a_start_says_of_lost_keys(client: Caller, data_dir: Path) -> None:
+    assert client.get("/api-keys").status_code == 200
+    assert of_start(data_dir) == "nothing is in its way"
+    (data_dir / "master.keys").unlink()
+    assert of_start(data_dir) == told_by_up(data_dir)
+    assert "but the database has secrets of the master keys" in of_start(data_dir)
+    (data_dir / "master.keys").write_text(f"{new_master_key()}\n")
+    (data_dir / "master.keys").chmod(0o600)
+    assert of_start(data_dir) == told_by_up(data_dir)
+    assert "stored secrets need the master keys" in of_start(data_dir)
+
+
+def of_start(data_dir: Path) -> str:
+    """What doctor says of a start."""
+    [line] = [line for line in run(doctor, data_dir).stdout.splitlines() if "  start  " in line]
+    return line[20:]
+
+
+def told_by_up(data_dir: Path) -> str:
+    told = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", "up"],
+        env=environment(data_dir, CQE_PORT=str(free_port()), CQE_REDIS_URL="none"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert told.returncode == 1
+    [line] = [line for line in told.stderr.splitlines() if line.startswith("cqe: ")]
+    return line.removeprefix("cqe: ")
 
 
 def test_doctor_tells_of_a_mistyped_setting(
@@ -93,16 +134,9 @@ def test_a_backup_that_cannot_be_made_says_why(data_dir: Path, damage: str) -> N
 @pytest.mark.sqlite_only("damages the file")
 def test_a_command_on_a_damaged_database_says_what_to_do(data_dir: Path) -> None:
     (data_dir / "cqe.db").write_bytes(GARBAGE)
-    told = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "keys", "list"],
-        env=environment(data_dir),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert told.returncode == 1
-    lines = [line for line in told.stderr.splitlines() if not line.startswith("{")]
+    code, text = run_to_end(data_dir, "keys", "list")
+    assert code == 1
+    lines = [line for line in text.splitlines() if not line.startswith("{")]
     damage = "the database is damaged: file is not a database. Restore a backup (docs/backup.md)"
     assert lines == [f"cqe: {damage}"]
 

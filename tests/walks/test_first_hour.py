@@ -12,7 +12,7 @@ import pytest
 from cqe_client import Client
 from tests.conversations import HELPFUL
 from tests.waiting import wait_until
-from tests.walks.service_process import ROOT, ServiceProcess, environment
+from tests.walks.service_process import ROOT, ServiceProcess, run_to_end
 
 pytestmark = pytest.mark.long
 
@@ -121,19 +121,13 @@ def test_the_receiver_prints_a_test_event_and_an_evaluation(
     assert client.get("/webhooks") == []
 
 
+@pytest.mark.nightly("transcribes and judges the whole demo")
 def test_the_tour_prints_evaluations_and_ranks(
     tmp_path: Path, service: ServiceProcess, variables: dict[str, str]
 ) -> None:
     client = Client(*variables.values())
-    loaded = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "demo"],
-        env=environment(service.data_dir),
-        cwd=service.data_dir.parent,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert loaded.returncode == 0, loaded.stderr
+    code, text = run_to_end(service.data_dir, "demo")
+    assert code == 0, text
     failing = {"q": "demo-chat-asks-card", "status": "completed"}
     wait_until(lambda: list(client.evaluations(**failing)))
     script = Script(scripts()[2], tmp_path, variables)

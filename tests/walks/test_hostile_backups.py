@@ -4,8 +4,6 @@ import json
 import logging
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -21,6 +19,7 @@ from app.operations import first_start
 from app.operations.backups import contents
 from app.operations.backups import service as backups
 from app.operations.database_commands import db
+from tests.walks.service_process import run_to_end
 
 pytestmark = pytest.mark.sqlite_only("restores a SQLite file")
 DATABASE, OBJECT, RECORD = "database.sqlite", "objects/01/00/aud_0001", "erasures/era.jsonl"
@@ -202,16 +201,9 @@ def test_a_damaged_secret_is_refused(data_dir: Path, backup: Path) -> None:
 def test_an_unchanged_backup_is_restored_by_a_process_of_its_own(
     data_dir: Path, backup: Path
 ) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "db", "restore", str(backup)],
-        env={**os.environ, "CQE_DATA_DIR": str(data_dir)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert "Restored the backup" in ended.stdout
+    code, text = run_to_end(data_dir, "db", "restore", str(backup))
+    assert code == 0, text
+    assert "Restored the backup" in text
 
 
 def test_what_acts_by_itself_is_left_out(data_dir: Path, backup: Path) -> None:

@@ -34,6 +34,7 @@ def service(tmp_path: Path) -> Iterator[ServiceProcess]:
     started.end()
 
 
+@pytest.mark.nightly("keeps the processors busy for half a minute")
 def test_bystanders_are_answered_beside_hostile_messages(service: ServiceProcess) -> None:
     bystander = service.caller()
     answers: list[int] = []

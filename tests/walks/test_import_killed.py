@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,8 @@ from app.wiring import build_runtime
 from tests import commit_halts
 from tests.caller import Caller
 from tests.forked import ForkedProcess
-from tests.waiting import PATIENCE_S, wait_until
-from tests.walks.service_process import environment
-
-pytestmark = pytest.mark.sql
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess, run_to_end
 
 NUMBER = 300
 
@@ -138,17 +135,13 @@ def test_a_killed_command_can_be_repeated_without_duplicates(
 ) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text("\n".join(map(line, range(NUMBER))))
-    command = [sys.executable, "-P", "-m", "app.cli", "import", str(file), "--json"]
-    url = runtime.settings.effective_database_url
-    place: dict[str, Any] = {
-        "env": environment(runtime.settings.data_dir, CQE_DATABASE_URL=url),
-        "cwd": tmp_path,
-    }
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, **place)
-    there = killed_at(runtime, first, 1)
+    data_dir, command = runtime.settings.data_dir, ("import", str(file), "--json")
+    variables: dict[str, Any] = {"CQE_DATABASE_URL": runtime.settings.effective_database_url}
+    there = killed_at(runtime, ServiceProcess(data_dir, *command, **variables).process, 1)
     assert there < NUMBER
-    done = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S, **place)
-    counts = json.loads(done.stdout)["counts"]
+    code, text = run_to_end(data_dir, *command, **variables)
+    assert code == 0, text
+    counts = json.loads(text.splitlines()[-1])["counts"]
     assert counts["received"] == NUMBER
     assert counts["skipped"] == there
     assert counts["created"] == NUMBER - there

@@ -26,8 +26,6 @@ from tests.waiting import wait_until
 from tests.web_process import WebProcess
 from tests.webhook_harness import WebhookHarness
 
-pytestmark = pytest.mark.sql
-
 MakeHarness = Callable[..., WebhookHarness]
 
 

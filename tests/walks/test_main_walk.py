@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 from redis import Redis
 
-from app.events.catalogue import EventType, schema_of
+from app.events.catalogue import EventType
+from app.events.schemas import schema_of
 from tests.caller import Caller
 from tests.hostile_media import mp4, mp4_track
 from tests.receiver import Received, Receiver, hang, status, write_ca_bundle

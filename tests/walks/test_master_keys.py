@@ -2,7 +2,6 @@
 
 import base64
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,12 +28,13 @@ from app.webhooks import service as webhooks
 from app.wiring import build_runtime
 from tests.caller import Caller
 from tests.running import running_runtime
-from tests.walks.service_process import environment, free_port
+from tests.waiting import PATIENCE_S
+from tests.walks.service_process import ServiceProcess, run_to_end
 
 pytestmark = pytest.mark.long
 
-CLI = (sys.executable, "-P", "-m", "app.cli")
-WEB = (sys.executable, "-c", "import wsgi")
+WEB = [sys.executable, "-c", "import wsgi"]
+REWRAP = ["secrets", "rewrap"]
 
 
 def started(settings: Settings) -> Runtime:
@@ -49,25 +49,8 @@ def other_key(file: Path) -> str:
     return f"{key_id}:{base64.b64encode(os.urandom(32)).decode()}\n"
 
 
-def run_all(data_dir: Path, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Run commands at the same time; return their exit codes and all that they print."""
-    running = [
-        subprocess.Popen(
-            command,
-            env=environment(data_dir, CQE_REDIS_URL="none", CQE_PORT=str(free_port())),
-            cwd=data_dir.parent,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for command in commands
-    ]
-    printed = [process.communicate(timeout=120)[0] for process in running]
-    return [(process.returncode, text) for process, text in zip(running, printed, strict=True)]
-
-
 def test_a_command_prints_new_keys_that_the_settings_take(tmp_path: Path) -> None:
-    printed = [text.strip() for _, text in run_all(tmp_path / "none", *[(*CLI, "master-key")] * 2)]
+    printed = [run_to_end(tmp_path / "none", "master-key")[1].strip() for _ in range(2)]
     assert len(parse_keyring(",".join(printed)).key_ids) == 2
     assert not (tmp_path / "none").exists()
 
@@ -76,18 +59,15 @@ def test_a_key_of_another_database_stops_every_process(data_dir: Path) -> None:
     started(Settings(data_dir=data_dir)).db.engine.dispose()
     file = data_dir / "master.keys"
     file.write_text(other_key(file))
-    ended = run_all(
-        data_dir,
-        (*CLI, "up"),
-        (*CLI, "worker"),
-        WEB,
-        (*CLI, "secrets", "rewrap"),
-    )
-    for code, text in ended:
+    web = ServiceProcess(data_dir, command=WEB)
+    assert web.process.wait(timeout=PATIENCE_S) == 1
+    ended = [run_to_end(data_dir, *command) for command in (["up"], ["worker"], REWRAP)]
+    told_by_web = web.text
+    for code, text in [*ended, (1, told_by_web)]:
         assert code == 1, text
         assert "is not the one that encrypted the secrets of this database" in text
         assert "put the right master.keys (or CQE_MASTER_KEYS) back" in text
-        assert ("Traceback" in text) is (text is ended[2][1])
+        assert ("Traceback" in text) is (text is told_by_web)
     told = CliRunner(env={"CQE_DATA_DIR": str(data_dir)}).invoke(doctor)
     assert told.exit_code == 1
     assert "is not the one that encrypted the secrets" in told.stdout
@@ -98,7 +78,7 @@ def test_no_key_is_made_next_to_a_database_with_secrets(data_dir: Path) -> None:
     file = data_dir / "master.keys"
     key_id = file.read_text().partition(":")[0]
     file.unlink()
-    [(code, text)] = run_all(data_dir, (*CLI, "up"))
+    code, text = run_to_end(data_dir, "up")
     assert code == 1
     assert f"the database has secrets of the master keys {key_id}" in text
     assert "Traceback" not in text

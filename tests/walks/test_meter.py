@@ -27,8 +27,6 @@ from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.sql
-
 PERIOD = "2026-11"
 CALLS = [
     CallCount(f"key_{key}", f"2026-11-{day}", operation)
@@ -139,6 +137,7 @@ def flush_again_and_again(settings: Settings, _: Any, flushed: Any) -> None:
         flushed.value += 1
 
 
+@pytest.mark.sql
 def test_killed_flushes_lose_and_repeat_nothing(runtime: Runtime, settings: Settings) -> None:
     web = [start(hammer, settings, 600) for _ in range(3)]
     flushers = [start(flush_again_and_again, settings) for _ in range(3)]
@@ -174,6 +173,7 @@ def test_killed_web_processes_lose_no_answered_call(runtime: Runtime, settings: 
     assert answered <= counted(runtime) <= answered + in_flight
 
 
+@pytest.mark.sql
 def test_a_flush_killed_before_its_commit_is_repeated(runtime: Runtime) -> None:
     visit(runtime.state, 3)
     store_in_use(runtime).store.take_counts("batch_of_the_dead")
@@ -182,6 +182,7 @@ def test_a_flush_killed_before_its_commit_is_repeated(runtime: Runtime) -> None:
     assert counted(runtime) == 5
 
 
+@pytest.mark.sql
 def test_a_flush_killed_after_its_commit_is_not_repeated(runtime: Runtime) -> None:
     visit(runtime.state, 3)
     store = store_in_use(runtime).store
@@ -193,6 +194,7 @@ def test_a_flush_killed_after_its_commit_is_not_repeated(runtime: Runtime) -> No
     assert store.take_counts("next") is None
 
 
+@pytest.mark.sql
 def test_a_late_drop_drops_no_other_batch(runtime: Runtime) -> None:
     store = store_in_use(runtime).store
     visit(runtime.state)
@@ -218,6 +220,7 @@ def test_calls_uncounted_after_their_flush_are_subtracted(runtime: Runtime) -> N
     assert counted(runtime) == 2
 
 
+@pytest.mark.sql
 def test_old_batch_ids_are_deleted_except_the_newest_of_each_store(runtime: Runtime) -> None:
     now = utc_now()
     ages = [("a", "file", 9), ("b", "file", 8), ("c", "redis", 30), ("d", "other", 1)]
@@ -281,6 +284,7 @@ def deliver(settings: Settings, number: int, asked: Any, counted: Any) -> None:
 NOW = utc_now().replace(year=2026, month=11, day=21)
 
 
+@pytest.mark.sql
 def test_deliveries_and_storage_survive_any_kill(make_settings: Callable[..., Settings]) -> None:
     settings = make_settings()
     runtime = build_runtime(settings)

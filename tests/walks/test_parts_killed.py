@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from app.analytics import jobs
 from app.analytics.cli import analytics
 from app.analytics.engine import parts, rebuilding
@@ -24,8 +22,6 @@ from tests.sampling import examples
 from tests.waiting import wait_until
 from tests.walks.service_process import environment
 from tests.web_process import WebProcess
-
-pytestmark = pytest.mark.sql
 
 NUMBER = 3000
 KILLS = examples(8)

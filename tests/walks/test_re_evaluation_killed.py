@@ -1,30 +1,27 @@
 """Re-evaluations of many in processes of their own that are stopped or killed in the middle."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
-from functools import partial
 
-import pytest
 from sqlalchemy import func, select
 
 from app.analytics.engine import rebuilding
 from app.core.runtime import Runtime
+from app.core.settings import Settings
+from app.evaluations import jobs as evaluations
 from app.evaluations.models import Evaluation, EvaluationJob, EvaluationTotal
 from app.imports.jobs import run_import
+from app.wiring import build_runtime
 from tests.caller import Caller
 from tests.contacts import get, judge, put_chat
+from tests.forked import ForkedProcess
 from tests.happenings import happened
 from tests.model_server import PATH, ModelServer
 from tests.own_scorecards import create
 from tests.receiver import hang
-from tests.waiting import PATIENCE_S, wait_until
-from tests.walks.service_process import kill
-
-pytestmark = pytest.mark.sql
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess, environment
 
 NUMBER = 40
 SAID = [
@@ -34,19 +31,6 @@ SAID = [
     },
     {"role": "agent", "text": "Good morning! I will send it again today. Anything else I can do?"},
 ]
-WORKER = """
-import sys
-from pathlib import Path
-from app.core.settings import Settings
-from app.evaluations.jobs import judge
-from app.wiring import build_runtime
-
-judge(
-    build_runtime(
-        Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none")
-    )
-)
-"""
 
 
 def completed(runtime: Runtime) -> int:
@@ -57,15 +41,22 @@ def completed(runtime: Runtime) -> int:
         return session.scalar(again) or 0
 
 
-def killed_at(runtime: Runtime, command: list[str], number: int) -> int:
+def judge_all(settings: Settings) -> None:
+    evaluations.judge(build_runtime(settings))
+
+
+def killed_at(runtime: Runtime, number: int) -> int:
     """Run a worker until so many are judged again, then kill it; how many there are."""
-    process = subprocess.Popen(command)
+    settings = runtime.settings
+    log = settings.data_dir / "judging.log"
+    process = ForkedProcess(
+        judge_all, settings, environment=environment(settings.data_dir), output=log
+    )
     try:
         wait_until(lambda: completed(runtime) >= number or process.poll() is not None)
     finally:
-        kill(process.pid)
-        process.wait()
-    assert process.returncode == -9
+        process.kill()
+    assert process.returncode == -9, log.read_text()
     return completed(runtime)
 
 
@@ -80,32 +71,22 @@ def test_ctrl_c_releases_what_the_command_judges(client: Caller, runtime: Runtim
     judge()
     server = ModelServer()
     server.answer_with(hang)
-    environment = {
-        **os.environ,
-        "CQE_DATA_DIR": str(runtime.settings.data_dir),
-        "CQE_DATABASE_URL": runtime.settings.effective_database_url,
-        "CQE_REDIS_URL": "none",
-        "CQE_JUDGE": "openai",
-        "CQE_JUDGE_URL": server.base,
-        "CQE_JUDGE_MODEL": "test-model",
-    }
-    command = [sys.executable, "-m", "app.cli", "evaluations", "re-evaluate", "--all", "--wait"]
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stderr=subprocess.PIPE,
-        # A background process may have been started without Ctrl-C.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    ) as process:
-        try:
-            server.wait_for(1, PATH)
-            assert "running" in states(runtime)
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=PATIENCE_S)
-        finally:
-            process.kill()
-            server.close()
-    assert process.returncode == 1
+    command = ServiceProcess(
+        runtime.settings.data_dir,
+        *("evaluations", "re-evaluate", "--all", "--wait"),
+        CQE_DATABASE_URL=runtime.settings.effective_database_url,
+        CQE_REDIS_URL="none",
+        CQE_JUDGE="openai",
+        CQE_JUDGE_URL=server.base,
+        CQE_JUDGE_MODEL="test-model",
+    )
+    try:
+        server.wait_for(1, PATH)
+        assert "running" in states(runtime)
+        assert command.stop(signal.SIGINT) == 1
+    finally:
+        command.end()
+        server.close()
     assert states(runtime) == ["queued"] * 3
 
 
@@ -120,10 +101,8 @@ def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
     body = {"filters": {}, "scorecardId": own}
     started = client.post("/re-evaluations", body).json()["data"]
     assert started["count"] == NUMBER
-    url = runtime.settings.effective_database_url
-    command = [sys.executable, "-c", WORKER, str(runtime.settings.data_dir), url]
-    first = killed_at(runtime, command, 1)
-    second = killed_at(runtime, command, first + 1)
+    first = killed_at(runtime, 1)
+    second = killed_at(runtime, first + 1)
     assert 0 < first < second < NUMBER
     judge()
     counts = get(client, f"/re-evaluations/{started['id']}")["counts"]

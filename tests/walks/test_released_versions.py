@@ -8,8 +8,6 @@ import gzip
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -19,7 +17,7 @@ import requests
 from cqe_client import verify_webhook
 from tests.caller import Caller
 from tests.waiting import wait_until
-from tests.walks.service_process import ROOT, ServiceProcess
+from tests.walks.service_process import ROOT, ServiceProcess, run_to_end
 
 DATA = ROOT / "tests" / "data"
 CHAT, RECORDING = "eval_01m85d1mx6ehfa21zw0gem1tt3", "aud_01m85d1ps8e7m985b48ret42av"
@@ -60,14 +58,8 @@ def client(service: ServiceProcess) -> Caller:
 def test_the_start_upgrades_the_tables_and_keeps_a_copy(service: ServiceProcess) -> None:
     assert len([*(service.data_dir / "backups").iterdir()]) == 1
     for command in (["db", "check"], ["analytics", "check"]):
-        ran = subprocess.run(
-            [sys.executable, "-P", "-m", "app.cli", *command],
-            env=service.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+        code, text = run_to_end(service.data_dir, *command)
+        assert code == 0, text
 
 
 def test_results_reviews_and_originals_are_as_they_were(client: Caller) -> None:

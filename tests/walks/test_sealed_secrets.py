@@ -18,8 +18,6 @@ from app.operations.commands import secrets
 from tests.caller import Caller
 from tests.running import CommandRunner, running_runtime
 
-pytestmark = pytest.mark.sql
-
 OLD, NEW = (f"{name}:{base64.b64encode(os.urandom(32)).decode()}" for name in ("k7", "k8"))
 
 

@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import func, select, update
 
 from app.core.clock import utc_now
-from app.events.catalogue import EventType, schema_of
+from app.events.catalogue import EventType
+from app.events.schemas import schema_of
 from app.usage.models import UsageRecord
 from app.webhooks import deliveries, service
 from app.webhooks.models import Delivery, Subscription

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from app.events import outbox
-from app.events.catalogue import CATALOGUE, EventData, EventType, schema_of
+from app.events.catalogue import CATALOGUE, EventData, EventType
+from app.events.schemas import schema_of
 from app.webhooks import deliveries, service
 from tests.receiver import Received, Receiver
 from tests.webhook_harness import WebhookHarness

@@ -16,8 +16,6 @@ from tests.queue_server import QueueServer, running_queue_server
 from tests.receiver import Receiver
 from tests.webhook_harness import WebhookHarness
 
-pytestmark = pytest.mark.sql
-
 MakeHarness = Callable[..., WebhookHarness]
 
 
@@ -75,6 +73,7 @@ def test_four_kills_lose_nothing(make_harness: MakeHarness, receiver: Receiver) 
         assert (session.scalar(select(func.sum(Delivery.interruptions))) or 0) >= 4
 
 
+@pytest.mark.sql
 def test_two_senders_share_the_work_without_duplicates(
     harness: WebhookHarness, receiver: Receiver
 ) -> None:
@@ -88,6 +87,7 @@ def test_two_senders_share_the_work_without_duplicates(
     assert sorted(each.event["id"] for each in receiver.received()) == sorted(published)
 
 
+@pytest.mark.sql
 def test_two_senders_keep_the_order_and_repeat_one_request_a_kill(
     harness: WebhookHarness, receiver: Receiver
 ) -> None:
@@ -222,6 +222,7 @@ def test_without_the_queue_server_the_tick_delivers(
     assert [each["event_id"] for each in found[1:]] == published
 
 
+@pytest.mark.sql
 def test_a_sender_that_lost_its_lease_records_nothing(
     make_harness: MakeHarness, receiver: Receiver
 ) -> None:

@@ -105,6 +105,7 @@ class Bystander:
         return self._client.get("/audio-files").status_code
 
 
+@pytest.mark.nightly("waits for a storage")
 def test_more_downloads_than_threads_leave_the_service_to_others(
     service: ServiceProcess, client: Caller, silent: SilentProxy
 ) -> None:

@@ -1,9 +1,9 @@
 """Storages that are not those of the database: what starts, what is refused, what is said."""
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -15,12 +15,10 @@ from app.core.storage.objects import MARKER, ForeignStorage
 from app.operations import first_start
 from app.operations.backups import service as backups
 from app.wiring import build_runtime
-from tests.walks.service_process import environment
+from tests.waiting import PATIENCE_S
+from tests.walks.service_process import ServiceProcess
 
-START = {
-    "web": (sys.executable, "-c", "import wsgi"),
-    "worker": (sys.executable, "-P", "-m", "app.cli", "worker"),
-}
+WEB = [sys.executable, "-c", "import wsgi"]
 
 
 def deployment_of(settings: Settings) -> str:
@@ -64,26 +62,19 @@ def test_a_start_that_was_killed_before_it_marked_the_storage_is_repeated(
     runtime.db.engine.dispose()
 
 
-@pytest.mark.parametrize("program", START)
+@pytest.mark.parametrize("program", [WEB, None], ids=["web", "worker"])
 def test_a_process_with_a_folder_of_its_own_does_not_start(
-    settings: Settings, tmp_path: Path, program: str
+    settings: Settings, tmp_path: Path, program: list[str] | None
 ) -> None:
-    variables = {
+    variables: dict[str, Any] = {
         "CQE_REDIS_URL": "none",
         "CQE_DATABASE_URL": settings.database_url,
         "CQE_STORAGE_URL": f"file://{tmp_path / 'other'}",
     }
-    ended = subprocess.run(
-        START[program],
-        env=environment(settings.data_dir, **variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert "the storage of recordings has no marker" in ended.stderr
-    assert deployment_of(settings) in ended.stderr
+    started = ServiceProcess(settings.data_dir, "worker", command=program, **variables)
+    assert started.process.wait(timeout=PATIENCE_S) == 1
+    assert "the storage of recordings has no marker" in started.text
+    assert deployment_of(settings) in started.text
 
 
 def test_the_storage_of_another_deployment_is_refused(

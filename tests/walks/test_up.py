@@ -3,11 +3,10 @@
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,16 +14,18 @@ from pathlib import Path
 import pytest
 import requests
 
+from app.core.settings import Settings
+from app.operations import first_start
 from tests.caller import Caller
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import (
     UP,
     ServiceProcess,
     descendants,
-    environment,
     is_refused,
     is_running,
     kill,
+    run_to_end,
 )
 
 pytestmark = pytest.mark.long
@@ -41,25 +42,13 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[ServiceProcess]:
     """A service that the test ends."""
-    service = ServiceProcess(tmp_path / "instance", command=UP)
+    service = ServiceProcess(tmp_path / "instance")
     yield service.wait_ready()
     service.end()
 
 
 def folder(service: ServiceProcess) -> Path:
     return service.output.parent / "instance"
-
-
-def run_again(service: ServiceProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", *arguments],
-        env=environment(folder(service)),
-        cwd=service.output.parent,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
 
 
 def test_the_first_start_prints_addresses(started: ServiceProcess) -> None:
@@ -81,6 +70,15 @@ def test_without_a_terminal_key_and_password_go_into_a_private_file(
     caller = Caller(f"http://127.0.0.1:{started.port}", key, secret)
     assert caller.get("/api-keys").status_code == 200
     caller.close()
+
+
+def test_a_later_first_key_is_added_to_the_file(data_dir: Path) -> None:
+    file = data_dir / "first-key.txt"
+    file.write_text("API key    of before\n")
+    access = first_start.prepare(Settings(data_dir=data_dir, redis_url="none"), access_file=file)
+    created = first_start.lines_of(access)
+    assert file.read_text().splitlines() == ["API key    of before", *created]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_request_is_logged_without_its_query(started: ServiceProcess) -> None:
@@ -117,6 +115,11 @@ def test_on_a_terminal_the_key_is_shown_and_not_kept_and_ctrl_c_leaves_nothing(
         assert shown.count(b"cqes_") == 1
         assert shown.count(b"Dashboard  admin / ") == 1
         assert not (tmp_path / "instance" / "first-key.txt").exists()
+        requests.get(f"http://127.0.0.1:{service.port}/health/live?sig=abc", timeout=PATIENCE_S)
+        while b"path=/health/live  status=200" not in shown:
+            shown += os.read(terminal, 65536)
+        [line] = [line for line in shown.splitlines() if b"path=/health/live" in line]
+        assert re.match(rb"\d\d:\d\d:\d\d INFO    web       access  requestId=\S+ ", line), line
         below = service.children()
         service.process.send_signal(signal.SIGINT)
         assert_ends_and_leaves_nothing(service, below)
@@ -132,20 +135,20 @@ def test_the_data_folder_is_private(started: ServiceProcess) -> None:
 
 
 def test_a_second_start_names_the_process_of_the_first(started: ServiceProcess) -> None:
-    refused = run_again(started, "up", "--port", "1")
-    assert refused.returncode == 1
-    assert f"already running: process {started.process.pid} " in refused.stderr
-    assert "Traceback" not in refused.stderr
+    code, text = run_to_end(folder(started), "up", "--port", "1")
+    assert code == 1
+    assert f"already running: process {started.process.pid} " in text
+    assert "Traceback" not in text
 
 
 def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) -> None:
-    assert run_again(started, "db", "backup", "copy.db").returncode == 0
-    refused = run_again(started, "db", "restore", "copy.db")
-    assert refused.returncode == 1
-    assert "stop it first" in refused.stderr
-    refused = run_again(started, "db", "backup", "c" * 300)
-    assert refused.stderr.endswith("c: File name too long\n")
-    assert "Errno" not in refused.stderr
+    assert run_to_end(folder(started), "db", "backup", "copy.db")[0] == 0
+    code, text = run_to_end(folder(started), "db", "restore", "copy.db")
+    assert code == 1
+    assert "stop it first" in text
+    code, text = run_to_end(folder(started), "db", "backup", "c" * 300)
+    assert text.endswith("c: File name too long\n")
+    assert "Errno" not in text
 
 
 @pytest.mark.parametrize(
@@ -185,7 +188,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
     below = fresh.children()
     fresh.process.kill()
     fresh.process.wait()
-    again = ServiceProcess(folder(fresh), command=UP, port=fresh.port)
+    again = ServiceProcess(folder(fresh), port=fresh.port)
     try:
         again.wait_ready()
         assert not [name for pid, name in below.items() if is_running(pid)]
@@ -195,7 +198,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
 
 
 def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance", command=UP).wait_ready()
+    service = ServiceProcess(tmp_path / "instance").wait_ready()
     below = service.children()
     web = service.child("cqe: web")
     os.kill(web, signal.SIGSTOP)  # it would be waited for
@@ -213,14 +216,14 @@ def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path)
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        service = ServiceProcess(tmp_path / "instance", command=UP, port=port)
+        service = ServiceProcess(tmp_path / "instance", port=port)
         assert service.process.wait(timeout=PATIENCE_S) == 1
     assert f"port {port} of 127.0.0.1 is in use" in service.text
     assert not descendants(service.process.pid)
 
 
 def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance", command=UP, CQE_THREADS="many")
+    service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
     assert service.process.wait(timeout=PATIENCE_S) == 2
     assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
     assert "Traceback" not in service.text
@@ -228,7 +231,7 @@ def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Pa
 
 def test_without_a_queue_server_and_on_all_addresses(tmp_path: Path) -> None:
     service = ServiceProcess(
-        tmp_path / "instance", command=UP, CQE_HOST="0.0.0.0", CQE_REDIS_URL="none", CQE_PROT="8000"
+        tmp_path / "instance", CQE_HOST="0.0.0.0", CQE_REDIS_URL="none", CQE_PROT="8000"
     )
     try:
         service.wait_ready()

@@ -42,6 +42,7 @@ def installed(tmp_path: Path) -> Path:
     return site
 
 
+@pytest.mark.nightly("builds a wheel and an environment")
 def test_the_service_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "instance", command=UP, PYTHONPATH=str(installed))
     try:

@@ -1,7 +1,8 @@
 """The worker with real processes: jobs by bell and by sweep, kills, and ends."""
 
+import os
 import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 import pytest
 
 from app.core import hosts, queue
+from app.core.process import stopping
+from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.operations.background_work import run_worker
 from app.operations.processes import queue_server
+from app.operations.processes.workers import JobQueue
 from app.system import queue_choice
 from app.wiring import build_runtime
 from tests.waiting import wait_until
@@ -18,45 +23,43 @@ from tests.walks.service_process import ServiceProcess, is_running, kill
 
 pytestmark = pytest.mark.long
 
-# A worker whose only room is this file: rows are files, so that each test sees what became of them.
-ROOM = """
-import os
-import sys
-import time
-from pathlib import Path
-
-from app.core.process import stopping
-
-FOLDER = Path(os.environ["ROOM"])
+# A worker whose only room is this folder: rows are files, so that each test sees what became of them.
 LEASE_S = 2.5
 
 
-def due_ids(runtime):
+def work_here(_: tuple[str, ...], folder: Path) -> None:
+    os.chdir(folder)
+    run_worker(
+        queues=[JobQueue("audio", "audio", work, due_ids, ring_after_s=0.2, ring_every_s=2.0)]
+    )
+
+
+def due_ids(runtime: Runtime) -> list[str]:
     now = time.time()
     return [
         row.name
-        for row in sorted(FOLDER.glob("row-*"))
+        for row in sorted(Path().glob("row-*"))
         if row.read_text() == "waits" or (row.read_text() == "taken" and lapsed(row, now))
     ]
 
 
-def lapsed(row, now):
+def lapsed(row: Path, now: float) -> bool:
     return now - row.stat().st_mtime > LEASE_S
 
 
-def become(row, state):
+def become(row: Path, state: str) -> None:
     # At once: a kill between emptying the file and writing it would lose the row.
     new = row.with_name(f"new-{row.name}")
     new.write_text(state)
     new.replace(row)
 
 
-def work(runtime, name):
-    row = FOLDER / name
+def work(runtime: Runtime, name: str) -> None:
+    row = Path(name)
     if row.read_text() == "done":
         return
-    with (FOLDER / f"seen-{name}").open("a") as seen:
-        seen.write(f"{os.getpid()}\\n")
+    with Path(f"seen-{name}").open("a") as seen:
+        seen.write(f"{os.getpid()}\n")
     for _ in range(int(name.rpartition("-")[2])):
         become(row, "taken")
         time.sleep(0.1)
@@ -64,16 +67,6 @@ def work(runtime, name):
             become(row, "waits")
             return
     become(row, "done")
-"""
-MAIN = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import room
-from app.operations.background_work import run_worker
-from app.operations.processes.workers import JobQueue
-queue = JobQueue("audio", "audio", room.work, room.due_ids, ring_after_s=0.2, ring_every_s=2.0)
-run_worker(queues=[queue])
-"""
 
 
 class Room:
@@ -81,19 +74,12 @@ class Room:
 
     def __init__(self, data_dir: Path, **variables: Any) -> None:
         self.folder = data_dir.parent
-        (self.folder / "room.py").write_text(ROOM)
-        (self.folder / "main.py").write_text(MAIN)
         self._data_dir = data_dir
         self._variables = variables
         self.worker = self.start()
 
     def start(self) -> ServiceProcess:
-        return ServiceProcess(
-            self._data_dir,
-            ROOM=str(self.folder),
-            command=[sys.executable, str(self.folder / "main.py"), str(self.folder)],
-            **self._variables,
-        )
+        return ServiceProcess(self._data_dir, run=work_here, **self._variables)
 
     def put(self, name: str) -> None:
         (self.folder / name).write_text("waits")

@@ -12,6 +12,7 @@ from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
 from app.ai.wording import part, sentence, times
 
 _MINUTE_MS = 60_000
+_HOUR_S = 3600
 _LEVELS = (("full", 1.0), ("half", 0.5))
 
 
@@ -122,9 +123,7 @@ def first_response(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def gaps(facts: Facts, criterion: Criterion) -> Answer:
-    """Judge the 90th percentile of the reply times; asynchronous platforms promise none."""
-    if facts.context.asynchronous:
-        return not_applicable(sentence("wait.asynchronous"), by="metric")
+    """Judge the 90th percentile of the reply times."""
     return _wait(facts, criterion, "responseSecondsP90", "wait.replies")
 
 
@@ -174,13 +173,24 @@ def _wait(facts: Facts, criterion: Criterion, metric: str, key: str) -> Answer:
     if waited is None:
         return not_applicable(_reason(facts, metric), by="metric")
     full, half = criterion.parameters["fullSeconds"], criterion.parameters["halfSeconds"]
+    # Limits of minutes are those of chats: nobody waits in front of an e-mail.
+    if facts.context.asynchronous and half < _HOUR_S:
+        return not_applicable(sentence("wait.asynchronous"), by="metric")
     return judged(
         waited,
         _level(waited, full, half),
-        sentence(key, seconds=f"{waited:.0f}", full=f"{full:g}", half=f"{half:g}"),
+        sentence(key, waited=_long(waited), full=_long(full), half=_long(half)),
         confidence=0.95,
         by="metric",
     )
+
+
+def _long(seconds: float) -> str:
+    """Spell a time in seconds, or from an hour on in hours."""
+    if seconds < _HOUR_S:
+        return f"{seconds:.0f} seconds"
+    hours = f"{seconds / _HOUR_S:.1f}".removesuffix(".0")
+    return f"{hours} hour" if hours == "1" else f"{hours} hours"
 
 
 def _dead_air(facts: Facts, criterion: Criterion, silences: list[Gap]) -> Answer:

@@ -10,7 +10,8 @@ from app.ai.facts.conversation_facts import Facts, performed
 from app.ai.facts.requests import unanswered_calls
 from app.ai.ledger.opinion import NONE
 from app.ai.ledger.status import RESOLVED, UNRESOLVED, stated_status
-from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import Answer, not_applicable, on_scale, scaled, unjudged
 from app.ai.wording import sentence
 
 # The question that readers answered, for each rule whose answers are looked at again.
@@ -40,8 +41,8 @@ ACTS_OF = {
 _FULL, _HALF, _NOT = "2", "1", "0"
 # The least scores of the levels.
 _FULL_FROM, _HALF_FROM = 0.8, 0.25
-# Where lines state that all was done, this is enough for full marks.
-_MOSTLY = 0.6
+# The least that is fulfilled where lines state that all was done.
+_MOSTLY = 0.4
 # How likely an answer has to be that lines show, and one that says that nothing went wrong.
 _OF_LINES, _OF_ABSENCE = 0.5, 0.7
 # How likely the act is at least where a reader sees a part that no phrase shows.
@@ -59,9 +60,9 @@ def _level(score: float) -> str:
     return _FULL if score >= _FULL_FROM else _HALF if score >= _HALF_FROM else _NOT
 
 
-def looked_at_again(facts: Facts, rule: str | None, answer: Answer) -> Answer:
+def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answer:
     """Keep an answer that a reader would give, with how likely that is; say nothing otherwise."""
-    question = QUESTIONS.get(rule or "")
+    question = QUESTIONS.get(criterion.rule or "")
     reader = facts.reader
     if question is None or reader is None or answer.unjudged:
         return answer
@@ -70,7 +71,7 @@ def looked_at_again(facts: Facts, rule: str | None, answer: Answer) -> Answer:
     own = own_answer(answer)
     verdict, likely = reader.verdict(question, own, _least(question, own))
     if question == "completeness" and answer.applicable and verdict != NONE:
-        return _fulfilled(facts, answer, likely)
+        return on_scale(_fulfilled(facts, answer, likely), criterion.options)
     if verdict == own:
         confidence = round(likely[own], 4)
         return replace(answer, confidence=confidence) if answer.applicable else answer
@@ -118,8 +119,8 @@ def _fulfilled(facts: Facts, own: Answer, likely: Mapping[str, float]) -> Answer
     seen = (levels[_FULL] + levels[_HALF] / 2) / sum(levels.values())
     fulfilled = seen if own.score is None else (seen + own.score) / 2
     stated = stated_status(facts.ledger)
-    if stated == RESOLVED and seen >= _MOSTLY:
-        fulfilled = max(fulfilled, _FULL_FROM)
+    if stated == RESOLVED:
+        fulfilled = _MOSTLY + (1 - _MOSTLY) * fulfilled
     answer = scaled(fulfilled, own.explanation, confidence=0.0, evidence=own.evidence)
     level = _level(fulfilled)
     ends_well = [entry.closed for entry in facts.ledger.matters]

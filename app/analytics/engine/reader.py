@@ -20,6 +20,7 @@ from app.analytics.engine.selection import Period, Selection, bucket_starts
 from app.analytics.enums import Granularity
 from app.analytics.models import EvaluationFact
 from app.core.errors import ServiceUnavailable
+from app.core.principal import current_teams
 from app.core.runtime import Runtime
 
 _HOUR = "epoch_us({moment}) // 3600000000"
@@ -148,7 +149,9 @@ class FactReader:
         if place not in self._sources:
             self._sources[place] = self._open(*place)
         sources = self._sources[place]
-        filters = {**selection.filters(), **(among or {})}
+        filters: Mapping[str, Sequence[str]] = {**selection.filters(), **(among or {})}
+        if teams := current_teams():
+            filters = teams.narrowed(filters)
         statement = _Statement(aggregation, filters, selection.moment)
         key_count, groups = len(aggregation.keys), dict[Row, Row]()
         for row in self._rows(sources, statement, period):

@@ -29,6 +29,7 @@ from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
+from app.core.principal import TeamScope, current_teams
 from app.core.queue import Bell
 from app.core.storage.objects import StoredObject
 from app.events.catalogue import EventType, ExportReady
@@ -58,6 +59,7 @@ class ExportTask:
     request: ExportRequest
     object_id: str
     former_object_id: str | None
+    teams: TeamScope | None
 
 
 def complete(request: ExportRequest) -> ExportRequest:
@@ -92,6 +94,7 @@ def create(
         request=request.as_json(),
         file_name=_file_name(file_name, request),
         created_by=created_by,
+        teams=teams.as_text() if (teams := current_teams()) else None,
     )
     session.add(job)
     session.flush()
@@ -101,8 +104,11 @@ def create(
 
 def require_fits_sheet(session: Session, request: ExportRequest) -> None:
     """Raise `Conflict` when XLSX is requested for more rows than a sheet can have."""
+    if request.format is not Format.XLSX:
+        return
     limit = writers.MOST_ROWS_OF_A_SHEET
-    if request.format is Format.XLSX and (count := catalogue.least_rows(session, request)) > limit:
+    count = catalogue.least_rows(session, request, above=limit)
+    if count > limit:
         raise Conflict(
             f"A sheet can have {limit} rows, but this export has {count}: "
             "request csv, jsonl or parquet."
@@ -178,7 +184,7 @@ def begin(session: Session, lease: Lease[ExportJob]) -> ExportTask:
     former = job.object_id
     job.object_id = f"{job.id}_{lease.token[:12]}"
     job.progress = 0
-    return ExportTask(request_of(job), job.object_id, former)
+    return ExportTask(request_of(job), job.object_id, former, TeamScope.from_text(job.teams))
 
 
 def finish(
@@ -307,8 +313,13 @@ def _has_status(status: ExportStatus, now: datetime) -> ColumnElement[bool]:
     return ExportJob.state == status
 
 
+def column_names(dataset: Dataset) -> list[str]:
+    """Return the names of the columns of a dataset, in their order."""
+    return [column.name for column in catalogue.COLUMNS[dataset]]
+
+
 def _check(request: ExportRequest) -> None:
-    known = [column.name for column in catalogue.COLUMNS[request.dataset]]
+    known = column_names(request.dataset)
     unknown = [name for name in request.columns if name not in known]
     if unknown:
         message = f"columns must be among {', '.join(known)}; {unknown[0]!r} is not."

@@ -1,22 +1,40 @@
 """Leaderboards of campaigns, call centres and executives."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from app.analytics.engine.aggregates import Aggregate, Groups, ScoreMean
-from app.analytics.engine.reader import FactReader
+from app.analytics.engine.reader import FactReader, open_facts
 from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
 from app.analytics.reports.measures import rounded
 from app.core.database.paging import Page, PageRequest, cut_page
+from app.core.principal import limited_to
+from app.core.runtime import Runtime
+from app.directory.service import EXECUTIVES
 
 # The adjusted score adds this many evaluations of average score, so that a few good ones do not
 # lead.
 _PRIOR = 5
 _CHANGED = ("mean_score", "pass_rate")
+# A call centre of fewer people is not shown to one of them.
+_FEWEST_PEOPLE = 5
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPlace:
+    """The mean score of the people of a call centre, and the third of them in which one is.
+
+    The upper third is 0; None is without a rank.
+    """
+
+    people: int
+    mean_score: float
+    third: int | None
 
 
 def executive_changes(
@@ -30,6 +48,22 @@ def executive_changes(
     return members
 
 
+def lowest_executives(
+    facts: FactReader, selection: Selection, members: Sequence[dict[str, Any]], number: int
+) -> list[dict[str, Any]]:
+    """Return the people with the lowest adjusted scores, of those who are ranked, with their deviations."""
+    ranked = [member for member in members if member["rank_eligible"] and member["kind"] != "bot"]
+    chosen = sorted(ranked, key=itemgetter("adjusted", "name"))[:number]
+    if not chosen:
+        return []
+    column = "executive_id"
+    groups = Groups(facts, selection, column, {column: [member["id"] for member in chosen]})
+    aggregates = groups.aggregates()
+    groups.add_details(aggregates)
+    deviation = measures.LEADERBOARD["stdev"]
+    return [{**member, "stdev": deviation(aggregates[member["id"]])} for member in chosen]
+
+
 def _leaderboard(
     facts: FactReader,
     selection: Selection,
@@ -38,6 +72,7 @@ def _leaderboard(
     group: str,
     min_evaluations: int,
     compare: bool,
+    named: str = "",
 ) -> Page[Any]:
     """Rank the members of a group that have completed evaluations; return a page with measures.
 
@@ -46,12 +81,14 @@ def _leaderboard(
     Args:
         min_evaluations: the number of evaluations with a verdict that a rank requires.
         compare: add the change since the period before.
+        named: only the members whose names contain this, in any case.
     """
     column = f"{group}_id"
     aggregates = Groups(facts, selection, column).aggregates()
     members = _members(facts, group, aggregates)
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
+    members = [member for member in members if named.casefold() in member["name"].casefold()]
     members = _sorted(members, request.sort)
     page = cut_page(members, request)
     if shown := page.items:
@@ -68,6 +105,33 @@ def _leaderboard(
 campaigns = partial(_leaderboard, group="campaign")
 call_centers = partial(_leaderboard, group="call_center")
 executives = partial(_leaderboard, group="executive")
+
+
+def team_place(
+    runtime: Runtime, selection: Selection, executive_id: str, *, min_evaluations: int
+) -> TeamPlace | None:
+    """Place an executive among the people of their call centre, whom it does not name.
+
+    The limit of the caller's teams is lifted for it. None for few people, whose mean would say too
+    much about each.
+    """
+    with limited_to(None), open_facts(runtime) as facts:
+        center_id = EXECUTIVES.get(facts.session, executive_id).call_center_id
+        if center_id is None:
+            return None
+        team = replace(selection, executive_id=None, call_center_id=center_id)
+        members = _members(facts, "executive", Groups(facts, team, "executive_id").aggregates())
+    people = [each for each in members if each["kind"] == "human" and each["with_verdict"]]
+    if len(people) < _FEWEST_PEOPLE:
+        return None
+    rank(people, min_evaluations)
+    ranks = {member["id"]: member["rank"] for member in people if member["rank"]}
+    total = sum(member["score_sum"] for member in people)
+    return TeamPlace(
+        people=len(people),
+        mean_score=total / sum(member["with_verdict"] for member in people),
+        third=3 * (ranks[executive_id] - 1) // len(ranks) if executive_id in ranks else None,
+    )
 
 
 def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:

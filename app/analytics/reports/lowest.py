@@ -1,4 +1,4 @@
-"""Lowest conversations of criteria: those behind a weak mean."""
+"""Lowest conversations: those behind the weak mean of a criterion, and the worst and the best of all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,6 +50,29 @@ def lowest_of_criteria(
         ]
         for key, scores in found.items()
     }
+
+
+def worst_and_best(facts: FactReader, selection: Selection) -> list[tuple[str, int]]:
+    """Return the evaluations with the lowest and with the highest score; empty without two verdicts.
+
+    Of equal scores the newest comes first.
+    """
+    with_verdict = "FILTER (WHERE passed IS NOT NULL)"
+    numbers = (
+        f"min({{'score': score, 'newest': -id}}, 1) {with_verdict}",
+        f"max({{'score': score, 'newest': id}}, 1) {with_verdict}",
+    )
+    groups = facts.aggregate(selection, Aggregation(numbers=numbers, combine=_together))
+    by_age = itemgetter("score", "newest")
+    ends = [
+        pick(some, key=by_age)
+        for lows, highs in groups.values()
+        for pick, some in ((min, lows or ()), (max, highs or ()))
+        if some
+    ]
+    ids = _evaluation_ids(facts, [abs(fact["newest"]) for fact in ends])
+    found = [(ids[abs(fact["newest"])], int(fact["score"])) for fact in ends]
+    return found if len(ids) > 1 else []
 
 
 def _score_of(facts: FactReader, key: str) -> str:

@@ -229,7 +229,7 @@ def store_transcript(
 def fail_without_speech(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, failure: Failure
 ) -> None:
-    """Store the empty transcript and fail, without an event."""
+    """Store the empty transcript, without its event, and fail."""
     _store_transcript(session, lease, transcript, None)
     fail(session, lease, failure)
 
@@ -249,7 +249,7 @@ def complete(
 ) -> None:
     """Complete the evaluation, then the recording, and publish both events in this order.
 
-    A judgement without a score fails both, without events.
+    A judgement without a score fails both.
     """
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)

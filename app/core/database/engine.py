@@ -95,18 +95,26 @@ def limit_statements(engine: Engine, seconds: int) -> None:
 
 
 def _postgresql(url: str, shared: dict[str, Any]) -> Engine:
-    engine = create_engine(url, connect_args=postgresql_parameters(url), **shared)
+    engine = create_engine(
+        url, connect_args=postgresql_parameters(url), use_native_hstore=False, **shared
+    )
     set_on_connect(engine, *_POSTGRESQL_SETTINGS)
 
     @event.listens_for(engine, "checkout")
-    def replace_closed(connection: Any, _: ConnectionPoolEntry, __: object) -> None:
+    def replace_closed(connection: Any, entry: ConnectionPoolEntry, _: object) -> None:
         """Open a new connection instead of one that the server has closed, without a round trip."""
-        poll = select.poll()
-        poll.register(connection.fileno(), select.POLLIN)
-        if poll.poll(0):  # an idle server has nothing to say but the end
+        if not entry.info.get("was_used"):  # a new one; its first statement raises what is wrong
+            entry.info["was_used"] = True
+        elif connection.closed or _has_ended(connection):
             raise DisconnectionError
 
     return engine
+
+
+def _has_ended(connection: Any) -> bool:
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))  # an idle server has nothing to say but the end
 
 
 def _sqlite(url: str, shared: dict[str, Any]) -> Engine:

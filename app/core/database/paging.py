@@ -17,12 +17,17 @@ AnyColumn = ColumnElement[Any] | InstrumentedAttribute[Any]
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """One page of a list, and the size of the whole list."""
+    """One page of a list, and the size of the whole list.
+
+    Attributes:
+        searched: how many rows a search looked at, from the first; None: all.
+    """
 
     items: Sequence[Item]
     page: int
     page_size: int
     total_count: int
+    searched: int | None = None
 
     @property
     def total_pages(self) -> int:

@@ -8,7 +8,17 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Index, Integer, MetaData, text
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    Index,
+    Integer,
+    MetaData,
+    text,
+)
 from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
@@ -132,19 +142,22 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Open one snapshot for reading; nothing written in it is kept."""
-        with translated_errors(), Session(self._reading_engine, info=self._info) as session:
+        with (
+            translated_errors(self.engine),
+            Session(self._reading_engine, info=self._info) as session,
+        ):
             yield session
 
     @contextmanager
     def reading_rows(self) -> Iterator[Connection]:
         """Open one snapshot for reading rows without the ORM, which takes half the time."""
-        with translated_errors(), self._reading_engine.connect() as connection:
+        with translated_errors(self.engine), self._reading_engine.connect() as connection:
             yield connection
 
     @contextmanager
     def reading_once(self) -> Iterator[Connection]:
         """Open a connection for one statement, which saves the begin and the end of a transaction."""
-        with translated_errors(), self._statement_engine.connect() as connection:
+        with translated_errors(self.engine), self._statement_engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -189,7 +202,7 @@ class Database:
     @contextmanager
     def _transaction(self) -> Iterator[Session]:
         with (
-            translated_errors(),
+            translated_errors(self.engine),
             Session(self.engine, expire_on_commit=False, info=self._info) as session,
             self.write_lock,
             session.begin(),
@@ -244,7 +257,7 @@ class WriteConnection:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction; commit when the block ends, roll back when it raises."""
-        with translated_errors():
+        with translated_errors(self._db.engine):
             if self._connection is None:
                 self._connection = self._db.engine.connect()
             try:
@@ -319,15 +332,16 @@ def after_commit(session: Session, action: Callable[[], object]) -> None:
 
 
 @contextmanager
-def translated_errors() -> Iterator[None]:
+def translated_errors(engine: Engine) -> Iterator[None]:
     """Raise `ServiceUnavailable` for a database that is damaged, locked or does not answer.
 
     A database without space left raises `DiskFull`, which is one of these.
     """
+    driver = engine.dialect.loaded_dbapi
     try:
         yield
-    # SQLAlchemy leaves the errors of a new connection's first statements as they are.
-    except (OperationalError, sqlite3.OperationalError) as error:
+    # SQLAlchemy leaves the driver's errors while it opens a connection as they are.
+    except (OperationalError, driver.OperationalError) as error:
         if _is_disk_full(error.orig if isinstance(error, DBAPIError) else error):
             raise DiskFull from error
         raise ServiceUnavailable(

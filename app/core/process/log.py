@@ -1,10 +1,12 @@
-"""Logs: one JSON object a line on standard error, with secrets masked."""
+"""Logs on standard error, with secrets masked: JSON, an object a line, or lines to read."""
 
 import logging
 import re
 import sys
 import time
+from collections.abc import Mapping
 from contextvars import ContextVar
+from typing import Any
 
 import orjson
 
@@ -18,6 +20,9 @@ _SECRETS = re.compile(
 )
 
 _SILENT_S = 60
+# What a plain line shows in its own place, or not at all.
+_SHOWN = {"time", "level", "logger", "role", "message", "exception"}
+_LEFT_OUT = {"host", "process"}
 
 job_id: ContextVar[str] = ContextVar("job_id", default="")
 
@@ -27,8 +32,15 @@ def redact(text: str) -> str:
     return _SECRETS.sub(lambda match: (match[1] or match[2] or "") + "…", text)
 
 
-class JsonLines(logging.Formatter):
-    """Formats a record as one line of JSON, without the fields that are empty."""
+def format_here(wanted: str) -> str:
+    """Return the format of this process, plain or json, of the setting."""
+    if wanted == "auto":
+        return "plain" if sys.stderr.isatty() else "json"
+    return wanted
+
+
+class LogLines(logging.Formatter):
+    """Formats a record, without the fields that are empty."""
 
     role = ""
 
@@ -48,7 +60,27 @@ class JsonLines(logging.Formatter):
         line = {name: value for name, value in line.items() if value}
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
-        return orjson.dumps(line).decode()
+        return self.line_of(line).decode()
+
+    def line_of(self, line: Mapping[str, Any]) -> bytes:
+        """Return the line that shows these fields."""
+        return orjson.dumps(line)
+
+
+class PlainLines(LogLines):
+    """Formats a record for people: time, level, role and message, then the other fields."""
+
+    def line_of(self, line: Mapping[str, Any]) -> bytes:
+        """Return the line that shows these fields."""
+        others = [
+            f"{name}={value}"
+            for name, value in line.items()
+            if name not in _SHOWN | _LEFT_OUT and value is not None
+        ]
+        said = [line.get("message") or line["logger"], *others]
+        time_of_day = f"{line['time'].astimezone():%H:%M:%S}"
+        text = f"{time_of_day} {line['level']:<7} {line.get('role') or '-':<9} {'  '.join(said)}"
+        return "\n".join([text, *filter(None, [line.get("exception")])]).encode()
 
 
 class OnceAMinute(logging.Filter):
@@ -70,17 +102,21 @@ class OnceAMinute(logging.Filter):
         return True
 
 
-def configure(level: str) -> None:
+def configure(level: str, log_format: str) -> None:
     """Send every record of this process to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(PlainLines() if format_here(log_format) == "plain" else LogLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
 
 
+def formatter() -> LogLines:
+    """Return the formatter of this process."""
+    formatters = [handler.formatter for handler in logging.getLogger().handlers]
+    return next((one for one in formatters if isinstance(one, LogLines)), LogLines())
+
+
 def name_process(role: str) -> None:
     """Write the role of this process, such as web or sender, into its records."""
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler.formatter, JsonLines):
-            handler.formatter.role = role
+    formatter().role = role

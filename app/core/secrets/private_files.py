@@ -18,6 +18,20 @@ def write_private_file(file: Path, text: str) -> None:
         os.fsync(out.fileno())
 
 
+def append_private_file(file: Path, text: str) -> None:
+    """Add to a file for its owner alone, and sync it to the disk; creates the file.
+
+    Raises:
+        OSError: the name is a link.
+    """
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "a") as out:
+        os.fchmod(handle, 0o600)
+        out.write(text)
+        out.flush()
+        os.fsync(handle)
+
+
 def is_private(status: os.stat_result) -> bool:
     """Return whether neither the group nor other users have any access."""
     return stat.S_IMODE(status.st_mode) & 0o077 == 0

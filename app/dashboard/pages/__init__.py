@@ -3,7 +3,6 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
-    add,
     evaluation,
     evaluation_changes,
     evaluation_list,
@@ -14,6 +13,7 @@ from app.dashboard.pages import (
     sound,
     work,
 )
+from app.dashboard.pages.add import columns, files
 from app.dashboard.pages.admin import audit, keys, operation, people, webhooks
 from app.dashboard.pages.figures import (
     agreement,
@@ -39,7 +39,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     leaderboards.blp,
     executive.blp,
     trends.blp,
-    add.blp,
+    files.blp,
+    columns.blp,
     work.blp,
     exports.blp,
     scorecards.blp,

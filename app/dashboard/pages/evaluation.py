@@ -358,11 +358,13 @@ def _changes(
     """Return what differs from the revision before, or None for the first one."""
     if evaluation["supersedes_id"] is None or evaluation["status"] != Status.COMPLETED:
         return None
-    before = service.find(session, evaluation["supersedes_id"])
-    if before.status != Status.COMPLETED:
-        return None
-    earlier = results.results_of(session, before)
-    return changes_between(earlier["criteria"], document["criteria"])
+    # The one before may be of another team.
+    with suppress(NotFound):
+        before = service.find(session, evaluation["supersedes_id"])
+        if before.status == Status.COMPLETED:
+            earlier = results.results_of(session, before)
+            return changes_between(earlier["criteria"], document["criteria"])
+    return None
 
 
 def _listeners(session: Session, recording: Mapping[str, Any] | None) -> list[str]:

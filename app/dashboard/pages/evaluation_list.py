@@ -103,7 +103,7 @@ def save_view() -> Response:
             current_person().user_id,
             name=form["name"],
             query=form["query"],
-            is_shared="isShared" in request.form,
+            is_shared="isShared" in request.form and _may_share(),
             is_pinned="isPinned" in request.form,
         )
     return _back_to_list("view-saved")
@@ -131,6 +131,7 @@ def _page(page_filters: PageFilters, page: Page[Any]) -> str:
     texts = page_filters.texts
     with current_runtime().db.reading() as session:
         options = options_of(session, texts)
+        subjects = listing.subjects(session, [row["id"] for row in page.items])
     names = {key: name for several in options.values() for key, name in several.items()}
     query = urlencode(filters.without(page_filters.moments(), ("page",)))
     first = (page.page - 1) * page.page_size
@@ -145,6 +146,13 @@ def _page(page_filters: PageFilters, page: Page[Any]) -> str:
         chips=filters.chips(
             LIST_PATH, texts, filters.chip_texts(texts, names), hidden=filters.NO_CHIP
         ),
+        subjects=subjects,
+        heads=filters.sort_heads(
+            LIST_PATH,
+            texts,
+            *("score", "-conversationAt", "-durationSeconds"),
+            usual="-conversationAt",
+        ),
         fields=filters.FIELDS,
         sorts=filters.SORTS,
         options=options,
@@ -154,8 +162,15 @@ def _page(page_filters: PageFilters, page: Page[Any]) -> str:
         ),
         snippet_parts=snippet_parts,
         may=current_principal().scopes,
+        can_share=_may_share(),
+        label_of=filters.label_of,
         view_query=urlencode(filters.without(texts, ("page",))),
     )
+
+
+def _may_share() -> bool:
+    """Return whether this person may show others a view: a viewer may not."""
+    return "evaluations:review" in current_principal().scopes
 
 
 def _views() -> list[tuple[Any, str, int | None]]:

@@ -25,6 +25,7 @@ from app.dashboard.queries import (
     listed,
 )
 from app.dashboard.views.filters import url
+from app.evaluations import listing
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.people.audit import Action
 from app.people.gate import current_person
@@ -131,6 +132,8 @@ def show() -> str:
         if "tab" not in page_filters.texts:
             here = next((tab for tab in _TABS if counts[tab.key]), here)
         page = listed(session, {**_query_of(here, page_filters), "pageSize": str(_MOST)})
+        rows = _in_order(here, page.items)[:_SHOWN]
+        subjects = listing.subjects(session, [row["id"] for row in rows])
     query = urlencode({**page_filters.texts, "tab": here.key})
     return render_template(
         "reviews/queue.html",
@@ -138,9 +141,8 @@ def show() -> str:
         tabs=[(tab, url(PATH, page_filters.texts, tab=tab.key), counts[tab.key]) for tab in _TABS],
         here=here,
         query=query,
-        rows=[
-            (row, url_in_queue(row["id"], query)) for row in _in_order(here, page.items)[:_SHOWN]
-        ],
+        rows=[(row, url_in_queue(row["id"], query)) for row in rows],
+        subjects=subjects,
         list_url=url(LIST_PATH, _query_of(here, page_filters)),
     )
 

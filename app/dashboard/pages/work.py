@@ -201,7 +201,7 @@ def _failed_evaluation(row: Any) -> WorkRow:
 
 
 def _evaluation(row: Any, since: datetime, text: str, retry_url: str | None) -> WorkRow:
-    name = f"{text_of('channel', row['channel'])} of {row['executive'] or 'an unknown executive'}"
+    name = f"{text_of('channel', row['channel'])} of {row['executive'] or 'an unknown agent'}"
     return WorkRow(row["id"], "Evaluation", name, text, since, retry_url)
 
 

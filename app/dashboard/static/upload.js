@@ -4,7 +4,7 @@
 import {watch} from "./live.js";
 
 const AT_ONCE = 2;
-const LARGEST_IMPORT = 1_000_000;
+const LARGEST_FORM = 1_000_000;
 const REFUSED = "cqe-refused";
 const form = document.getElementById("add");
 const input = document.getElementById("file");
@@ -85,22 +85,33 @@ function put(url, file, type, onProgress) {
   });
 }
 
-async function addRecording(row, file, type) {
+async function upload(row, file, url, type) {
   const fields = new FormData(form);
   fields.delete("file");
   for (const [name, value] of [["fileName", file.name], ["contentType", type], ["sizeBytes", file.size]]) {
     fields.set(name, value);
   }
-  const {id, uploadUrl} = await (await send(form.dataset.recordings, fields)).json();
+  const reserved = await (await send(url, fields)).json();
   const bar = row.querySelector("progress");
-  await put(uploadUrl, file, type, share => { bar.value = 100 * share; });
+  await put(reserved.uploadUrl, file, reserved.contentType || type, share => { bar.value = 100 * share; });
   bar.value = 0;
   say(row, "Uploaded");
-  row.dataset.live = id;
+  row.dataset.live = reserved.id;
+  return reserved;
+}
+
+async function addRecording(row, file, type) {
+  await upload(row, file, form.dataset.recordings, type);
   watch();
 }
 
 async function checkImport(row, file) {
+  if (file.size > LARGEST_FORM) {
+    const {url} = await upload(row, file, form.dataset.imports, "");
+    showLink(row, url, `Check of ${file.name}`);
+    watch();
+    return;
+  }
   const fields = new FormData(form);
   fields.set("file", file);
   const answer = await send(form.action, fields);
@@ -129,9 +140,6 @@ function take(file) {
   const row = addRow(file.name, file.size, type || (isImport ? "Conversations" : "Unknown type"));
   if (!type && !isImport) return refuse(row, file, "this is neither a recording nor a file of conversations.");
   if (!file.size) return refuse(row, file, "the file is empty.");
-  if (isImport && file.size > LARGEST_IMPORT) {
-    return refuse(row, file, "it has over 1 MB. On the machine of the service, ./run import takes any size.");
-  }
   say(row, "Waiting");
   waiting.push({row, file, work: () => type ? addRecording(row, file, type) : checkImport(row, file)});
 }

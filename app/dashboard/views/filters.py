@@ -1,6 +1,7 @@
 """Filters of pages: carried in addresses, changed by links, shown as chips, and the fields of the list's form."""
 
 import dataclasses
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -85,6 +86,14 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
+class SortHead:
+    """The head of a column: the address that sorts by it, and the direction if it does so now."""
+
+    url: str
+    direction: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChosenPeriod:
     """The period of a page; None where it is open, `days` where it ends now."""
 
@@ -107,7 +116,7 @@ def _choices(name: str, label: str) -> FilterField:
 FIELDS: tuple[FilterField, ...] = (
     FilterField("q", "Words", Control.TEXT),
     FilterField("said", "What was said", Control.TEXT),
-    FilterField("executiveId", "Executive", Control.PICKER),
+    FilterField("executiveId", "Agent", Control.PICKER),
     FilterField("campaignId", "Campaign", Control.PICKER),
     FilterField("callCenterId", "Call centre", Control.PICKER),
     FilterField("engagementId", "Engagement", Control.PICKER),
@@ -138,6 +147,31 @@ FIELDS: tuple[FilterField, ...] = (
         {"true": "current ones only", "false": "all, also replaced ones"},
     ),
 )
+
+
+def sort_heads(path: str, query: Mapping[str, str], *names: str, usual: str) -> dict[str, SortHead]:
+    """Return the heads of sorting columns; a second use turns the direction round.
+
+    Args:
+        names: the order that a first use gives, such as `-durationSeconds`.
+        usual: the order of the list without one in the query.
+    """
+    now = query.get("sort", usual)
+    turned = now[1:] if now.startswith("-") else f"-{now}"
+    heads = {}
+    for name in names:
+        plain, is_here = name.lstrip("-"), name.lstrip("-") == now.lstrip("-")
+        direction = "descending" if now.startswith("-") else "ascending"
+        address = url(path, query, sort=turned if is_here else name, page=None)
+        heads[plain] = SortHead(address, direction if is_here else "")
+    return heads
+
+
+def label_of(name: str) -> str:
+    """Return what pages call a field of the API."""
+    labels = {field.name: field.label for field in FIELDS}
+    words = re.sub(r"([A-Z])", r" \1", re.sub(r"[\[\]._]+", " ", name)).strip().lower()
+    return labels.get(name, words.replace("executive", "agent").capitalize())
 
 
 def url(path: str, query: Mapping[str, str], /, **changes: str | None) -> str:

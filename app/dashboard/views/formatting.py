@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from app.core.clock import utc_now
 
 MISSING = "\N{EN DASH}"
+_DAY_H, _HOUR_S = 24, 3600
 # The order matters: a user agent also names the browsers and systems that its own descend from.
 _BROWSERS = {
     "Edg": "Edge",
@@ -42,8 +43,13 @@ def amount(value: float) -> str:
 
 
 def percent(share: float | None, places: int = 0) -> str:
-    """Write a share from 0 to 1 in percent."""
-    return MISSING if share is None else f"{100 * share:.{places}f} %"
+    """Write a share from 0 to 1 in percent; what is not all is below 100 %."""
+    if share is None:
+        return MISSING
+    text = f"{100 * share:.{places}f}"
+    if share < 1 and float(text) == 100:
+        text = f"{100 - 10**-places:.{places}f}"
+    return f"{text} %"
 
 
 def signed(value: float | None, places: int = 1) -> str:
@@ -98,8 +104,16 @@ def rounded_length(length: timedelta) -> str:
     return f"{seconds} s"
 
 
+def waiting_time(seconds: float) -> str:
+    """Write a time in seconds, from an hour on in hours."""
+    return f"{number(seconds)} s" if seconds < _HOUR_S else f"{number(seconds / _HOUR_S, 1)} h"
+
+
 def duration(seconds: float) -> str:
-    """Format a duration as `0:37`, `12:05` or `1:02:03`."""
+    """Format a duration as `0:37`, `12:05` or `1:02:03`, and from a day on as `2 days 3 h`."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
+    if hours >= _DAY_H:
+        days, hours = divmod(hours, _DAY_H)
+        return f"{days} day{'' if days == 1 else 's'} {hours} h"
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

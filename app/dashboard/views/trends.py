@@ -16,6 +16,7 @@ from app.dashboard.words import text_of
 # More lines than these, and more points, cannot be told apart.
 MOST_LINES = 10
 _MOST_POINTS = 92
+_FEW, _SOME_WEEKS = 5, 21
 _RATES = frozenset({"passRate", "autoFailRate", "resolutionRate", "talkRatio"})
 _PERCENTAGES = frozenset({"score", "complianceScore", "silencePercent"})
 _PLACES: Mapping[str, int] = {"score": 1, "complianceScore": 1, "interruptions": 1}
@@ -40,6 +41,13 @@ def granularity_for(start: datetime, end: datetime) -> str:
     return "day" if end - start <= timedelta(days=_MOST_POINTS) else "week"
 
 
+def has_few_a_day(trend: Mapping[str, Any]) -> bool:
+    """Return whether most days of some weeks have so few evaluations that their means say nothing."""
+    counts = [point["count"] for series in trend["series"] for point in series["points"]]
+    few = sum(count < _FEW for count in counts)
+    return trend["granularity"] == "day" and len(counts) >= _SOME_WEEKS and 2 * few > len(counts)
+
+
 def highest_of(metric: str) -> float:
     """Return the highest value that a metric can have, or infinity."""
     if metric in _RATES:
@@ -58,7 +66,7 @@ def metric_text(metric: str, value: float | None) -> str:
     if metric == "customerSentiment":
         return formatting.signed(value, 2)
     if metric in ("firstResponseSeconds", "durationSeconds"):
-        return f"{formatting.number(value)} s"
+        return formatting.waiting_time(value)
     return formatting.number(value, _PLACES.get(metric, 0))
 
 

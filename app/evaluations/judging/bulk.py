@@ -20,6 +20,7 @@ from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES, TRIES_AFTER_FAILURE, JobState
+from app.core.principal import TeamScope, current_teams, limited_to
 from app.evaluations import listing
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.judging import judgements
@@ -80,6 +81,7 @@ def start(
         scorecard_version=scorecard.version if scorecard else None,
         selected=selected,
         last_id=session.scalar(select(func.max(Evaluation.id))) or "",
+        teams=teams.as_text() if (teams := current_teams()) else None,
         created_at=utc_now(),
     )
     session.add(row)
@@ -155,7 +157,8 @@ def open_next(session: Session, re_evaluation_id: str) -> bool:
     row = _locked(session, re_evaluation_id)
     if row is None:
         return False
-    batch, reached = _next(session, row)
+    with limited_to(TeamScope.from_text(row.teams)):
+        batch, reached = _next(session, row)
     known: dict[str, ResolvedScorecard] = {}
     for former in batch:
         scorecard_id = row.scorecard_id or former.scorecard_id

@@ -19,7 +19,7 @@ from app.evaluations.enums import (
     Status,
 )
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
-from app.web.schemas.base import ENUM, RANGE, TYPE, CamelSchema, CodedMessage, reject
+from app.web.schemas.base import RANGE, TYPE, CamelSchema, CodedMessage, not_one_of, reject
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -81,9 +81,7 @@ class Words(fields.Field[list[str]]):
             )
         for word in words:
             if word not in self._choices:
-                raise ValidationError(
-                    CodedMessage(ENUM, f"{word!r} is not one of {', '.join(self._choices)}.")
-                )
+                raise ValidationError(not_one_of(repr(word), str(word), self._choices))
         return list(dict.fromkeys(words))
 
 
@@ -146,7 +144,7 @@ class EvaluationFilters(CamelSchema):
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
         if data.get("min_score", 0) > data.get("max_score", 100):
-            raise reject("maxScore", "maxScore must not be less than minScore.", code=RANGE)
+            raise reject("maxScore", "The highest score must not be below the lowest.", code=RANGE)
 
 
 class CurrentFilters(PeriodFilter, EvaluationFilters):

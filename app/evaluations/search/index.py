@@ -11,19 +11,25 @@ from sqlalchemy import (
     BindParameter,
     Boolean,
     ColumnElement,
+    and_,
     bindparam,
+    cast,
     delete,
     false,
+    func,
     insert,
+    literal,
     select,
     text,
     update,
 )
+from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session, undefer
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
+from app.core.database.session import Reader, connection_of
 from app.evaluations.models import (
     CREATE_SEARCH_INDEX,
     SEARCH_INDEX,
@@ -36,9 +42,13 @@ _ADD = text(f"INSERT INTO {SEARCH_INDEX} (rowid, words) VALUES (:row_id, :words)
 _REMOVE = text(
     f"INSERT INTO {SEARCH_INDEX} ({SEARCH_INDEX}, rowid, words) VALUES ('delete', :row_id, :words)"
 )
+# Of the index alone, which is read as far as the limit.
+_FIND = text(f"SELECT rowid FROM {SEARCH_INDEX} WHERE {SEARCH_INDEX} MATCH :query LIMIT :most")
 _MERGE = text(f"INSERT INTO {SEARCH_INDEX} ({SEARCH_INDEX}, rank) VALUES ('merge', :pages)")
 _MERGED_PAGES = 500
 _FILLED = 200
+# So many matches are joined with their evaluations in some hundredths of a second.
+_FEW = 5_000
 
 
 class _SaysAll(FunctionElement[bool]):
@@ -72,11 +82,33 @@ def source_says(source_id: ColumnElement[str], asked: str) -> ColumnElement[bool
     terms = terms_of(asked)
     if not terms:
         return false()
-    queries: tuple[BindParameter[str], BindParameter[str]] = (
-        bindparam(None, " ".join(map(_fts, terms)), unique=True),
-        bindparam(None, " & ".join(map(_tsquery, terms)), unique=True),
+    return source_id.in_(select(SpokenWords.source_id).where(_says_all(terms)))
+
+
+def is_frequent(session: Reader, asked: str) -> bool:
+    """Return whether more than a few thousand sources say what is asked."""
+    terms = terms_of(asked)
+    if not terms:
+        return False
+    if _is_sqlite(session):
+        found = session.execute(_FIND, {"query": " ".join(map(_fts, terms)), "most": _FEW + 1})
+    else:
+        found = session.execute(select(SpokenWords.id).where(_says_all(terms)).limit(_FEW + 1))
+    return len(found.all()) > _FEW
+
+
+def words_say(session: Reader, asked: str) -> ColumnElement[bool]:
+    """Match a row of `SpokenWords` by its words alone, without the index."""
+    terms = terms_of(asked)
+    if not _is_sqlite(session):
+        return SpokenWords.words.op("@@")(cast(" & ".join(map(_tsquery, terms)), TSQUERY))
+    said = literal(" ").concat(SpokenWords.words).concat(" ")
+    return and_(
+        *(
+            func.instr(said, f" {' '.join(term.words)}{'' if term.is_beginning else ' '}") > 0
+            for term in terms
+        )
     )
-    return source_id.in_(select(SpokenWords.source_id).where(_SaysAll(*queries)))
 
 
 def record(session: Session, transcripts: Sequence[StoredTranscript]) -> None:
@@ -146,6 +178,14 @@ def rebuild(session: Session) -> None:
         session.execute(text(f"INSERT INTO {SEARCH_INDEX} ({SEARCH_INDEX}) VALUES ('rebuild')"))
 
 
+def _says_all(terms: Sequence[Term]) -> _SaysAll:
+    queries: tuple[BindParameter[str], BindParameter[str]] = (
+        bindparam(None, " ".join(map(_fts, terms)), unique=True),
+        bindparam(None, " & ".join(map(_tsquery, terms)), unique=True),
+    )
+    return _SaysAll(*queries)
+
+
 def _add(session: Session, rows: Sequence[tuple[int, str]]) -> None:
     if rows and _is_sqlite(session):
         session.execute(_ADD, [{"row_id": row_id, "words": words} for row_id, words in rows])
@@ -168,5 +208,5 @@ def _tsquery(term: Term) -> str:
     return f"{words}:*" if term.is_beginning else f"({words})"
 
 
-def _is_sqlite(session: Session) -> bool:
-    return session.get_bind().dialect.name == "sqlite"
+def _is_sqlite(session: Reader) -> bool:
+    return connection_of(session).dialect.name == "sqlite"

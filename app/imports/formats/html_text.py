@@ -57,6 +57,7 @@ _HIDDEN = frozenset(["blockquote", "head", "script", "style", "title", "template
 # By class or id: how Gmail, Outlook, Thunderbird and Yahoo mark what is quoted, and signatures.
 _NOT_SAID = frozenset(
     [
+        "freshdesk_quote",
         "gmail_quote",
         "gmail_extra",
         "gmail_signature",

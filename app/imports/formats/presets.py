@@ -1,9 +1,10 @@
 """Presets of columns: the fields of the tables that other systems export, by their names there."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from app.imports.formats.table_rows import IGNORED, normalised
+from app.imports.formats.records import ReaderOptions
+from app.imports.formats.table_rows import IGNORED, MappingOf, normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,23 +12,30 @@ class Preset:
     """The fields of the columns of one system.
 
     `columns` lists the columns of each field, the best first; others of them are left out, as are
-    those of `left_out`.
+    those of `left_out`. `roles` are the words of the system for those who write,
+    and `platform` is that of conversations that do not say theirs. `recordings` are the columns of
+    a table with a row for each recording.
     """
 
     title: str
     columns: Mapping[str, Sequence[str]]
     left_out: Collection[str]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    platform: str | None = None
+    recordings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def mapping_of(self, header: Sequence[str]) -> dict[str, str]:
+    def mapping_of(
+        self, header: Sequence[str], columns: Mapping[str, Sequence[str]]
+    ) -> dict[str, str]:
         """Map those columns of a header that the system is known for."""
         by_name = {normalised(column): column for column in header}
         mapping = {
             by_name[name]: IGNORED for name in map(normalised, self.left_out) if name in by_name
         }
-        for field, names in self.columns.items():
+        for to, names in columns.items():
             present = [by_name[name] for name in map(normalised, names) if name in by_name]
             mapping |= dict.fromkeys(present, IGNORED)
-            mapping |= dict.fromkeys(present[:1], field)
+            mapping |= dict.fromkeys(present[:1], to)
         return mapping
 
 
@@ -49,6 +57,7 @@ _ZENDESK = Preset(
         *("id", "type", "author_id", "body", "audit_id", "attachments", "via", "metadata"),
         *("uploads", "author_email", "author.email", "author.id"),
     ),
+    platform="email",
 )
 # Names as in https://developers.intercom.com/docs/references/rest-api/api.intercom.io/models/conversation_part.
 _INTERCOM = Preset(
@@ -68,22 +77,112 @@ _INTERCOM = Preset(
         *("email_message_metadata", "assigned_to.type", "assigned_to.id"),
     ),
 )
-PRESETS: Mapping[str, Preset] = {"zendesk": _ZENDESK, "intercom": _INTERCOM}
+# Names as in https://developers.freshdesk.com/api/#conversations; `incoming` is what the requester sent.
+_FRESHDESK = Preset(
+    "Freshdesk conversations of tickets",
+    {
+        "externalId": ("ticket_id", "ticket.id"),
+        "role": ("incoming",),
+        "authorName": ("user_name", "user.name"),
+        "html": ("body", "body_text"),
+        "sentAt": ("created_at",),
+        "internal": ("private",),
+        "subject": ("ticket_subject", "ticket.subject", "subject"),
+    },
+    (
+        *("id", "user_id", "source", "category", "support_email", "updated_at", "attachments"),
+        *("from_email", "to_emails", "cc_emails", "bcc_emails", "email_failure_count"),
+        *("outgoing_failures", "last_edited_at", "last_edited_user_id", "structured_body"),
+        *("thread_id", "thread_message_id", "automation_id", "automation_type_id", "auto_response"),
+        *("source_additional_info", "threading_type", "delivery_details", "cloud_files"),
+    ),
+    roles={"true": "customer", "false": "agent"},
+    platform="email",
+)
+# Messages as in https://www.twilio.com/docs/conversations/api/conversation-message-resource, logs as
+# in https://www.twilio.com/docs/voice/api/call-resource and .../voice/api/recording.
+_TWILIO = Preset(
+    "Twilio conversations; logs of calls and recordings",
+    {
+        "externalId": ("conversation_sid", "channel_sid"),
+        "speaker": ("author",),
+        "text": ("body",),
+        "sentAt": ("date_created",),
+    },
+    (
+        *("account_sid", "chat_service_sid", "messaging_service_sid", "content_sid", "sid"),
+        *("participant_sid", "index", "attributes", "media", "delivery", "date_created"),
+        *("date_updated", "url", "uri", "links", "subresource_uris", "api_version", "status"),
+        *("answered_by", "annotation", "caller_name", "call_sid", "channels", "conference_sid"),
+        *("duration", "encryption_details", "end_time", "error_code", "forwarded_from", "from"),
+        *("from_formatted", "group_sid", "media_url", "parent_call_sid", "phone_number_sid"),
+        *("price", "price_unit", "queue_time", "source", "to", "to_formatted", "trunk_sid"),
+    ),
+    recordings={
+        "file": ("recording_sid", "sid", "call_sid"),
+        "recordedAt": ("start_time", "date_created"),
+        "direction": ("direction",),
+    },
+)
+# Messages as in https://developer.genesys.cloud/devapps/api-explorer (recordings of conversations),
+# the columns of the view Interactions as it exports them.
+_GENESYS = Preset(
+    "Genesys Cloud messages; exported interactions",
+    {
+        "externalId": ("conversationId", "conversation.id"),
+        "role": ("participantPurpose", "purpose"),
+        "authorName": ("fromUser.name", "user.name"),
+        "text": ("messageText", "body"),
+        "sentAt": ("timestamp", "utc"),
+    },
+    (
+        *("id", "to", "from", "type", "bodyType", "chat", "message", "participantId", "queue"),
+        *("workflow", "user", "fromUser", "fromExternalContact", "senderCommunicationId"),
+        *("conversation_id", "media_type", "remote", "end_date", "duration", "ANI", "DNIS", "flow"),
+        *("wrap-up", "full export completed", "export timestamp", "filters", "date", "users"),
+    ),
+    roles={
+        **dict.fromkeys(("external", "customer"), "customer"),
+        **dict.fromkeys(("internal", "user", "agent"), "agent"),
+        **dict.fromkeys(("acd", "ivr", "workflow", "botflow", "bot"), "bot"),
+    },
+    recordings={
+        "file": ("conversation_id", "conversation.id"),
+        "recordedAt": ("date", "start_date"),
+        "executive": ("users",),
+        "campaign": ("queue",),
+        "direction": ("direction",),
+    },
+)
+PRESETS: Mapping[str, Preset] = {
+    "zendesk": _ZENDESK,
+    "intercom": _INTERCOM,
+    "freshdesk": _FRESHDESK,
+    "twilio": _TWILIO,
+    "genesys": _GENESYS,
+}
 
 
-def mapping_for(
-    preset: str | None, columns: Mapping[str, str]
-) -> Callable[[Sequence[str]], Mapping[str, str]]:
+def mapping_for(options: ReaderOptions, *, of_recordings: bool = False) -> MappingOf:
     """Return the function that maps a header: by the preset, and by the caller's columns before it."""
+    preset = PRESETS.get(options.preset or "")
 
     def mapping_of(header: Sequence[str]) -> Mapping[str, str]:
-        if preset is None:
-            return columns
-        given = set(map(normalised, columns))
-        shipped = PRESETS[preset].mapping_of(header)
+        given = set(map(normalised, options.columns))
+        present = set(map(normalised, header))
+        shipped = {}
+        if preset is not None:
+            columns = preset.recordings if of_recordings else preset.columns
+            shipped = preset.mapping_of(header, columns)
+        known = {
+            **shipped,
+            **{
+                name: to for name, to in options.kept_columns.items() if normalised(name) in present
+            },
+        }
         return {
-            **{name: to for name, to in shipped.items() if normalised(name) not in given},
-            **columns,
+            **{name: to for name, to in known.items() if normalised(name) not in given},
+            **options.columns,
         }
 
     return mapping_of

@@ -28,6 +28,7 @@ class Fault(StrEnum):
     """The reason why a line or a record was refused."""
 
     MALFORMED = "MALFORMED"
+    COLUMNS = "COLUMNS"
     UNKNOWN_FORMAT = "UNKNOWN_FORMAT"
     NOT_UTF8 = "NOT_UTF8"
     TOO_LONG = "TOO_LONG"
@@ -77,6 +78,7 @@ class ReaderOptions:
         columns: maps columns of CSV to fields, by their names.
         timezone: IANA name of the time zone of times without an offset.
         preset: names the system whose columns of CSV are known (see `presets`).
+        kept_columns: as `columns`, but a file need not have them.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class ReaderOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
     preset: str | None = None
+    kept_columns: Mapping[str, str] = field(default_factory=dict)
 
 
 Entries: TypeAlias = Iterator[NativeRecord | BadLine]

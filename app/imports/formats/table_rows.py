@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,10 @@ _MAX_NAME = 80
 _MAX_LINE_BYTES = 1024 * 1024
 # Seconds or milliseconds since 1970, from 2001 on.
 _UNIX = re.compile(r"[1-9]\d{9}(?:\d{3})?")
+# Such as Tue, 24 Aug 2010 09:16:00 +0000.
+_OF_MAIL = re.compile(
+    r"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: [-+A-Z\d]{1,5})?"
+)
 
 
 # Maps the columns of a header to fields.
@@ -32,14 +37,13 @@ class TableForm:
 
     Attributes:
         fields: fields by normalised names of columns.
-        is_complete: tells whether these fields are enough; `missing` says what they lack.
+        lacks: names what these fields lack, as the names of columns; nothing if they are enough.
         moments: fields with times, which get the offset of the caller's time zone.
         opposites: by normalised names of columns, the fields that mean their opposite.
     """
 
     fields: Mapping[str, str]
-    is_complete: Callable[[set[str]], bool]
-    missing: str
+    lacks: Callable[[set[str]], Sequence[str]]
     moments: frozenset[str] = frozenset()
     opposites: Mapping[str, str] = field(default_factory=dict)
 
@@ -51,9 +55,10 @@ class TableForm:
                 message = (
                     f"The column {_named([column])} says the opposite of {name}: do not map it."
                 )
-                raise Unreadable(Fault.MALFORMED, message, 1)
-        if not self.is_complete(set(fields)):
-            raise Unreadable(Fault.MALFORMED, self.missing, 1)
+                raise Unreadable(Fault.COLUMNS, message, 1)
+        if lacking := self.lacks(set(fields)):
+            message = f"No column is {', and none '.join(lacking)}."
+            raise Unreadable(Fault.COLUMNS, message, 1)
         return fields
 
     def delimiter_of(self, header: str, mapping_of: MappingOf) -> str | None:
@@ -64,7 +69,7 @@ class TableForm:
                 mapping = mapping_of(cells).items()
                 mapped = {normalised(column): field for column, field in mapping}
                 named = (mapped.get(normalised(cell), cell) for cell in cells)
-                if self.is_complete({field_of(name, self.fields) or IGNORED for name in named}):
+                if not self.lacks({field_of(name, self.fields) or IGNORED for name in named}):
                     return delimiter
         return None
 
@@ -90,11 +95,7 @@ def rows_of(
     """Yield the rows below the header; an unreadable header is the only row."""
     lines = _TextLines(byte_lines(stream, _MAX_LINE_BYTES))
     try:
-        header = next(lines, "")
-        # A header with wrong columns has a delimiter, too: the most frequent one.
-        delimiter = form.delimiter_of(header, mapping_of) or max(_DELIMITERS, key=header.count)
-        header_reader = csv.reader([header], delimiter=delimiter, strict=True)
-        names = next(header_reader, [])
+        delimiter, names = _header_of(lines, form, mapping_of)
         fields = form.fields_of(names, mapping_of(names))
     except (Unreadable, csv.Error) as error:
         yield TableRow(1, {}, _as_unreadable(error, 1))
@@ -120,6 +121,40 @@ def rows_of(
                 dict(zip(fields, first_cells, strict=False)),
                 is_cut=len(cells) not in (0, len(fields)),
             )
+
+
+def sample_of(
+    stream: BinaryIO, form: TableForm, mapping_of: MappingOf, *, rows: int
+) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return the header of a table and its first readable rows, which may lack columns of the form.
+
+    Raises:
+        Unreadable: there is no header.
+    """
+    lines = _TextLines(byte_lines(stream, _MAX_LINE_BYTES))
+    try:
+        delimiter, names = _header_of(lines, form, mapping_of)
+    except csv.Error as error:
+        raise _as_unreadable(error, 1) from error
+    reader = csv.reader(lines, delimiter=delimiter)
+    read: list[Sequence[str]] = []
+    for _ in range(rows):
+        with suppress(Unreadable, csv.Error):
+            row = next(reader, None)
+            if row is None:
+                break
+            if len(row) == len(names):
+                read.append(row)
+    return names, read
+
+
+def _header_of(
+    lines: Iterator[str], form: TableForm, mapping_of: MappingOf
+) -> tuple[str, Sequence[str]]:
+    header = next(lines, "")
+    # A header with wrong columns has a delimiter, too: the most frequent one.
+    delimiter = form.delimiter_of(header, mapping_of) or max(_DELIMITERS, key=header.count)
+    return delimiter, next(csv.reader([header], delimiter=delimiter, strict=True), [])
 
 
 def by_column_name(*fields: str) -> dict[str, str]:
@@ -149,28 +184,40 @@ def field_of(name: str, known: Mapping[str, str]) -> str | None:
 def with_offset(text: str, timezone: str | None, line: int = 0) -> str:
     """Return an ISO 8601 time with the offset of the time zone; other texts stay as they are.
 
-    Seconds and milliseconds since 1970 are read, too, and a space for the `T`. A time that occurs twice, because clocks go back, is read as the first.
+    Seconds and milliseconds since 1970 are read, too, a space for the `T`, and dates of e-mail. A
+    time that occurs twice, because clocks go back, is read as the first.
 
     Raises:
         Unreadable: the time does not occur, because clocks go forward.
     """
-    if _UNIX.fullmatch(text):
-        seconds = int(text[:10]) + int(text[10:] or 0) / 1000
-        return datetime.fromtimestamp(seconds, UTC).isoformat()
-    try:
-        moment = datetime.fromisoformat(
-            text.removesuffix(" UTC") + "+00:00" * text.endswith(" UTC")
-        )
-    except ValueError:
+    moment = _moment_of(text)
+    if moment is None:
         return text
     if moment.tzinfo is not None or timezone is None:
-        return moment.isoformat() if " " in text else text
+        return moment.isoformat() if text.isdecimal() or " " in text else text
     local = moment.replace(tzinfo=ZoneInfo(timezone))
     with suppress(OverflowError):
         if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
             message = f"{text} does not exist in {timezone}: the clocks skip it."
             raise Unreadable(Fault.VALIDATION_ERROR, message, line)
     return local.isoformat()
+
+
+def is_time(text: str) -> bool:
+    """Return whether a cell holds a time or a day."""
+    return _moment_of(text) is not None
+
+
+def _moment_of(text: str) -> datetime | None:
+    if _UNIX.fullmatch(text):
+        seconds = int(text[:10]) + int(text[10:] or 0) / 1000
+        return datetime.fromtimestamp(seconds, UTC)
+    with suppress(ValueError):
+        return datetime.fromisoformat(text.removesuffix(" UTC") + "+00:00" * text.endswith(" UTC"))
+    if _OF_MAIL.fullmatch(text):
+        with suppress(ValueError, IndexError):
+            return parsedate_to_datetime(text)
+    return None
 
 
 def _fields_of_header(
@@ -206,7 +253,7 @@ def _fields_of_header(
     }
     sentences = [f"{fault}: {_named(names)}." for fault, names in faults.items() if names]
     if sentences:
-        raise Unreadable(Fault.MALFORMED, " ".join(sentences), 1)
+        raise Unreadable(Fault.COLUMNS, " ".join(sentences), 1)
     return [field or IGNORED for field in fields]
 
 

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from app.evaluations.enums import MAX_MESSAGES
 from app.imports.formats.html_text import text_of_html
-from app.imports.formats.presets import mapping_for
+from app.imports.formats.presets import PRESETS, mapping_for
 from app.imports.formats.records import (
     TOO_MANY_MESSAGES,
     BadLine,
@@ -60,18 +60,20 @@ _TAG_SEPARATOR = "|"
 _LONGEST_HTML = 100_000
 
 
-def _is_complete(fields: set[str]) -> bool:
-    has_words = bool(fields & {"text", "html"}) and bool(fields & {"role", "speaker"})
-    return "externalId" in fields and has_words
+_NEEDED = {
+    "conversation_id": frozenset({"externalId"}),
+    "role or speaker": frozenset({"role", "speaker"}),
+    "text or html": frozenset({"text", "html"}),
+}
 
 
-_FORM = TableForm(
+def _lacks(fields: set[str]) -> list[str]:
+    return [name for name, any_of in _NEEDED.items() if not any_of & fields]
+
+
+FORM = TableForm(
     {**_CONVERSATION_FIELDS, **_MESSAGE_FIELDS},
-    _is_complete,
-    missing=(
-        "The first line must have the columns conversation_id, role or speaker, and text or html. "
-        'Give a column of another name its field by a mapping, such as --map "Body=text".'
-    ),
+    _lacks,
     opposites={
         **dict.fromkeys(("public", "ispublic"), "internal"),
         **dict.fromkeys(("internal", "isinternal", "private", "isprivate"), "public"),
@@ -82,7 +84,14 @@ _FORM = TableForm(
 
 def is_header(line: str) -> bool:
     """Whether a line names the columns of a table of conversations."""
-    return _FORM.delimiter_of(line, lambda _: {}) is not None
+    return FORM.delimiter_of(line, lambda _: {}) is not None
+
+
+def known_role(word: str) -> str:
+    """Return the role that a word has without being mapped; empty if it has none."""
+    with suppress(Unreadable):
+        return RoleResolver({}, _ROLE_WORDS).role_of(word)
+    return ""
 
 
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
@@ -92,10 +101,10 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
     the row before. The conversation_id of a row with a wrong number of cells counts only if
     the row has a known role too, or the next whole row has the same conversation_id.
     """
-    roles = RoleResolver(options.roles, _ROLE_WORDS)
+    preset = PRESETS.get(options.preset or "")
+    roles = RoleResolver(options.roles, {**_ROLE_WORDS, **(preset.roles if preset else {})})
     current: _Conversation | None = None
-    mapping_of = mapping_for(options.preset, options.columns)
-    for row in map(_with_key, rows_of(stream, _FORM, options, mapping_of)):
+    for row in map(_with_key, rows_of(stream, FORM, options, mapping_for(options))):
         key = _key_of(row)
         if current is not None and _is_fragment(row, roles):
             if len(current.fragments) < MAX_MESSAGES:

@@ -26,6 +26,7 @@ class ImportOptions:
         columns: maps columns of CSV to fields.
         timezone: IANA name of the time zone of times without an offset.
         preset: names the system whose columns of CSV are known.
+        kept_columns: as `columns`, of a kept preset: a file need not have them.
     """
 
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class ImportOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
     preset: str | None = None
+    kept_columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,19 @@ def entries_of(
         if isinstance(document, BadLine):
             yield document, document.file
             continue
-        reader_options = ReaderOptions(
-            roles=options.roles,
-            channel=options.defaults.get("channel"),
-            external_id=document.external_id,
-            columns=options.columns,
-            timezone=options.timezone,
-            preset=options.preset,
-        )
-        for entry in READERS[document.format](document.stream, reader_options):
+        given = reader_options(options, document.external_id)
+        for entry in READERS[document.format](document.stream, given):
             yield entry, document.file
+
+
+def reader_options(options: ImportOptions, external_id: str | None = None) -> ReaderOptions:
+    """Return the options of a reader."""
+    return ReaderOptions(
+        roles=options.roles,
+        channel=options.defaults.get("channel"),
+        external_id=external_id,
+        columns=options.columns,
+        timezone=options.timezone,
+        preset=options.preset,
+        kept_columns=options.kept_columns,
+    )

@@ -4,6 +4,7 @@ from typing import Any
 
 from marshmallow import fields, validates_schema
 
+from app.conversations.enums import PLATFORMS
 from app.imports.files import AUTO
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.presets import PRESETS
@@ -56,6 +57,13 @@ class ImportDefaults(CamelSchema):
         metadata={"description": "The channel of timed transcripts; `voice_bot` by default."},
     )
     language = LanguageTag(allow_none=True)
+    platform = Choice(
+        PLATFORMS,
+        allow_none=True,
+        metadata={
+            "description": "The platform of conversations, such as `email` for tickets, too."
+        },
+    )
     roles = Members(
         keys=Text(200, low=1),
         values=Choice(ROLES),
@@ -88,11 +96,15 @@ class ImportSettings(CamelSchema):
         load_default=dict,
         metadata={"description": "Maps columns of CSV to fields, or to `ignore`."},
     )
-    preset = Choice(
-        list(PRESETS),
+    preset = Text(
+        80,
+        low=1,
         allow_none=True,
         load_default=None,
-        metadata={"description": "The system whose columns of CSV are read; `columns` go before."},
+        metadata={
+            "description": f"Whose columns of CSV are read: {', '.join(PRESETS)}, or the name of a "
+            "preset that was kept in the dashboard; `columns` go before."
+        },
     )
     timezone = Zone(
         load_default=None,

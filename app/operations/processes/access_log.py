@@ -1,4 +1,4 @@
-"""Logs of the web server as JSON lines; an access line has the path but no query string."""
+"""Logs of the web server; an access line has the path but no query string."""
 
 import logging
 import os
@@ -7,26 +7,26 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-import orjson
 from gunicorn.glogging import Logger  # type: ignore[import-untyped]
 
 from app.core.clock import utc_now
 from app.core.hosts import WEB
-from app.core.process.log import JsonLines, redact
+from app.core.process import log
+from app.core.process.log import redact
 from app.core.process.owner import host_name
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 class AccessLog(Logger):  # type: ignore[misc]
-    """Gunicorn's logger, writing JSON lines to standard error."""
+    """Gunicorn's logger, in the format of this process."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
+        self._formatter = log.formatter()
+        self._formatter.role = WEB
         handler = logging.StreamHandler(sys.stderr)
-        formatter = JsonLines()
-        formatter.role = WEB
-        handler.setFormatter(formatter)
+        handler.setFormatter(self._formatter)
         self.error_log.handlers[:] = [handler]
         self.error_log.propagate = False
 
@@ -50,4 +50,4 @@ class AccessLog(Logger):  # type: ignore[misc]
         }
         # Python's logging takes three times as long as the rest of this.
         with suppress(OSError):
-            os.write(sys.stderr.fileno(), orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            os.write(sys.stderr.fileno(), self._formatter.line_of(line) + b"\n")

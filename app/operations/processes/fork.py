@@ -21,13 +21,6 @@ logger = logging.getLogger(__name__)
 _PR_SET_NAME = 15
 _ALL_SIGNALS = frozenset(signal.valid_signals())
 _RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-_Allocate = Callable[[int], int]
-# Python keeps objects up to 512 bytes in pools of its own; the rest is of the C library.
-_SMALL = range(16, 513, 16)
-_LARGE = tuple(2**power for power in range(16, 4, -1))
-_HEADER_BYTES = 8
-_IN_A_ROW = 8
-_MOST_BYTES = 512 * 1024  # of one size, where neighbours are not side by side
 
 
 def fork(
@@ -104,13 +97,11 @@ def share_memory() -> None:
     """Make what every child needs, and leave the children little reason to write into it.
 
     Linux copies a shared page when a child writes into it. The garbage collector writes into the
-    objects that it looks at, and passes over frozen ones. New objects go into gaps between the old
-    ones, which are on thousands of pages: with the gaps filled, a child copies 4 to 6 MiB less.
+    objects that it looks at, and passes over frozen ones.
     """
     from sqlalchemy.orm import configure_mappers  # noqa: PLC0415 - the supervisor starts without it
 
     configure_mappers()
-    _fill_gaps()
     gc.freeze()
     gc.enable()
 
@@ -195,24 +186,3 @@ def _become_child(parent: int, name: str, output: int | None) -> None:
         os.dup2(output, 1)
         os.dup2(output, 2)
     stopping.follow(parent)
-
-
-def _fill_gaps() -> None:
-    prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
-    in_pools: _Allocate = prototype(("PyMem_Malloc", ctypes.pythonapi))
-    in_heap: _Allocate = prototype(("PyMem_RawMalloc", ctypes.pythonapi))
-    for size in _SMALL:
-        _fill(in_pools, size, distance=size)
-    for size in _LARGE:
-        _fill(in_heap, size - _HEADER_BYTES, distance=size)
-
-
-def _fill(allocate: _Allocate, size: int, distance: int) -> None:
-    """Allocate pieces, for good, until several in a row are neighbours: they are on a new page."""
-    last = neighbours = 0
-    for _ in range(_MOST_BYTES // distance):
-        place = allocate(size)
-        neighbours = neighbours + 1 if place == last + distance else 0
-        if neighbours == _IN_A_ROW:
-            return
-        last = place

@@ -1,6 +1,7 @@
 """Base schemas, which refuse unknown fields, and the coded messages of what schemas refuse."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields
@@ -11,6 +12,8 @@ from app.core.json_documents import camel_case
 # The codes of `error.details`.
 REQUIRED, TYPE, RANGE, LENGTH = "REQUIRED", "TYPE", "RANGE", "LENGTH"
 FORMAT, UNKNOWN, ENUM = "FORMAT", "UNKNOWN", "ENUM"
+# A comparison with all names takes its time.
+_MOST_HINTS, _LONGEST_WORD = 10, 100
 
 
 class CodedMessage(str):
@@ -46,6 +49,22 @@ class PlainSchema(Schema):
         "type": CodedMessage(TYPE, "This must be an object."),
     }
 
+    def handle_error(
+        self, error: ValidationError, data: Any, *, many: bool, **options: Any
+    ) -> None:
+        """Add the nearest name to an unknown field."""
+        known = [field.data_key or name for name, field in self.load_fields.items()]
+        objects = error.messages_dict.values() if many else [error.messages]
+        for messages in filter(lambda one: isinstance(one, dict), objects):
+            unknown = [
+                name
+                for name, message in messages.items()
+                if message == [self.error_messages["unknown"]]
+            ]
+            for name in unknown[:_MOST_HINTS]:
+                hint = did_you_mean(str(name), known)
+                messages[name] = [CodedMessage(UNKNOWN, f"{messages[name][0]}{hint}")]
+
 
 class CamelSchema(PlainSchema):
     """Schema that refuses unknown fields; names in camelCase."""
@@ -63,6 +82,20 @@ class StoredSchema(CamelSchema):
         """Read and write each value under its camelCase name."""
         super().on_bind_field(field_name, field_obj)
         field_obj.attribute = field_obj.data_key
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return the question about the nearest of these names; empty where none is near."""
+    folded = {name.casefold(): name for name in names}
+    near = get_close_matches(word[:_LONGEST_WORD].casefold(), folded, n=1)
+    return f" Did you mean {folded[near[0]]}?" if near else ""
+
+
+def not_one_of(what: str, word: str, names: Iterable[str]) -> CodedMessage:
+    """Build the message about a word that is not one of these names."""
+    listed = list(names)
+    hint = did_you_mean(word, listed)
+    return CodedMessage(ENUM, f"{what} must be one of {', '.join(listed)}.{hint}")
 
 
 def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:

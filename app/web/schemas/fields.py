@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
-from marshmallow import fields, validate
+from marshmallow import ValidationError, fields, validate
 
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import SUFFIX, is_id
 from app.core.ip_addresses import network_of
-from app.web.schemas.base import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage
+from app.web.schemas.base import FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage, not_one_of
 
 MAX_INTEGER = 2**53 - 1
 # The clocks of other systems may be ahead of ours, but not by more than a day.
@@ -181,9 +181,14 @@ class Choice(PlainText):
     """One word of a closed list."""
 
     def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
-        names = [str(choice) for choice in choices]
-        error = CodedMessage(ENUM, f"This must be one of {', '.join(names)}.")
-        super().__init__(validate=validate.OneOf(names, error=error), **kwargs)
+        super().__init__(validate=_OneOf([str(choice) for choice in choices]), **kwargs)
+
+
+class _OneOf(validate.OneOf):
+    def __call__(self, value: Any) -> Any:
+        if value not in self.choices:
+            raise ValidationError(not_one_of("This", value, self.choices))
+        return value
 
 
 class Items(fields.List[Any]):
@@ -195,7 +200,7 @@ class Items(fields.List[Any]):
     }
 
     def __init__(self, inner: Any, *, low: int = 0, high: int, **kwargs: Any) -> None:
-        error = CodedMessage(LENGTH, f"This must have {low} to {high} members.")
+        error = CodedMessage(LENGTH, f"This must have {low} to {high} entries.")
         super().__init__(inner, validate=validate.Length(low, high, error=error), **kwargs)
 
 
@@ -307,7 +312,7 @@ class Labels(Members):
     default_error_messages = {"invalid": CodedMessage(TYPE, "This must be an object of strings.")}
 
     def __init__(self, **kwargs: Any) -> None:
-        error = CodedMessage(LENGTH, "This must have at most 20 members.")
+        error = CodedMessage(LENGTH, "This must have at most 20 entries.")
         super().__init__(
             keys=Text(64, low=1),
             values=Text(256),

@@ -8,7 +8,15 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from app.core.database.paging import PageRequest
 from app.core.ids import is_id
-from app.web.schemas.base import ENUM, FORMAT, LENGTH, RANGE, CamelSchema, CodedMessage, reject
+from app.web.schemas.base import (
+    FORMAT,
+    LENGTH,
+    RANGE,
+    CamelSchema,
+    CodedMessage,
+    not_one_of,
+    reject,
+)
 from app.web.schemas.fields import Choice, Flag, Number, PlainText, Timestamp, Whole
 
 _DEEPEST = 1_000_000
@@ -54,9 +62,7 @@ class Choices(PlainText):
         words = super()._deserialize(value, attr, data, **kwargs).split(",")
         for word in words:
             if word not in self._names:
-                raise ValidationError(
-                    CodedMessage(ENUM, f"{word!r} must be one of {', '.join(self._names)}.")
-                )
+                raise ValidationError(not_one_of(repr(word), word, self._names))
         return words
 
 

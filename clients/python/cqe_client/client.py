@@ -277,7 +277,7 @@ class Client:
             except requests.RequestException as error:
                 if is_last or not repeat_lost:
                     host = urlsplit(self._base).netloc
-                    raise CqeError(f"There was no answer from {host}: {error}") from error
+                    raise CqeError(f"There was no answer from {host}: {_reason(error)}.") from None
             else:
                 if response.status_code < 300:
                     return response
@@ -295,6 +295,21 @@ class Client:
         return self._session.send(
             prepared, timeout=self._timeout_s, allow_redirects=False, **options
         )
+
+
+def _reason(error: BaseException) -> str:
+    """Return what the system says, below the words of the libraries, such as `Connection refused`."""
+    while (inner := _inner(error)) is not None:
+        error = inner
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(said).removesuffix(".")
+
+
+def _inner(error: BaseException) -> BaseException | None:
+    wrapped = getattr(error, "reason", None) or next(iter(error.args), None)
+    if isinstance(wrapped, BaseException):
+        return wrapped
+    return error.__cause__ or error.__context__
 
 
 def _segment(resource_id: str) -> str:

@@ -2,12 +2,16 @@
 
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, select
 
+from app.analytics.exports.service import QUEUE
+from app.core.ids import new_id
+from app.core.queue import Bell, Doorbell
 from app.core.runtime import Runtime
 from app.engagements.models import Engagement
 from app.webhooks import service as webhooks
@@ -165,3 +169,33 @@ def test_a_killed_postgresql_server_loses_and_repeats_nothing(
     assert created <= stored
     with runtime.db.writing() as session:
         webhooks.remove(session, subscription_id)
+
+
+def test_bells_while_postgresql_restarts_are_warnings(
+    pair: tuple[TestHost, TestHost], server: Path, redis_port: int
+) -> None:
+    doorbell, ended = Doorbell(f"redis://127.0.0.1:{redis_port}/0"), threading.Event()
+    before = [len(host.running.text) for host in pair]
+
+    def ring() -> None:
+        while not ended.wait(0.1):
+            doorbell.ring(Bell(QUEUE, new_id("exp")))
+
+    def logged() -> str:
+        texts = (host.running.text for host in pair)
+        return "".join(text[start:] for text, start in zip(texts, before, strict=True))
+
+    def met_a_restart() -> bool:
+        subprocess.run([SERVER, "restart", server], check=True)
+        return f"the jobs of {QUEUE} have to wait" in logged()
+
+    bells = threading.Thread(target=ring)
+    bells.start()
+    try:
+        wait_until(met_a_restart, describe=logged)
+    finally:
+        ended.set()
+        bells.join()
+    for host in pair:
+        host.wait_ready()
+    assert [line for line in logged().splitlines() if "Traceback" in line] == []

@@ -32,6 +32,7 @@ from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime
 from app.evaluations import listing
 from app.evaluations.models import Evaluation
+from app.people import team_rows
 
 _LARGE: Mapping[Dataset, LargeDataset] = {
     Dataset.EVALUATIONS: evaluations.DATASET,
@@ -58,10 +59,15 @@ def columns_of(request: ExportRequest) -> list[Column]:
     return [known[name] for name in request.columns or known]
 
 
-def least_rows(session: Session, request: ExportRequest) -> int:
-    """Return a lower bound of the number of rows now; 0 for small datasets."""
+def least_rows(session: Session, request: ExportRequest, *, above: int = 0) -> int:
+    """Return a lower bound of the number of rows now; 0 if it is not `above` a number.
+
+    It is 0 for small datasets as well. Rows are counted only where there are enough evaluations.
+    """
     dataset = _LARGE.get(request.dataset)
     if dataset is None or dataset.least_rows is None:
+        return 0
+    if request.dataset is not Dataset.SEGMENTS and listing.count_all(session) <= above:
         return 0
     return session.scalar(_matching(dataset.least_rows, request).order_by(None)) or 0
 
@@ -149,6 +155,7 @@ def _copy(
     engine = create_engine(
         "sqlite://", creator=lambda: connection, poolclass=StaticPool, hide_parameters=True
     )
+    team_rows.install(engine, schema="live")
     try:
         with engine.connect() as live:
             live.execute(CreateTableAs(statement, "copied"))

@@ -1,5 +1,6 @@
 """API keys: created, rotated and revoked; their strings show once, in the answer to the form."""
 
+from collections import ChainMap
 from typing import Any
 
 from flask import render_template, request
@@ -14,6 +15,7 @@ from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
+from app.dashboard.pickers import teams_offered
 from app.dashboard.queries import filters_of
 from app.dashboard.words import WORDS
 from app.people import audit
@@ -25,6 +27,7 @@ from app.web.principal import KEYS, current_principal, require_scope
 blp = PageBlueprint("keys", __name__)
 
 _SCOPE = "keys:manage"
+_LISTS = ("scopes", "callCenterIds", "campaignIds")
 
 
 @blp.get("/keys")
@@ -89,7 +92,7 @@ def _typed() -> dict[str, Any]:
     networks = [part.strip() for part in request.form.get("ipAllowlist", "").split(",")]
     return {
         **request.form,
-        "scopes": request.form.getlist("scopes"),
+        **{name: request.form.getlist(name) for name in _LISTS},
         # The beginning of the day in the person's zone.
         "expiresAt": filters_of({"from": expires_on}).moments()["from"] if expires_on else "",
         "ipAllowlist": [network for network in networks if network],
@@ -99,7 +102,7 @@ def _typed() -> dict[str, Any]:
 def _list() -> str:
     page_request = forms.load(schemas.KeyQuery(), request.args)["page_request"]
     with current_runtime().db.reading() as session:
-        keys = service.list_page(session, page_request)
+        keys = service.list_page(session, page_request, caller=current_principal())
         return render_template(
             "keys/list.html",
             page_of_keys=keys,
@@ -107,6 +110,7 @@ def _list() -> str:
             policies=list(WORDS["signaturePolicy"].items()),
             scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
             typed=request.form,
+            offered=teams_offered(session, {}),
         )
 
 
@@ -115,9 +119,16 @@ def _show(key_id: str, *, issued: IssuedKey | None = None) -> str:
         responses.keep_uncompressed()
     with current_runtime().db.reading() as session:
         [key] = service.records_of(session, [service.get_key(session, key_id)])
+        known = {
+            "executiveId": key["executive_ids"],
+            "callCenterIds": key["call_center_ids"],
+            "campaignIds": key["campaign_ids"],
+        }
+        names = dict(ChainMap(*teams_offered(session, known).values()))
     return render_template(
         "keys/show.html",
         key=key,
+        names=names,
         pair=issued.pair if issued else None,
         address=request.host_url.rstrip("/"),
     )

@@ -1,16 +1,21 @@
 """People: accounts are created, given a role, reset and disabled by admins."""
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flask import render_template, request
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
+from app.campaigns.service import CAMPAIGNS
 from app.core.errors import Conflict
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
+from app.dashboard.pickers import teams_offered
+from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.people import audit, passwords, service, sessions
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
@@ -18,25 +23,28 @@ from app.people.roles import MANAGE_PEOPLE, ROLES, VIEWER
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Text
+from app.web.schemas.fields import Choice, Items, Reference, Text
 
 blp = PageBlueprint("people", __name__)
 
 Change = Callable[[Any, Any], object]
+_LISTS = ("callCenterIds", "campaignIds")
 
 
-class NewUserForm(CamelSchema):
+class RoleForm(CamelSchema):
+    """A role, and the teams that it is limited to."""
+
+    role = Choice(list(ROLES), required=True)
+    executive_id = Reference("exec")
+    call_center_ids = Items(Reference("cc"), high=200)
+    campaign_ids = Items(Reference("camp"), high=200)
+
+
+class NewUserForm(RoleForm):
     """A new account."""
 
     name = Text(service.NAME_LENGTH, low=1, required=True)
     display_name = Text(service.NAME_LENGTH, load_default="")
-    role = Choice(list(ROLES), required=True)
-
-
-class RoleForm(CamelSchema):
-    """Another role."""
-
-    role = Choice(list(ROLES), required=True)
 
 
 @blp.get("/people")
@@ -53,7 +61,7 @@ def create() -> tuple[str, int]:
     """Create an account; the answer shows its one-time password, which nothing shows again."""
     password = passwords.new_one_time_password()
     password_hash = passwords.hash_password(password)
-    values = forms.load(NewUserForm(), request.form)
+    values = _loaded(NewUserForm())
     with current_runtime().db.writing() as session:
         user = service.create(session, **values, password_hash=password_hash)
         audit.record(session, current_actor(), Action.USER_CREATED, user.id)
@@ -83,13 +91,14 @@ def reset_password(user_id: str) -> str:
 
 @blp.post("/people/<id:user_id>/role")
 @require_scope(MANAGE_PEOPLE)
+@forms.shown_again(lambda user_id: _show(user_id))
 def change_role(user_id: str) -> Response:
-    """Give the person another role."""
-    role = forms.load(RoleForm(), request.form)["role"]
+    """Give the person another role and other teams."""
+    values = _loaded(RoleForm())
     _change(
         user_id,
         Action.ROLE_CHANGED,
-        lambda session, user: service.change_role(session, user, role),
+        lambda session, user: service.change_role(session, user, **values),
     )
     return redirect_with("role-changed", "people.show", user_id=user_id)
 
@@ -118,6 +127,41 @@ def sign_out(user_id: str) -> Response:
     return redirect_with("signed-out-elsewhere", "people.show", user_id=user_id)
 
 
+def _loaded(schema: RoleForm) -> dict[str, Any]:
+    """Load a form with its lists.
+
+    Raises:
+        InvalidInput: a value is invalid, or there is no such team.
+    """
+    lists = {name: request.form.getlist(name) for name in _LISTS}
+    values = forms.load(schema, {**request.form, **lists})
+    with current_runtime().db.reading() as session:
+        EXECUTIVES.require(session, values.get("executive_id"))
+        CALL_CENTERS.require_all(session, set(values["call_center_ids"]))
+        CAMPAIGNS.require_all(session, set(values["campaign_ids"]))
+    return values
+
+
+def _teams(
+    session: Session, users: Sequence[Any], *, shown: Any = None, is_typed: bool = True
+) -> dict[str, Any]:
+    """Return the teams to choose from, their names, and what the form of an account has chosen."""
+    chosen: dict[str, Any] = {"role": VIEWER, "executiveId": "", **dict.fromkeys(_LISTS, ())}
+    if is_typed and "role" in request.form:
+        chosen |= {name: request.form.get(name, "") for name in ("role", "executiveId")}
+        chosen |= {name: request.form.getlist(name) for name in _LISTS}
+    elif shown:
+        chosen |= {"role": shown.role, "executiveId": shown.executive_id or ""}
+        chosen |= {"callCenterIds": shown.call_center_ids, "campaignIds": shown.campaign_ids}
+    known = {
+        "executiveId": {user.executive_id for user in users if user.executive_id},
+        "callCenterIds": {key for user in users for key in user.call_center_ids},
+        "campaignIds": {key for user in users for key in user.campaign_ids},
+    }
+    offered = teams_offered(session, known)
+    return {"chosen": chosen, "offered": offered, "names": dict(ChainMap(*offered.values()))}
+
+
 def _change(user_id: str, action: Action, change: Change) -> None:
     """Change the account of somebody else, and record it.
 
@@ -140,7 +184,7 @@ def _list(*, issued: dict[str, str] | None = None) -> str:
             users=users,
             issued=issued,
             typed={} if issued else request.form,
-            default_role=VIEWER,
+            **_teams(session, users, is_typed=not issued),
         )
 
 
@@ -153,7 +197,7 @@ def _show(user_id: str, *, password: str = "") -> str:
         return render_template(
             "people/show.html",
             user=user,
-            roles=ROLES,
             password=password,
+            **_teams(session, [user], shown=user),
             own_sessions=sessions.list_of(session, user_id, runtime.settings),
         )

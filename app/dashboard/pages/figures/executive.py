@@ -24,6 +24,7 @@ from app.dashboard.views.filters import carried, url
 from app.dashboard.views.sheets import AdvisedConversation
 from app.directory.service import EXECUTIVES
 from app.evaluations import results, service
+from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import check_scope, require_scope
 
@@ -66,6 +67,7 @@ def show(executive_id: str) -> str:
         "executives/show.html",
         page_filters=page_filters,
         executive=executive,
+        place=_own_place(page_filters, executive_id),
         lowest=lowest.items,
         sheet_url=url(f"/executives/{executive_id}/sheet", carried(request_texts())),
     )
@@ -120,6 +122,20 @@ def _figures(
         lowest_of_criteria=lowest_of_criteria(facts, selection, weakest),
         headline=figures.headline(totals, page_filters.list_url),
         trend=score_chart(score_trend(facts, selection), page_filters, frame),
+    )
+
+
+def _own_place(page_filters: PageFilters, executive_id: str) -> leaderboards.TeamPlace | None:
+    """Return the place of an agent in their call centre; None on the pages of others."""
+    teams = current_person().teams
+    if teams is None or teams.executive_ids != (executive_id,):
+        return None
+    loaded = page_filters.load(_SCHEMA)
+    return leaderboards.team_place(
+        current_runtime(),
+        page_filters.selection(loaded),
+        executive_id,
+        min_evaluations=loaded["min_evaluations"],
     )
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from flask import render_template, request
+from flask import redirect, render_template, request
+from werkzeug.wrappers import Response
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import GroupBy
@@ -17,15 +18,19 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import MeanEstimate, interval_chart
 from app.dashboard.charts.tables import HeatCell, shade_of
 from app.dashboard.charts.trend import Sparkline, sparkline
+from app.dashboard.navigation import request_texts
 from app.dashboard.pages.figures.trends import score_trend
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views import filters, formatting
 from app.dashboard.views.figures import Change, MeasuredMean, change_of, moved_mean
+from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("leaderboards", __name__)
-_PAGE_SIZE = "50"
+_PAGE_SIZE = 200
+# What a first use of a head sorts by.
+_SORTS = ("rank", "name", "-evaluations", "-meanScore", "-passRate")
 _MOST_COMPARED = 4
 _ONE = PageRequest(1, 1, "rank")
 _SCHEMA = LeaderboardQuery()
@@ -56,10 +61,14 @@ class Leaderboard:
 
 @blp.get("/executives")
 @require_scope("analytics:read")
-def executives() -> str:
-    """Rank people and bots, each among themselves."""
+def executives() -> str | Response:
+    """Rank people and bots, each among themselves; an agent is led to their own page."""
+    teams = current_person().teams
+    if teams is not None and any(teams.executive_ids):
+        path = f"/executives/{teams.executive_ids[0]}"
+        return redirect(filters.url(path, filters.carried(request_texts())), 303)
     titles = {"human": "People", "bot": "Bots"}
-    return _board("Executives", GroupBy.EXECUTIVE, leaderboards.executives, titles)
+    return _board("Agents", GroupBy.EXECUTIVE, leaderboards.executives, titles)
 
 
 @blp.get("/campaigns")
@@ -83,7 +92,7 @@ def compare() -> str:
     marked = filters_of_request(for_figures=True)
     ids = list(dict.fromkeys(marked.texts.get("executiveId", "").split(",")))
     if not 2 <= len(ids) <= _MOST_COMPARED:
-        raise InvalidInput(f"Mark 2 to {_MOST_COMPARED} executives to compare.")
+        raise InvalidInput(f"Mark 2 to {_MOST_COMPARED} agents to compare.")
     page_filters = replace(marked, texts=filters.without(marked.texts, ("executiveId",)))
     loaded = page_filters.load(_SCHEMA)
     selection = page_filters.selection(loaded)
@@ -117,13 +126,19 @@ def _board(
     titles: Mapping[str, str] = _UNTITLED,
 ) -> str:
     page_filters = filters_of_request(for_figures=True)
-    loaded = page_filters.load(_SCHEMA, compare="previous_period", pageSize=_PAGE_SIZE)
+    loaded = page_filters.load(_SCHEMA, compare="previous_period")
     selection, least = page_filters.selection(loaded), loaded["min_evaluations"]
+    named = page_filters.texts.get("name", "").strip()
     with open_facts(current_runtime()) as facts:
         page = list_members(
-            facts, selection, loaded["page_request"], min_evaluations=least, compare=True
+            facts,
+            selection,
+            replace(loaded["page_request"], page_size=_PAGE_SIZE),
+            min_evaluations=least,
+            compare=True,
+            named=named,
         )
-        trend = score_trend(facts, selection, group, limit=len(page.items) or 1)
+        trend = score_trend(facts, selection, group, limit=_PAGE_SIZE)
     courses = {
         str(series["key"]): [point["value"] for point in series["points"]]
         for series in trend["series"]
@@ -132,6 +147,9 @@ def _board(
         "leaderboards/board.html",
         title=title,
         path=request.path,
+        named=named,
+        heads=filters.sort_heads(request.path, page_filters.texts, *_SORTS, usual="rank"),
+        lowest_url=filters.url(request.path, page_filters.texts, sort="-rank", page=None),
         page_filters=page_filters,
         page=page,
         boards=_boards(page.items, courses, min_evaluations=least, titles=titles),

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.reports import leaderboards, summary
-from app.analytics.reports.lowest import lowest_of_criteria
+from app.analytics.reports.lowest import lowest_of_criteria, worst_and_best
 from app.analytics.schemas.reports import AnalyticsQuery
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
@@ -43,6 +43,7 @@ _OPEN = ",".join(status for status in Status if status not in ENDED)
 _WEBHOOKS = PageRequest(page_size=100)
 _FAILING_FOR = timedelta(hours=1)
 _WAITING_FOR = timedelta(minutes=15)
+_MOST_HELPED = 3
 _FEWEST_FAILED, _FAILED_SHARE = 3, 0.02
 _USAGE_FROM_PERCENT = 80
 _FEWEST_COMPARED, _STANDARD_ERRORS = 20, 2
@@ -85,17 +86,23 @@ def show() -> str:
         totals = summary.summarize(facts, selection, min_evaluations=_MIN_EVALUATIONS, compare=True)
         weakest = [criterion["key"] for criterion in totals["weakest_criteria"]]
         lowest = lowest_of_criteria(facts, selection, weakest)
+        ends = worst_and_best(facts, selection)
         trend = score_trend(facts, selection)
         executives = leaderboards.executive_changes(
             facts, selection, min_evaluations=_MIN_EVALUATIONS
+        )
+        lowest_executives = leaderboards.lowest_executives(
+            facts, selection, executives, _MOST_HELPED
         )
         situation = _situation(facts.session, runtime, page_filters, totals)
         threshold = pass_threshold(facts.session, page_filters.texts.get("scorecardId"))
     return render_template(
         "overview/show.html",
         page_filters=page_filters,
+        least=_MIN_EVALUATIONS,
         summary=totals,
         lowest=lowest,
+        ends=ends,
         figures=figures.headline(totals, page_filters.list_url),
         alerts=alerts(situation),
         under_way=situation.waiting,
@@ -104,6 +111,16 @@ def show() -> str:
             figures.score_classes(totals, page_filters.list_url), pass_threshold=threshold
         ),
         movers=figures.movers(executives, totals["score"]["stdev"]),
+        lowest_agents=[
+            (
+                member,
+                MeasuredMean(member["mean_score"], member["stdev"], member["with_verdict"]),
+                page_filters.list_url(
+                    status="completed", hasVerdict="true", executiveId=member["id"]
+                ),
+            )
+            for member in lowest_executives
+        ],
     )
 
 

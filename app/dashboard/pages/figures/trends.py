@@ -80,16 +80,23 @@ def topics() -> str:
 def score_trend(
     facts: FactReader, selection: Selection, group: GroupBy = GroupBy.NONE, *, limit: int = 1
 ) -> dict[str, Any]:
-    """Return the mean scores of a period, in days or weeks."""
+    """Return the mean scores of a period, in days or weeks: in weeks, too, where most days have few."""
     period = selection.period
-    return trends.show(
-        facts,
-        selection,
-        metric=TrendMetric.SCORE,
-        granularity=Granularity(trend_views.granularity_for(period.start, period.end)),
-        group_by=group,
-        limit=limit,
-    )
+
+    def show(granularity: Granularity) -> dict[str, Any]:
+        return trends.show(
+            facts,
+            selection,
+            metric=TrendMetric.SCORE,
+            granularity=granularity,
+            group_by=group,
+            limit=limit,
+        )
+
+    trend = show(Granularity(trend_views.granularity_for(period.start, period.end)))
+    if group is GroupBy.NONE and trend_views.has_few_a_day(trend):
+        return show(Granularity.WEEK)
+    return trend
 
 
 def score_chart(

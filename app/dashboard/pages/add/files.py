@@ -18,14 +18,18 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pickers import options_of
 from app.dashboard.views.filters import FIELDS
 from app.dashboard.views.formatting import whole_number
-from app.imports import request_parsing
+from app.imports import kept_presets, request_parsing
 from app.imports import service as imports
-from app.imports.files import SUFFIXES
+from app.imports import uploads as import_uploads
+from app.imports.files import AUTO, SUFFIXES
+from app.imports.formats.catalogue import detect_format
 from app.imports.formats.presets import PRESETS
-from app.imports.schemas.requests import ImportCreate
+from app.imports.formats.records import Fault
+from app.imports.schemas.requests import ImportCreate, ImportUploadCreate
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
+from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, current_principal, require_scope
 
@@ -49,12 +53,15 @@ def show() -> str:
     """Show where files are dropped, and what was added in the last day."""
     with current_runtime().db.reading() as session:
         added = recordings.list_page(session, _NEWEST, added_since=utc_now() - _LISTED_FOR)
+        calls = voice_calls.of_recordings(session, [row["id"] for row in added.items])
         imported = imports.list_page(session, _NEWEST)
         options = options_of(session, {})
+        kept = kept_presets.list_names(session)
     types = {suffix: kind for kind, suffixes in EXTENSIONS.items() for suffix in suffixes}
     return render_template(
         "add/show.html",
         recordings=added,
+        calls=calls,
         imports=imported,
         pickers=_PICKERS,
         options=options,
@@ -63,6 +70,7 @@ def show() -> str:
         presets=[
             ("", "Our own names"),
             *((name, preset.title) for name, preset in PRESETS.items()),
+            *((name, name) for name in kept),
         ],
     )
 
@@ -93,29 +101,65 @@ def check() -> Response:
     if file is None or not file.filename:
         raise InvalidInput.field("file", "Choose a file first.")
     format_, documents = request_parsing.documents_from_file(file.filename, file.read())
-    defaults = {name: request.form[name] for name in DEFAULTS if request.form.get(name)}
-    body = forms.load(
-        ImportCreate(),
-        {
-            "format": format_,
-            "content": file.filename,
-            "defaults": defaults,
-            "createMissing": request.form.get("createMissing") == "true",
-            "columns": _columns(request.form.get("columns", "")),
-            "preset": request.form.get("preset") or None,
-            "timezone": request.form.get("timezone", ""),
-            "dryRun": True,
-        },
-    )
+    given = {"format": format_, "content": file.filename, **_import_settings()}
+    body = forms.load(ImportCreate(), given)
     runtime = current_runtime()
     options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
     imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         started = imports.create(
-            session, runtime.keyring, format=format_, documents=documents, options=options
+            session,
+            runtime.keyring,
+            format=format_,
+            documents=documents,
+            options=options,
+            file_name=file.filename,
         )
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)
+
+
+@blp.post("/imports/uploads")
+@require_scope("ingest:write", policy=EXPENSIVE)
+def reserve_import() -> dict[str, Any]:
+    """Reserve the upload of a larger file, whose dry run starts when it has arrived."""
+    name = request.form.get("fileName", "")
+    given = {
+        "fileName": name,
+        "sizeBytes": whole_number(request.form.get("sizeBytes", "")) or 0,
+        # By its name: the content has not arrived.
+        "format": detect_format(b"", name) or AUTO,
+        **_import_settings(),
+    }
+    body = forms.load(ImportUploadCreate(), given)
+    runtime = current_runtime()
+    options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
+    fields = {name: body[name] for name in ("format", "file_name", "size_bytes", "sha256")}
+    holder = current_principal().key_id
+    with runtime.db.writing() as session:
+        reserved = import_uploads.reserve(
+            session, runtime, base="", holder=holder, options=options, **fields
+        )
+        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, reserved["import_id"])
+    return {
+        "id": reserved["import_id"],
+        "uploadUrl": reserved["upload_url"],
+        "contentType": reserved["headers"]["Content-Type"],
+        "url": url_for(".show_import", import_id=reserved["import_id"]),
+    }
+
+
+def _import_settings() -> dict[str, Any]:
+    """Return the options of the form, for a dry run."""
+    form = request.form
+    return {
+        "defaults": {name: form[name] for name in DEFAULTS if form.get(name)},
+        "createMissing": form.get("createMissing") == "true",
+        "columns": _columns(form.get("columns", "")),
+        "preset": form.get("preset") or None,
+        "timezone": form.get("timezone", ""),
+        "dryRun": True,
+    }
 
 
 def _columns(text: str) -> dict[str, str]:
@@ -132,10 +176,13 @@ def _columns(text: str) -> dict[str, str]:
 
 @blp.get("/imports/<id:import_id>")
 @require_scope("ingest:write")
-def show_import(import_id: str) -> str:
+def show_import(import_id: str) -> str | Response:
     """Show the counts and the errors of an import or of its dry run."""
     with current_runtime().db.reading() as session:
-        return render_template("add/import.html", shown=imports.get(session, import_id))
+        shown = imports.get(session, import_id)
+    if shown["may_map"] and any(error["code"] == Fault.COLUMNS for error in shown["errors"]):
+        return redirect(url_for("dashboard.columns.show", import_id=import_id))
+    return render_template("add/import.html", shown=shown)
 
 
 @blp.post("/imports/<id:import_id>/confirm")

@@ -1,0 +1,248 @@
+"""Rows of each table that a caller who is limited to teams may see; the one place that says so.
+
+In a limited request every SELECT, whoever wrote it, reads these rows under the names of the tables:
+common table expressions in front of it hide the tables themselves.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+from app.core.database.session import Table
+from app.core.principal import TeamScope, current_teams
+
+_SOURCES = ("conversations", "voice_calls", "audio_files")
+# Rows that belong to one row of another table: the table, and the column with its id.
+_PARTS = {
+    "evaluation_results": ("evaluations", "evaluation_id"),
+    "evaluation_topics": ("evaluations", "evaluation_id"),
+    "evaluation_reviewers": ("evaluations", "evaluation_id"),
+    "evaluation_search_texts": ("evaluations", "evaluation_id"),
+    "evaluation_jobs": ("evaluations", "id"),
+    "reviews": ("evaluations", "evaluation_id"),
+    "messages": ("conversations", "conversation_id"),
+    "conversation_search_texts": ("conversations", "conversation_id"),
+    "voice_call_turns": ("voice_calls", "voice_call_id"),
+    "voice_call_search_texts": ("voice_calls", "voice_call_id"),
+    "processing_jobs": ("audio_files", "audio_file_id"),
+    "waveform_jobs": ("audio_files", "audio_file_id"),
+}
+_OF_SOURCES = ("transcripts", "spoken_words", "raw_texts")
+# The list of a scope that names rows of the table itself, and the column that other tables have.
+_DIRECTORY = {
+    "executives": ("executive_ids", "executive_id"),
+    "call_centers": ("call_center_ids", "call_center_id"),
+    "campaigns": ("campaign_ids", "campaign_id"),
+    "engagements": ("", "engagement_id"),
+}
+_STORED_WORK = ("export_jobs", "re_evaluations")
+# They hold nothing of a conversation, or are read only behind another check: analytics filters its
+# facts by the same scope, and pages of accounts, keys, webhooks, usage and scorecards have scopes of
+# the API that nobody who is limited to teams has.
+UNLIMITED = frozenset(
+    {
+        *("api_keys", "api_key_credentials", "users", "user_sessions", "audit_entries"),
+        *("evaluation_facts", "evaluation_fact_parts", "score_layouts"),
+        *("scorecards", "scorecard_versions", "channel_scorecards"),
+        *("events", "webhook_subscriptions", "webhook_deliveries", "webhook_attempts"),
+        *("usage_records", "usage_batches", "usage_warnings", "usage_keys"),
+        *("hosts", "keepers", "deployments", "spent_nonces", "idempotency_answers"),
+        *("schema_state", "master_key_checks"),
+    }
+)
+_READS = re.compile(r"(CREATE TABLE \w+ AS\s+)?(?:(WITH )|(?=[\s(]*SELECT\b))")
+_LOCKS = re.compile(r"\bFOR (NO KEY |KEY )?(UPDATE|SHARE)\b")
+
+
+def install(engine: Engine, *, schema: str = "main") -> None:
+    """Limit the reads of an engine to the teams of the caller of the moment.
+
+    Args:
+        schema: the schema of the tables in SQLite.
+    """
+    # SQLite takes the bare name of a table within its own expression for a recursion.
+    prefix = f"{schema}." if engine.dialect.name == "sqlite" else ""
+
+    @event.listens_for(engine, "before_cursor_execute", retval=True)
+    def limit(
+        connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool
+    ) -> tuple[str, Any]:
+        teams = current_teams()
+        if teams is not None:
+            statement = _limited(statement, _rows_of(teams, teams.caller_id, prefix))
+        return statement, parameters
+
+
+def _limited(statement: str, rows: "_TeamRows") -> str:
+    """Return a statement that reads only these rows; one that changes rows stays as it is."""
+    is_read = _READS.match(statement)
+    names = sorted(set(rows.pattern.findall(statement)))
+    if is_read is None or not names:
+        return statement
+    if _LOCKS.search(statement):
+        # A common table expression would not be locked.
+        return _with_condition(statement, rows)
+    shown = ", ".join(f"{name} AS NOT MATERIALIZED ({rows.select(name)})" for name in names)
+    before, given = is_read[1] or "", "," if is_read[2] else ""
+    return f"{before}WITH {shown}{given} {statement[is_read.end() :]}"
+
+
+def _with_condition(statement: str, rows: "_TeamRows") -> str:
+    """Return a SELECT of one table that locks rows, with the condition of the table."""
+    match = re.search(r"\nFROM (\w+)", statement)
+    if match is None or not rows.pattern.fullmatch(match[1]):
+        return statement
+    before, where, after = statement.partition("\nWHERE ")
+    if not where:
+        raise ValueError("a statement that locks rows must have a condition")
+    return f"{before}\nWHERE {rows.condition(match[1], match[1])} AND {after}"
+
+
+class _TeamRows:
+    """The SQL of the rows that a team scope shows."""
+
+    def __init__(self, teams: TeamScope, prefix: str) -> None:
+        self._teams, self._prefix = teams, prefix
+        self._elements = "json_each" if prefix else "json_array_elements_text"
+        hidden = Table.metadata.tables.keys() - UNLIMITED
+        self.pattern = re.compile(rf"\b(?:{'|'.join(sorted(hidden))})\b")
+        self._select: dict[str, str] = {}
+
+    def select(self, table: str) -> str:
+        """Return the SELECT of a table's rows."""
+        if table not in self._select:
+            self._select[table] = self._selected(table)
+        return self._select[table]
+
+    def condition(self, table: str, alias: str) -> str:
+        """Return the condition that rows of a table, under an alias, have to meet."""
+        if table in ("evaluations", "conversations", "voice_calls"):
+            return self._is_of_team(alias)
+        if table == "audio_files":
+            of_call = self._exists("voice_calls", "recording_id", f"{alias}.id")
+            return f"({self._is_of_team(alias)} OR {of_call})"
+        if table in _PARTS:
+            whole, column = _PARTS[table]
+            return self._exists(whole, "id", f"{alias}.{column}")
+        if table in _OF_SOURCES:
+            found = (self._exists(source, "id", f"{alias}.source_id") for source in _SOURCES)
+            return f"({' OR '.join(found)})"
+        if table in _DIRECTORY:
+            return self._is_known(table, alias)
+        if table in _STORED_WORK:
+            return f"{alias}.teams = {_text(self._teams.as_text())}"
+        return _OTHERS.get(table, _nothing)(self, alias)
+
+    def _selected(self, table: str) -> str:
+        if table == "evaluation_totals":
+            counted = f"FROM {self._name('evaluations')} AS e WHERE {self._is_of_team('e')}"
+            return (
+                f"SELECT 'all' AS kind, count(*) AS quantity {counted} UNION ALL "
+                f"SELECT 'current', count(*) {counted} AND e.is_current"
+            )
+        if table == "audio_file_totals":
+            # The usage of storage, which is metered, is of all.
+            counted = f"FROM {self._name('audio_files')} AS e WHERE {self._is_of_team('e')}"
+            return (
+                f"SELECT kind, quantity FROM {self._name(table)} WHERE kind <> 'recordings' "
+                f"UNION ALL SELECT 'recordings', count(*) {counted}"
+            )
+        columns = ", ".join(
+            f'{self._count(table, column)} AS "{column}"'
+            if column in _COUNTS.get(table, {})
+            else f't."{column}"'
+            for column in Table.metadata.tables[table].c.keys()  # noqa: SIM118 - a collection of columns
+        )
+        return f"SELECT {columns} FROM {self._name(table)} AS t WHERE {self.condition(table, 't')}"
+
+    def _count(self, table: str, column: str) -> str:
+        """Return the SQL of a counter, as a number of the rows that are shown."""
+        counted, number, condition = _COUNTS[table][column]
+        reference = _DIRECTORY[table][1]
+        return (
+            f"(SELECT {number} FROM {self._name(counted)} AS e WHERE e.{reference} = t.id "
+            f"AND {self._is_of_team('e')}{condition})"
+        )
+
+    def _is_of_team(self, alias: str) -> str:
+        return " AND ".join(
+            f"{alias}.{column} IN ({', '.join(map(_text, ids))})"
+            for column, ids in self._teams.columns().items()
+        )
+
+    def _exists(self, table: str, column: str, value: str) -> str:
+        return (
+            f"EXISTS (SELECT 1 FROM {self._name(table)} AS e WHERE e.{column} = {value} "
+            f"AND {self._is_of_team('e')})"
+        )
+
+    def _is_known(self, table: str, alias: str) -> str:
+        """Match what the scope names, and what conversations of the teams name."""
+        listed, column = _DIRECTORY[table]
+        named = [
+            f"{alias}.id IN (SELECT e.{column} FROM {self._name(source)} AS e "
+            f"WHERE {self._is_of_team('e')})"
+            for source in ("evaluations", *_SOURCES)
+        ]
+        lists = self._teams.lists()
+        if [*lists] == [listed]:
+            named.append(f"{alias}.id IN ({', '.join(map(_text, lists[listed]))})")
+        if table == "executives" and [*lists] == ["call_center_ids"]:
+            named.append(self._is_of_team(alias))
+        return f"({' OR '.join(named)})"
+
+    def _is_own(self, alias: str) -> str:
+        return f"{alias}.user_id = {_text(self._teams.caller_id)}"
+
+    def _is_whole_round(self, alias: str) -> str:
+        """Match the rounds all of whose conversations are of the teams."""
+        shown = self._exists("evaluations", "id", "j.value")
+        return (
+            f"NOT EXISTS (SELECT 1 FROM {self._elements}({alias}.evaluation_ids) AS j "
+            f"WHERE NOT {shown})"
+        )
+
+    def _name(self, table: str) -> str:
+        return f"{self._prefix}{table}"
+
+
+@lru_cache(maxsize=256)
+def _rows_of(teams: TeamScope, caller_id: str, prefix: str) -> _TeamRows:
+    return _TeamRows(teams, prefix)
+
+
+def _nothing(rows: _TeamRows, alias: str) -> str:
+    return "1 = 0"
+
+
+def _text(value: str) -> str:
+    """Return a text of SQL."""
+    # Which would begin a parameter.
+    if "%" in value:
+        raise ValueError("no id has a %")
+    return "'" + value.replace("'", "''") + "'"
+
+
+_OTHERS: Mapping[str, Callable[[_TeamRows, str], str]] = {
+    "calibration_rounds": _TeamRows._is_whole_round,
+    "saved_views": _TeamRows._is_own,
+}
+_WITH_VERDICT = " AND e.is_current AND e.passed IS NOT NULL"
+_EVALUATED = ("evaluations", "count(DISTINCT e.source_id)", " AND e.status = 'completed'")
+# Counters of rows: the table, the number, and which rows count.
+_COUNTS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
+    "campaigns": {
+        "conversation_count": ("conversations", "count(*)", ""),
+        "voice_call_count": ("voice_calls", "count(*)", ""),
+        "audio_file_count": ("audio_files", "count(*)", " AND e.uploaded_at IS NOT NULL"),
+        "evaluation_count": _EVALUATED,
+        "score_sum": ("evaluations", "coalesce(sum(e.score), 0)", _WITH_VERDICT),
+        "score_count": ("evaluations", "count(*)", _WITH_VERDICT),
+        "mean_score": ("evaluations", "avg(CAST(e.score AS float))", _WITH_VERDICT),
+    },
+    # The version counts evaluations, too.
+    "engagements": {"evaluation_count": _EVALUATED, "version": _EVALUATED},
+}
