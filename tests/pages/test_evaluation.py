@@ -225,7 +225,9 @@ def test_the_page_is_a_workbench_that_is_never_scrolled_away(call: Page, demo: D
         bar = call.locator(".bar").bounding_box()
         assert bar
         assert bar["height"] <= 64
-        for title in ("Empathy", "Recap", "Greeting", "Listening", "Data handling"):
+        titles = call.locator("section.scored h4").all_inner_texts()
+        assert len(titles) > 3
+        for title in titles:
             chosen = choose(call, title)
             expect(chosen.locator(".opened")).to_be_visible()
             expect(call.locator("[aria-current=true] > h4")).to_have_text(title)
@@ -235,21 +237,29 @@ def test_the_page_is_a_workbench_that_is_never_scrolled_away(call: Page, demo: D
                 ".score b",
                 ".bar .button.main",
                 ".chosen > summary",
-                "mark.lit",
+                *["mark.lit"][: call.locator("mark.lit").count()],
             ):
                 assert is_in_view(call, seen), f"{title}: {seen} is out of view"
     call.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
     assert is_in_view(call, "[data-play]")
-    greeting = criterion(call, "Greeting")
-    choose(call, "Greeting")
-    expect(greeting).to_have_class(re.compile("chosen"))
-    choose(call, "Greeting")
-    expect(greeting).not_to_have_attribute("open", "")
+    first = choose(call, titles[0])
+    expect(first).to_have_class(re.compile("chosen"))
+    choose(call, titles[0])
+    expect(first).not_to_have_attribute("open", "")
 
 
 def test_failed_and_unsure_criteria_are_open(demo: Demo, page: Page) -> None:
     page.goto(demo.evaluation(TALKED_OVER))
-    expect(page.locator("details.criterion[open] h4")).to_have_text(["Greeting", "Empathy"])
+    opened = set()
+    for item in page.locator(".scored > details.criterion").all():
+        text = item.text_content() or ""
+        sure = re.search(r"(\d+) % sure", text)
+        matters = "no weight" not in text and item.locator(".answer.unjudged").count() == 0
+        fails = item.locator(".answer.none").count() == 1
+        is_open = item.get_attribute("open") is not None
+        assert is_open == (matters and (fails or (sure is not None and int(sure[1]) <= 50))), text
+        opened.add(is_open)
+    assert opened == {True, False}
 
 
 def test_a_phone_shows_the_scorecard_or_the_words_with_the_player_fixed(
@@ -386,19 +396,19 @@ def test_an_accepted_dispute_has_the_answers_that_it_demands(
     path = demo.evaluation("demo-chat-slow-night")
     page = page_of("reviewer")
     page.goto(path)
-    recap = criterion(page, "Recap")
-    before = recap.locator(".answer").inner_text()
-    choose(page, "Recap")
-    recap.get_by_label("Answer").select_option("not_applicable")
+    greeting = criterion(page, "Greeting")
+    before = greeting.locator(".answer").inner_text()
+    choose(page, "Greeting")
+    greeting.get_by_label("Answer").select_option("not_applicable")
     expect(page.locator("[data-changes]")).to_have_text("1 change")
     expect(page.locator(".preview")).to_contain_text("\u2192")
     score = re.findall(r"\u2192 (\d+)", page.locator(".preview").inner_text())[0]
     open_review(page)
     page.get_by_label("What you do").select_option("dispute")
-    page.get_by_role("textbox", name="Reason").fill("There was nothing to sum up.")
+    page.get_by_role("textbox", name="Reason").fill("The bot had greeted already.")
     page.get_by_role("button", name="Save the review").click()
     expect(page.get_by_role("status").first).to_have_text("Your review was saved.")
-    assert criterion(page, "Recap").locator(".answer").inner_text() == before
+    assert criterion(page, "Greeting").locator(".answer").inner_text() == before
     lead = page_of("lead")
     lead.goto("/")
     expect(lead.get_by_role("link", name=re.compile("dispute"))).to_be_visible()
