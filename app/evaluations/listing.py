@@ -29,6 +29,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import AnyColumn, Page, PageRequest, order_of
 from app.core.database.session import Reader, connection_of
+from app.core.principal import current_teams
 from app.evaluations.enums import ByDay, ReviewStatus
 from app.evaluations.models import (
     Evaluation,
@@ -265,10 +266,11 @@ def conditions(*, current: bool = True, **filters: _FilterValue) -> list[ColumnE
 
 
 def _are_selective(filters: Mapping[str, Any]) -> bool:
-    """Return whether one of these filters has an index of its own that leaves few rows."""
+    """Return whether one of these filters, or the caller's teams, has an index that leaves few rows."""
     statuses = filters.get("review_status", (ReviewStatus.NONE,))
     return (
-        ReviewStatus.NONE not in statuses
+        current_teams() is not None
+        or ReviewStatus.NONE not in statuses
         or filters.get("auto_failed") is True
         or not _SELECTIVE.isdisjoint(filters)
     )

@@ -46,7 +46,7 @@ UNLIMITED = frozenset(
     {
         *("api_keys", "api_key_credentials", "users", "user_sessions", "audit_entries"),
         *("evaluation_facts", "evaluation_fact_parts", "score_layouts"),
-        *("scorecards", "scorecard_versions"),
+        *("scorecards", "scorecard_versions", "channel_scorecards"),
         *("events", "webhook_subscriptions", "webhook_deliveries", "webhook_attempts"),
         *("usage_records", "usage_batches", "usage_warnings", "usage_keys"),
         *("hosts", "keepers", "deployments", "spent_nonces", "idempotency_answers"),

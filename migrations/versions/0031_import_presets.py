@@ -8,8 +8,6 @@ Created: 2026-11-24 02:40:00
 import sqlalchemy as sa
 from alembic import op
 
-from app.core.database.session import UtcDateTime
-
 revision = "0031"
 down_revision = "0029"
 branch_labels = None
@@ -25,7 +23,7 @@ def upgrade() -> None:
         sa.Column("roles", sa.JSON(), nullable=False),
         sa.Column("timezone", sa.String(), nullable=True),
         sa.Column("platform", sa.String(), nullable=True),
-        sa.Column("created_at", UtcDateTime(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_import_presets")),
     )
 

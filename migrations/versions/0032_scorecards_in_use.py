@@ -1,7 +1,7 @@
 """scorecards of campaigns by channel, and the default of a channel
 
 Revision ID: 0032
-Revises: 0029
+Revises: 0031
 Created: 2026-11-24 02:30:00
 """
 

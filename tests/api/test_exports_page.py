@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from app.analytics import jobs
+from app.analytics.models import ExportJob
 from app.core.runtime import Runtime
 from app.people import audit
 from tests.caller import Caller
@@ -68,7 +69,7 @@ def test_a_deleted_file_has_no_link(runtime: Runtime, visit: Callable[[str], Vis
         ({"minScore": "abc"}, "minScore"),
         ({"minScore": "9" * 5_000}, "minScore"),
         ({"from": "2026-11-02", "to": "2026-11-01"}, "to must be later than from."),
-        ({"columns": "id, shoe size"}, "columns must be among"),
+        ({"columns-evaluations": "id,shoe size"}, "columns must be among"),
         ({"dataset": "usage"}, "Your role may not do this."),
     ],
 )
@@ -81,6 +82,17 @@ def test_a_refused_request_says_why(
     assert answer.status_code in (403, 422)
     assert message in answer.text
     assert "Files: 0" in reviewer.get("/exports").text
+
+
+def test_columns_are_chosen_from_a_list(runtime: Runtime, visit: Callable[[str], Visitor]) -> None:
+    reviewer = visit("reviewer")
+    page = reviewer.get("/exports").text
+    assert 'name="columns-criteria" value="evidence_quotes">Evidence quotes</label>' in page
+    assert 'name="columns-evaluations" value="executive_id">Agent id</label>' in page
+    form = {"columns-evaluations": "executive,score", "columns-criteria": "weight"}
+    export_id = requested(reviewer, dataset="evaluations", **form)
+    with runtime.db.reading() as session:
+        assert session.get_one(ExportJob, export_id).request["columns"] == ["executive", "score"]
 
 
 def test_a_viewer_has_no_exports(visit: Callable[[str], Visitor]) -> None:

@@ -244,7 +244,7 @@ def test_every_table_says_whose_its_rows_are() -> None:
     by_rule |= {*team_rows._PARTS, *team_rows._OF_SOURCES, *team_rows._DIRECTORY}
     by_rule |= {*team_rows._STORED_WORK}
     hidden = {
-        *("calibration_profiles", "calibration_switches", "erasures", "imports"),
+        *("calibration_profiles", "calibration_switches", "erasures", "imports", "import_presets"),
         *("scorecard_drafts", "scorecard_trials", "model_answers"),
     }
     assert by_rule | hidden | team_rows.UNLIMITED == Table.metadata.tables.keys()

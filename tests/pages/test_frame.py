@@ -72,6 +72,18 @@ def test_a_narrow_screen_opens_the_navigation(page_of: Callable[..., Page]) -> N
     assert top["height"] < 100, "the top bar takes more than two rows"
 
 
+def test_the_whole_menu_fits_a_low_screen(page_of: Callable[..., Page]) -> None:
+    page = page_of("admin", viewport={"width": 1366, "height": 768})
+    page.goto("/settings")
+    menu = page.get_by_role("navigation", name="Pages")
+    person = page.get_by_role("region", name="Signed in", exact=True).bounding_box()
+    assert person
+    for name in ("System", "Audit trail", "Settings"):
+        link = menu.get_by_role("link", name=name).bounding_box()
+        assert link
+        assert link["y"] + link["height"] <= person["y"]
+
+
 def test_a_narrow_list_shows_whose_conversations_they_are(
     demo: Demo, page_of: Callable[..., Page]
 ) -> None:

@@ -14,7 +14,7 @@ from app.people.roles import ADMIN, ROLES
 DASHBOARD = Path(__file__).parents[2] / "app" / "dashboard"
 TEMPLATES = sorted((DASHBOARD / "templates").rglob("*.html"))
 # Every endpoint of the dashboard that answers with JSON; pages have no API of their own.
-LIVE = {"live.progress", "live.preview", "live.lint"}
+LIVE = {"live.progress", "live.preview", "live.lint", "live.hits"}
 SCRIPTS = sorted((DASHBOARD / "static").rglob("*.js"))
 
 

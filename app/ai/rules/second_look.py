@@ -41,8 +41,8 @@ ACTS_OF = {
 _FULL, _HALF, _NOT = "2", "1", "0"
 # The least scores of the levels.
 _FULL_FROM, _HALF_FROM = 0.8, 0.25
-# Where lines state that all was done, this is enough for full marks.
-_MOSTLY = 0.6
+# The least that is fulfilled where lines state that all was done.
+_MOSTLY = 0.4
 # How likely an answer has to be that lines show, and one that says that nothing went wrong.
 _OF_LINES, _OF_ABSENCE = 0.5, 0.7
 # How likely the act is at least where a reader sees a part that no phrase shows.
@@ -119,8 +119,8 @@ def _fulfilled(facts: Facts, own: Answer, likely: Mapping[str, float]) -> Answer
     seen = (levels[_FULL] + levels[_HALF] / 2) / sum(levels.values())
     fulfilled = seen if own.score is None else (seen + own.score) / 2
     stated = stated_status(facts.ledger)
-    if stated == RESOLVED and seen >= _MOSTLY:
-        fulfilled = max(fulfilled, _FULL_FROM)
+    if stated == RESOLVED:
+        fulfilled = _MOSTLY + (1 - _MOSTLY) * fulfilled
     answer = scaled(fulfilled, own.explanation, confidence=0.0, evidence=own.evidence)
     level = _level(fulfilled)
     ends_well = [entry.closed for entry in facts.ledger.matters]

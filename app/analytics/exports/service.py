@@ -310,8 +310,13 @@ def _has_status(status: ExportStatus, now: datetime) -> ColumnElement[bool]:
     return ExportJob.state == status
 
 
+def column_names(dataset: Dataset) -> list[str]:
+    """Return the names of the columns of a dataset, in their order."""
+    return [column.name for column in catalogue.COLUMNS[dataset]]
+
+
 def _check(request: ExportRequest) -> None:
-    known = [column.name for column in catalogue.COLUMNS[request.dataset]]
+    known = column_names(request.dataset)
     unknown = [name for name in request.columns if name not in known]
     if unknown:
         message = f"columns must be among {', '.join(known)}; {unknown[0]!r} is not."

@@ -25,7 +25,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.pickers import options_of
-from app.dashboard.views.filters import FIELDS, Control
+from app.dashboard.views.filters import FIELDS, Control, label_of
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
@@ -108,6 +108,7 @@ def _typed() -> dict[str, str]:
 def _page(texts: Mapping[str, str]) -> str:
     scopes = current_principal().scopes
     query = forms.load(ExportQuery(), {"page": request.args.get("page", "1")})
+    datasets = service.readable_datasets(scopes)
     with current_runtime().db.reading() as session:
         page = service.list_page(session, query["page_request"], scopes=scopes)
         exports = [downloads.show(job, _links()) for job in page.items]
@@ -123,7 +124,10 @@ def _page(texts: Mapping[str, str]) -> str:
         fields=FIELDS,
         is_filtered=any(texts.get(field.name) for field in FIELDS),
         options=options,
-        datasets=service.readable_datasets(scopes),
+        columns={
+            dataset: {name: label_of(name) for name in service.column_names(dataset)}
+            for dataset in datasets
+        },
         formats=list(Format),
     )
 
@@ -131,9 +135,8 @@ def _page(texts: Mapping[str, str]) -> str:
 def _body_of(texts: Mapping[str, str], timezone: str) -> dict[str, Any]:
     """Return the body; what cannot be read stays a text, which the schema refuses."""
     body: dict[str, Any] = {name: texts[name] for name in _PLAIN if texts.get(name)}
-    columns = [name.strip() for name in texts.get("columns", "").split(",") if name.strip()]
-    if columns:
-        body["columns"] = columns
+    if columns := texts.get(f"columns-{texts.get('dataset')}"):
+        body["columns"] = columns.split(",")
     filters = {
         field.name: _value(field.control, texts[field.name])
         for field in FIELDS

@@ -59,13 +59,14 @@ class MeasuredMean:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in words, its change in words, and the link to the conversations behind it."""
+    """A number in words, its change in words, the link to what is behind it, and how many that are."""
 
     label: str
     text: str
     change: Change | None
     change_text: str
     href: str | None = None
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +149,24 @@ def mean_scores(
 def headline(summary: Mapping[str, Any], list_url: ListUrl) -> list[Figure]:
     """Return the headline of a period."""
     score, sentiment = summary["score"], summary["sentiment"]
+    mean, _ = mean_scores(summary)
+    known = sum(count for word, count in summary["resolution"].items() if word != "unknown")
     change = summary["change"] or {}
     return [
         _mean_figure(summary, list_url),
-        _rate_figure("Passed", "pass_rate", summary, list_url(passed="true", **_COMPLETED)),
         _rate_figure(
-            "Auto-fail", "auto_fail_rate", summary, list_url(autoFailed="true", **_COMPLETED)
+            "Passed",
+            "pass_rate",
+            summary,
+            list_url(passed="true", **_COMPLETED),
+            mean.count if mean else None,
+        ),
+        _rate_figure(
+            "Auto-fail",
+            "auto_fail_rate",
+            summary,
+            list_url(autoFailed="true", **_COMPLETED),
+            summary["totals"]["completed"],
         ),
         _plain_figure(
             "Compliance",
@@ -168,10 +181,11 @@ def headline(summary: Mapping[str, Any], list_url: ListUrl) -> list[Figure]:
         ),
         Figure(
             "Resolved",
-            _resolved_text(summary["resolution"]),
+            formatting.percent(summary["resolution"]["resolved"] / known if known else None),
             None,
             "",
             list_url(resolution="resolved", **_COMPLETED),
+            known,
         ),
     ]
 
@@ -209,17 +223,19 @@ def _mean_figure(summary: Mapping[str, Any], list_url: ListUrl) -> Figure:
     href = list_url(**_WITH_VERDICT)
     text = formatting.number(now.mean if now else None, 1)
     change = change_of(now, before)
-    return Figure("Score", text, change, _change_text(change), href)
+    return Figure("Score", text, change, _change_text(change), href, now.count if now else None)
 
 
-def _rate_figure(label: str, name: str, summary: Mapping[str, Any], href: str) -> Figure:
+def _rate_figure(
+    label: str, name: str, summary: Mapping[str, Any], href: str, count: int | None
+) -> Figure:
     share = summary["score"][name]
     difference = (summary["change"] or {}).get(name)
     now, before = mean_scores(summary)
     change = None
     if share is not None and difference is not None and now is not None and before is not None:
         change = change_of(rate(share, now.count), rate(share - difference, before.count))
-    return Figure(label, formatting.percent(share, 1), change, _change_text(change), href)
+    return Figure(label, formatting.percent(share, 1), change, _change_text(change), href, count)
 
 
 def _plain_figure(label: str, text: str, difference: float | None, *, places: int = 1) -> Figure:
@@ -232,8 +248,3 @@ def _change_text(change: Change | None, places: int = 1) -> str:
         return ""
     error = "" if change.error is None else f", ±{formatting.number(change.error, places)}"
     return formatting.signed(change.value, places) + error
-
-
-def _resolved_text(resolution: Mapping[str, int]) -> str:
-    known = sum(count for word, count in resolution.items() if word != "unknown")
-    return formatting.percent(resolution["resolved"] / known if known else None)
