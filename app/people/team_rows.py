@@ -53,7 +53,7 @@ UNLIMITED = frozenset(
         *("schema_state", "master_key_checks"),
     }
 )
-_READS = re.compile(r"(CREATE TABLE \w+ AS\s+)?(?:(WITH )|(?=[\s(]*SELECT\b))")
+_READS = re.compile(r"(CREATE TABLE \w{1,80} AS\s{1,20})?(?:(WITH )|(?=[\s(]{0,80}SELECT\b))")
 _LOCKS = re.compile(r"\bFOR (NO KEY |KEY )?(UPDATE|SHARE)\b")
 
 
