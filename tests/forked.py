@@ -77,6 +77,8 @@ def _run(
     run: Callable[..., None], args: tuple[Any, ...], environment: dict[str, str], output: Path
 ) -> None:
     os.setsid()
+    # A fork of a process in the background would ignore Ctrl+C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(environment)
     with output.open("ab") as file:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.sql
 
 GREETING = "opening.greeting"
 # The same without the agent's greeting.
-UNGREETED = (HELPFUL[0], (Role.AGENT, HELPFUL[1][1].removeprefix("Good morning! ")), *HELPFUL[2:])
+UNGREETED = (HELPFUL[0], (Role.AGENT, HELPFUL[1][1].removeprefix("Good morning! ")), HELPFUL[2])
 
 
 def made(runtime: Runtime) -> tuple[list[str], list[str]]:

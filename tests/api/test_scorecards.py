@@ -264,7 +264,7 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
         "duties.blame": 1,
         "pace.first_answer": 1,
         "duties.tailored": None,
-        "closing.recap": 1,
+        "closing.recap": None,
     }
     assert (results["score"], results["band"], results["passThreshold"]) == (100, "exceeds", 80)
     number = next(

@@ -22,6 +22,7 @@ SHOWN = {
     "campaigns": {
         *("id", "externalId", "name", "description", "type", "channels", "status"),
         *("engagementId", "callCenterIds", "scorecardId", "language", "startsAt", "endsAt"),
+        "scorecardIds",
         *("targets", "counts", "meanScore", "labels", "createdAt", "updatedAt"),
     },
     "call-centers": {"id", "externalId", "name", "labels", "createdAt", "updatedAt"},

@@ -147,9 +147,14 @@ def test_twenty_reviews_in_a_row_need_no_scrolling(
         # No step of the driver scrolls to it: the press is where the button is.
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.wait_for_url(re.compile(rf"done={number}\b|/review\?"))
-    with demo.runtime.db.reading() as session:
-        statuses = {service.find(session, row["id"]).review_status for row in rows}
-    assert statuses == {ReviewStatus.REVIEWED}
+        page.wait_for_load_state()
+
+    def are_reviewed() -> bool:
+        with demo.runtime.db.reading() as session:
+            statuses = {service.find(session, row["id"]).review_status for row in rows}
+        return statuses == {ReviewStatus.REVIEWED}
+
+    wait_until(are_reviewed)
 
 
 def test_marked_conversations_become_a_calibration_round(

@@ -20,7 +20,9 @@ def test_a_scorecard_is_read_and_its_versions_compared(page_of: Callable[..., Pa
     check_accessibility(page)
 
 
-def test_a_draft_is_checked_while_it_is_typed(page_of: Callable[..., Page]) -> None:
+def test_a_draft_is_checked_while_it_is_typed(
+    page_of: Callable[..., Page], console: list[str]
+) -> None:
     page = page_of("lead")
     page.goto("/scorecards")
     page.get_by_label("A new scorecard that starts").select_option("as a copy of Chat")
@@ -45,6 +47,8 @@ def test_a_draft_is_checked_while_it_is_typed(page_of: Callable[..., Page]) -> N
     page.get_by_role("link", name="JSON").click()
     expect(page.get_by_label("The draft, as")).to_have_value(re.compile('"metric_range"'))
     check_accessibility(page)
+    # A save that is under way when a button is pressed meets the newer draft.
+    console[:] = [line for line in console if "412" not in line]
 
 
 def test_the_second_of_two_people_loses_nothing(
