@@ -53,7 +53,9 @@ UNLIMITED = frozenset(
         *("schema_state", "master_key_checks"),
     }
 )
-_READS = re.compile(r"(CREATE TABLE \w{1,80} AS\s{1,20})?(?:(WITH )|(?=[\s(]{0,80}SELECT\b))")
+_READS = re.compile(
+    r"\s*+(CREATE TABLE \w++ AS\s++)?(?:(WITH\s)|(?=[\s(]*+SELECT\b))", re.IGNORECASE
+)
 _LOCKS = re.compile(r"\bFOR (NO KEY |KEY )?(UPDATE|SHARE)\b")
 
 

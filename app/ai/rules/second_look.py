@@ -43,7 +43,8 @@ _FULL, _HALF, _NOT = "2", "1", "0"
 _FULL_FROM, _HALF_FROM = 0.8, 0.25
 # The least that is fulfilled where lines state that all was done.
 _MOSTLY = 0.4
-_PLAINLY = 0.85
+# From here on a line is rude whatever a reader would say of the whole.
+_PLAINLY_RUDE = 0.85
 # How likely an answer has to be that lines show, and one that says that nothing went wrong.
 _OF_LINES, _OF_ABSENCE = 0.5, 0.7
 # How likely the act is at least where a reader sees a part that no phrase shows.
@@ -102,8 +103,7 @@ def seen_by_reader(
 
 
 def _is_rude(facts: Facts) -> bool:
-    # What is plainly rude is no matter of opinion.
-    return any(line.rude >= _PLAINLY for line in facts.readings.agent)
+    return any(line.rude >= _PLAINLY_RUDE for line in facts.readings.agent)
 
 
 def is_missing(facts: Facts, question: str) -> bool:
@@ -112,7 +112,7 @@ def is_missing(facts: Facts, question: str) -> bool:
 
 
 def _least(question: str, own: str) -> float:
-    # That nothing went wrong is told by no line.
+    # No single line tells that nothing went wrong.
     return _OF_ABSENCE if own == _FULL and question in ("clarity", "understanding") else _OF_LINES
 
 
