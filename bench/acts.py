@@ -14,12 +14,12 @@ from functools import partial
 
 import numpy as np
 
-from app.ai.acts.catalogue import Act
-from app.ai.acts.reading import SHOWN, Mark, read_lines, shipped_readers
-from app.ai.ledger.course import shipped_course_model
-from app.ai.ledger.entries import Spoken, ledger_of
-from app.ai.ledger.opinion import shipped_opinion_model
-from app.ai.ledger.status import stated_status
+from app.judge.acts.catalogue import Act
+from app.judge.acts.reading import SHOWN, Mark, read_lines, shipped_readers
+from app.judge.ledger.course import shipped_course_model
+from app.judge.ledger.entries import Spoken, ledger_of
+from app.judge.ledger.opinion import shipped_opinion_model
+from app.judge.ledger.status import stated_status
 from training.acts.labelled import (
     STATUSES,
     Talk,

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from app.ai.results import EFFORT, SCORE
-from app.ai.scoring.score import round_half_up
+from app.judge.results import EFFORT, SCORE
+from app.judge.scoring.score import round_half_up
 from app.reviews.agreement import two_raters
 from app.reviews.calibration.fitting import fit
 from app.reviews.calibration.score_model import Sample

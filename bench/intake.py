@@ -20,11 +20,6 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from app.ai.context import Context
-from app.ai.judge import Judge, Judgement
-from app.ai.judges import build_judge
-from app.ai.scorecard.values import Scorecard
-from app.ai.transcript import Transcript
 from app.core.process import background
 from app.core.process.stopping import never_stop
 from app.core.runtime import Runtime, open_runtime
@@ -38,6 +33,11 @@ from app.imports.loading.input import ImportOptions, entries_of
 from app.imports.loading.normalise import DiskSet, batches_of, normalised
 from app.imports.recordings import RecordingMetadata
 from app.imports.schemas.records import validator
+from app.judge.context import Context
+from app.judge.judge import Judge, Judgement
+from app.judge.judges import build_judge
+from app.judge.scorecard.values import Scorecard
+from app.transcript import Transcript
 from app.webhooks import service as webhooks
 from app.webhooks.models import Delivery
 from bench.service import new_runtime

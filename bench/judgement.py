@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from app.ai.judge import Judgement
+from app.judge.judge import Judgement
 from app.reviews.agreement import two_raters
 from bench.judgement_probes import Row, judge, masked, outputs, probe
 from training.examples import records_in

@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import scorecard_from
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import scorecard_from
 from app.scorecards.default_scorecards import document_of
 from training.examples import transcript_of
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zlib import crc32
 
-from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.turns import dialogue_of
-from app.ai.transcript import Participant, Role, Segment, Transcript
+from app.judge.dialogue.cues import find_cues
+from app.judge.dialogue.turns import dialogue_of
+from app.transcript import Participant, Role, Segment, Transcript
 
 DIALOGUES = Path("tests/data/languages/dialogues.txt")
 LINES = Path("tests/data/languages/lines.txt")

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from app.ai.redaction.conversation_text import SpeakerTurn
-from app.ai.redaction.entities import Entity
-from app.ai.redaction.masking import mask_turns
+from app.redaction.conversation_text import SpeakerTurn
+from app.redaction.entities import Entity
+from app.redaction.masking import mask_turns
 
 SETS = Path(__file__).parent.parent / "tests" / "data" / "redaction"
 _MARK = re.compile(r"\{(\w+)\|([^}]*)\}")

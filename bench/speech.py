@@ -25,11 +25,11 @@ from typing import Any
 import jiwer
 from whisper_normalizer.english import EnglishTextNormalizer
 
-from app.ai.speech.decoder import decode
-from app.ai.speech.decoding.reader import read
-from app.ai.speech.decoding.sound import DecodingLimits
-from app.ai.speech.transcriber import TranscriptionOptions, build_transcriber
-from app.ai.transcript import Transcript
+from app.speech.decoder import decode
+from app.speech.decoding.reader import read
+from app.speech.decoding.sound import DecodingLimits
+from app.speech.transcriber import TranscriptionOptions, build_transcriber
+from app.transcript import Transcript
 
 _normal = EnglishTextNormalizer()
 

@@ -11,7 +11,7 @@ import pstats
 import time
 from pathlib import Path
 
-from app.ai.speech.transcriber import Transcriber, TranscriptionOptions, build_transcriber
+from app.speech.transcriber import Transcriber, TranscriptionOptions, build_transcriber
 
 # The functions that do the work of each part: compiled ones, as far as the profiler sees them.
 _PARTS = {

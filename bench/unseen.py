@@ -14,12 +14,12 @@ from typing import Any
 
 import orjson
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import scorecard_from
-from app.ai.transcript import Role, Segment, Transcript
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import scorecard_from
 from app.scorecards.default_scorecards import document_of
+from app.transcript import Role, Segment, Transcript
 from bench.judgement import spearman
 
 CONVERSATIONS = Path("training/data/unseen.jsonl.gz")

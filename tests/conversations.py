@@ -6,15 +6,15 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.rule_judge import RuleJudge
-from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
 from app.evaluations import service, transcripts
 from app.evaluations.models import Evaluation
 from app.evaluations.outcome import EvaluationCompletion
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.rule_judge import RuleJudge
 from app.scorecards.service import current_default
+from app.transcript import Participant, Role, Segment, Transcript, Word
 
 START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HELPFUL = (

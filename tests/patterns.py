@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import app
-from app.ai.languages.lexicon import LANGUAGES, lexicon_of
+from app.judge.languages.lexicon import LANGUAGES, lexicon_of
 
 _WAYS = {"match": "match", "fullmatch": "fullmatch"}
 _EVERYWHERE = "finditer"

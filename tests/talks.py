@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import app.scorecards
-from app.ai.scorecard.values import Scorecard, scorecard_from
-from app.ai.transcript import Participant, Role, Segment, Transcript
+from app.judge.scorecard.values import Scorecard, scorecard_from
+from app.transcript import Participant, Role, Segment, Transcript
 
 DEFAULTS = Path(app.scorecards.__file__).parent / "defaults"
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.ai.transcript import Role, Segment, Transcript
+from app.transcript import Role, Segment, Transcript
 
 
 def records_in(file: Path) -> list[dict[str, Any]]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from app.ai.acts.classifier import classifier_from
-from app.ai.acts.encoder import Encoder
-from app.ai.acts.reading import Readers
-from app.ai.ledger.course import course_model_from
+from app.judge.acts.classifier import classifier_from
+from app.judge.acts.encoder import Encoder
+from app.judge.acts.reading import Readers
+from app.judge.ledger.course import course_model_from
 from training.acts.classifier import act_classifier
 from training.acts.course import course_document, cross_readers, values_of
 from training.acts.labelled import (

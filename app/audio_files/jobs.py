@@ -6,13 +6,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 
-from app.ai.context import Context
-from app.ai.judges import build_judge, requests_at_once
-from app.ai.scorecard.values import Scorecard
-from app.ai.speech.errors import TranscriptionError, UnsupportedMedia
-from app.ai.speech.transcriber import DecodedSound, Transcriber, TranscriptionOptions, decoded
-from app.ai.transcribers import transcriber_of
-from app.ai.transcript import Transcript
 from app.audio_files import playback, queries, totals, uploads
 from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob, WaveformJob
@@ -28,8 +21,15 @@ from app.evaluations import service as evaluations
 from app.evaluations import sources, transcripts
 from app.evaluations.enums import SourceType
 from app.evaluations.judging.model_answers import StoredAnswers
+from app.judge.context import Context
+from app.judge.judges import build_judge, requests_at_once
+from app.judge.scorecard.values import Scorecard
 from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
+from app.speech.errors import TranscriptionError, UnsupportedMedia
+from app.speech.transcriber import DecodedSound, Transcriber, TranscriptionOptions, decoded
+from app.speech.transcribers import transcriber_of
+from app.transcript import Transcript
 
 _EXPIRED_KEPT = timedelta(days=7)
 # An upload that begins before its link expires may end later.

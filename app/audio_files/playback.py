@@ -12,7 +12,6 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from app.ai.speech.transcriber import WAVEFORM_MARK, DecodedSound
 from app.audio_files import queries
 from app.audio_files.enums import AudioStatus, ContentType
 from app.audio_files.models import WaveformJob
@@ -23,6 +22,7 @@ from app.core.jobs.leases import JobState, LeaseLost
 from app.core.queue import Bell
 from app.core.settings import Settings
 from app.core.storage.objects import ObjectExists, Storage
+from app.speech.transcriber import WAVEFORM_MARK, DecodedSound
 
 WAVEFORM_QUEUE = "waveforms"
 waveform_bell = partial(Bell, WAVEFORM_QUEUE)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.ai.context import Context
-from app.ai.dialogue.turns import Dialogue, dialogue_of
-from app.ai.facts.metrics import Measures, answer_times, measure_responses, sent_times
-from app.ai.transcript import Participant, Role, Segment, Transcript
 from app.core.json_documents import digest_of
+from app.judge.context import Context
+from app.judge.dialogue.turns import Dialogue, dialogue_of
+from app.judge.facts.metrics import Measures, answer_times, measure_responses, sent_times
 from app.redaction.redactor import Redactor, SealedOriginals, redactions_from
+from app.transcript import Participant, Role, Segment, Transcript
 
 # Given columns of a message; a message whose given columns are equal is unchanged.
 GIVEN_COLUMNS = (

@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, RowMapping, bindparam, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.ai.context import Context
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.conversations import messages, queries
@@ -30,6 +29,7 @@ from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, StoredTranscript
+from app.judge.context import Context
 from app.redaction import raw_texts
 
 _NOTE_EVALUATION = (

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from app.ai.scorecard import schema
 from app.analytics import enums as analytics
 from app.api_keys.enums import SignaturePolicy
 from app.audio_files.enums import AudioStatus
 from app.evaluations import enums as evaluations
 from app.evaluations.schemas.trials import TRIAL_STATUSES
 from app.imports.schemas import requests as imports
+from app.judge.scorecard import schema
 from app.usage.plan import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState

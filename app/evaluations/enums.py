@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
-from app.ai.scorecard import schema
 from app.core.enums import LabelledEnum
+from app.judge.scorecard import schema
 
 # The most messages of a conversation, or turns of a call.
 MAX_MESSAGES = 10_000

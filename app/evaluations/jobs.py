@@ -8,11 +8,6 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
-from app.ai.judge import CpuLimitExceeded, Judge
-from app.ai.judges import build_judge, requests_at_once
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import Scorecard, scorecard_from
-from app.ai.transcript import Transcript
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import NotFound, ServiceUnavailable
@@ -40,7 +35,12 @@ from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.models import EvaluationJob, ScorecardTrial
 from app.evaluations.search import index
 from app.evaluations.trials import TriedConversation, tried
+from app.judge.judge import CpuLimitExceeded, Judge
+from app.judge.judges import build_judge, requests_at_once
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import Scorecard, scorecard_from
 from app.scorecards import service as scorecards
+from app.transcript import Transcript
 
 logger = logging.getLogger(__name__)
 _BATCHES_INDEXED = 5

@@ -9,8 +9,6 @@ from typing import Any, Literal, cast
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.ai.judge import Judgement
-from app.ai.scorecard.values import Scorecard
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.hooks import hooks_of
@@ -20,6 +18,8 @@ from app.evaluations.listing import normalised
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
 from app.events.catalogue import ConversationFailed, EvaluationCompleted, EventType
 from app.events.outbox import publish, publish_all
+from app.judge.judge import Judgement
+from app.judge.scorecard.values import Scorecard
 from app.scorecards import service as scorecards
 
 Source = tuple[str, str]

@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.ai.context import Context
 from app.campaigns import service as campaigns
 from app.campaigns.service import CAMPAIGNS
 from app.core.clock import iso_utc, utc_now
@@ -16,6 +15,7 @@ from app.core.errors import InvalidInput
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements.service import ENGAGEMENTS
 from app.evaluations.models import Evaluation
+from app.judge.context import Context
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 

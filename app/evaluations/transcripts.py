@@ -11,14 +11,14 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from app.ai.languages.detection import UNKNOWN, with_languages
-from app.ai.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 from app.core.clock import iso_utc, utc_now
 from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 from app.evaluations.search import index
+from app.judge.languages.detection import UNKNOWN, with_languages
 from app.redaction.redactor import documents_of, redactions_from
+from app.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 
 
 def row_of(

@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from app.ai.judge import Judgement
 from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, NotFound
@@ -19,6 +18,7 @@ from app.core.jobs import leases
 from app.core.jobs.leases import SHOWN_STATES, JobState, Lease
 from app.core.queue import Bell
 from app.evaluations.models import ScorecardTrial
+from app.judge.judge import Judgement
 from app.scorecards import service as scorecards
 
 QUEUE = "trials"

@@ -11,11 +11,11 @@ import click
 import orjson
 
 import app
-from app.ai.weights import MODELS
 from app.core.commands import print_line
 from app.core.secrets.encryption import new_master_key
 from app.core.settings import Settings
 from app.factory import create_app
+from app.judge.weights import MODELS
 from app.operations import start_checks, stored_secrets
 from app.operations.environment import settings_here, unknown_settings
 from app.operations.failure import EXPECTED, plain_errors, text_of

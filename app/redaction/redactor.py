@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import orjson
 
-from app.ai.redaction.conversation_text import SpeakerTurn
-from app.ai.redaction.entities import Entity
-from app.ai.redaction.masking import SERVICE_ROLES, mask, mask_transcript, mask_turns
-from app.ai.transcript import Redaction, Transcript
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
+from app.redaction.conversation_text import SpeakerTurn
+from app.redaction.entities import Entity
+from app.redaction.masking import SERVICE_ROLES, mask, mask_transcript, mask_turns
+from app.transcript import Redaction, Transcript
 
 ENTITY_TYPES = tuple(entity.value for entity in Entity)
 

@@ -7,14 +7,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from app.ai.dialogue.evidence import Evidence, evidence_at
-from app.ai.scorecard.values import Criterion, Scorecard
-from app.ai.scoring.answers import Answer
-from app.ai.scoring.rescoring import Rescored
-from app.ai.transcript import Segment
 from app.core.errors import InvalidInput
 from app.evaluations.models import Evaluation
+from app.judge.dialogue.evidence import Evidence, evidence_at
+from app.judge.scorecard.values import Criterion, Scorecard
+from app.judge.scoring.answers import Answer
+from app.judge.scoring.rescoring import Rescored
 from app.reviews.models import Review
+from app.transcript import Segment
 
 _NEEDED = "answer or normalizedScore is required if the criterion is applicable."
 

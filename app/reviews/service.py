@@ -7,9 +7,6 @@ from typing import Any, cast
 from sqlalchemy import not_, select
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.rescoring import Rescored, Unscorable, rescored
-from app.ai.transcript import Segment
 from app.analytics.engine.selection import Selection, completed_evaluations
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
@@ -22,10 +19,13 @@ from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.events.catalogue import EvaluationReviewed, EventType
 from app.events.outbox import publish
+from app.judge.scorecard.values import Scorecard
+from app.judge.scoring.rescoring import Rescored, Unscorable, rescored
 from app.reviews import rounds
 from app.reviews.agreement.comparison import compare
 from app.reviews.models import Review
 from app.reviews.ratings import Rating, latest_ratings, rated_score, rating_pairs, ratings_of
+from app.transcript import Segment
 
 _NONE, _REQUESTED, _IN_REVIEW, _REVIEWED, _DISPUTED, _ACCEPTED, _REJECTED = ReviewStatus
 _UNDECIDED = (_NONE, _REQUESTED, _IN_REVIEW)

@@ -9,11 +9,11 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard.schema import RETIRED_PARAMETERS
 from app.core.clock import utc_now
 from app.core.database.rows import find_row, require_match
 from app.core.errors import Conflict, Detail, InvalidInput
 from app.core.ids import new_id
+from app.judge.scorecard.schema import RETIRED_PARAMETERS
 from app.scorecards import default_scorecards as defaults
 from app.scorecards import service
 from app.scorecards.lint import warnings_of

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from app.ai.languages.detection import primary_language
-from app.ai.scorecard.schema import (
+from app.judge.languages.detection import primary_language
+from app.judge.scorecard.schema import (
     ACTS,
     ACTS_OF,
     ANYONE,

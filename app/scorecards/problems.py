@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from app.ai.languages.words import words_in
-from app.ai.scorecard.schema import KNOWN_RULES, RETIRED_PARAMETERS, phrases_in
+from app.judge.languages.words import words_in
+from app.judge.scorecard.schema import KNOWN_RULES, RETIRED_PARAMETERS, phrases_in
 
 # Over all criteria and topics, so that judging stays fast.
 _MOST_PHRASES = 2_000

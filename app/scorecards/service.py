@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import delete, func, literal, select
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.database.paging import Page, PageRequest, cut_page
 from app.core.errors import InvalidInput, NotFound
+from app.judge.scorecard.values import Scorecard, scorecard_from
 from app.scorecards import default_scorecards as defaults
 from app.scorecards.models import ChannelScorecard, ScorecardVersion, StoredScorecard
 

@@ -19,10 +19,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from app import __version__
-from app.ai.judges import endpoint_of
-from app.ai.language_model.asking import complete
-from app.ai.model_server import ModelError
-from app.ai.transcribers import server_of
 from app.core import hosts, queue
 from app.core.clock import iso_utc, utc_now
 from app.core.commands import COMMAND
@@ -31,12 +27,16 @@ from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import Host
+from app.core.outgoing_http.model_server import ModelError
 from app.core.secrets.encryption import KEY_FILE, UnknownMasterKey, load_keyring
 from app.core.secrets.private_files import is_private
 from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway, StorageMissing
 from app.core.storage.opening import open_storage, storage_folder
+from app.judge.judges import endpoint_of
+from app.judge.language_model.asking import complete
+from app.speech.transcribers import server_of
 from app.system import last_backup, queue_choice
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")

@@ -7,15 +7,15 @@ from typing import Any
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from app.ai.context import Context
-from app.ai.transcript import Participant, Role, Segment, Transcript
 from app.core.database.rows import find_row
 from app.core.json_documents import digest_of
 from app.evaluations import sources, transcripts
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, StoredTranscript
+from app.judge.context import Context
 from app.redaction.redactor import redactions_from
+from app.transcript import Participant, Role, Segment, Transcript
 from app.voice_calls.enums import ENDED, CallStatus
 from app.voice_calls.models import VoiceCall, VoiceCallTurns
 

@@ -7,10 +7,6 @@ from typing import Any, Literal, cast
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
-from app.ai.dialogue.cues import Cues
-from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.metrics import Measures, measure_speech
-from app.ai.facts.timing import percentile, timing_of
 from app.audio_files import queries as audio_files
 from app.audio_files.erasure import CUSTOMER_LABEL
 from app.audio_files.links import RecordingLinks
@@ -28,6 +24,10 @@ from app.evaluations.enums import Channel
 from app.evaluations.erasure import require_kept
 from app.events.catalogue import EventType, VoiceCallCompleted
 from app.events.outbox import publish
+from app.judge.dialogue.cues import Cues
+from app.judge.dialogue.turns import dialogue_of
+from app.judge.facts.metrics import Measures, measure_speech
+from app.judge.facts.timing import percentile, timing_of
 from app.redaction import raw_texts
 from app.redaction.redactor import Redactor, SealedOriginals
 from app.scorecards.service import current_default

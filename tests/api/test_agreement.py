@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.ai.transcript import Role
 from app.core.runtime import Runtime
 from app.reviews.agreement import alpha, two_raters
 from app.reviews.agreement.alpha import Units
 from app.reviews.agreement.two_raters import Pair
 from app.reviews.cli import agreement
+from app.transcript import Role
 from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed

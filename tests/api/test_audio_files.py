@@ -14,7 +14,6 @@ import orjson
 import pytest
 from sqlalchemy import select, update
 
-from app.ai.transcript import Role, Segment, Transcript
 from app.audio_files import jobs
 from app.audio_files.models import ProcessingJob
 from app.audio_files.processing import steps
@@ -24,6 +23,7 @@ from app.core.jobs.leases import Lease, LeaseLost
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
+from app.transcript import Role, Segment, Transcript
 from tests.caller import Caller, error_code, findings
 from tests.own_scorecards import create
 from tests.recordings import (

@@ -9,11 +9,11 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.ai.transcript import Role
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
 from app.reviews.calibration import labels
 from app.reviews.cli import calibrate
+from app.transcript import Role
 from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed

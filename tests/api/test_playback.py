@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech.transcriber import DecodedSound
-from app.ai.transcript import AudioInfo
 from app.audio_files import jobs, playback
 from app.audio_files.models import WaveformJob
 from app.core.jobs import leases
@@ -18,6 +16,8 @@ from app.core.runtime import Runtime
 from app.operations import background_work
 from app.privacy import jobs as erasures
 from app.privacy import service
+from app.speech.transcriber import DecodedSound
+from app.transcript import AudioInfo
 from tests.caller import Caller
 from tests.recordings import AUDIO, SILENCE, SPEECH, ask, stored_file, upload, work
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.ai.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
-from app.ai.acts.features import Heard, contexts_of
-from app.ai.ledger.entries import Spoken, State, ledger_of
-from app.ai.ledger.status import stated_status
+from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
+from app.judge.acts.features import Heard, contexts_of
+from app.judge.ledger.entries import Spoken, State, ledger_of
+from app.judge.ledger.status import stated_status
 from training.acts.labelled import READ_TWICE, STATUSES, acts_of_side, talks_in
 
 HANDBOOK = Path("training/handbook.md").read_text()

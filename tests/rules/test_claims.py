@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.rule_judge import RuleJudge
+from app.judge.context import Context
+from app.judge.rule_judge import RuleJudge
 from tests.talks import chat, scorecard
 
 CARD = scorecard("chat")

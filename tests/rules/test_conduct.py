@@ -1,10 +1,10 @@
 import pytest
 
-from app.ai.acts.reading import acts_of, shipped_readers
-from app.ai.acts.sentences import sentences_of
-from app.ai.conduct.readings import AgentLine, CustomerLine, Readings, readings_of
-from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.turns import dialogue_of
+from app.judge.acts.reading import acts_of, shipped_readers
+from app.judge.acts.sentences import sentences_of
+from app.judge.conduct.readings import AgentLine, CustomerLine, Readings, readings_of
+from app.judge.dialogue.cues import find_cues
+from app.judge.dialogue.turns import dialogue_of
 from tests.talks import chat
 
 

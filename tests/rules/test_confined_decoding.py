@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech.decoding.sound import DecodingLimits
-from app.ai.speech.errors import (
+from app.core.errors import DiskFull
+from app.speech.decoding.sound import DecodingLimits
+from app.speech.errors import (
     TooLong,
     TranscriptionStopped,
     UnsupportedMedia,
 )
-from app.core.errors import DiskFull
 from tests.hostile_media import (
     flac_of_silence,
     mp4,
@@ -29,7 +29,7 @@ from tests.walks.service_process import is_running
 
 WHY = "the asr extra is not installed"
 pytest.importorskip("av", reason=WHY)
-decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
+decode = pytest.importorskip("app.speech.decoder", reason=WHY).decode
 
 ROOT = Path(__file__).parents[2]
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -62,7 +62,7 @@ def children_of(pid: int) -> list[int]:
         ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )
     rows = [line.split(None, 2) for line in listing.stdout.splitlines()]
-    return [int(row[0]) for row in rows if int(row[1]) == pid and "app.ai.speech" in row[2]]
+    return [int(row[0]) for row in rows if int(row[1]) == pid and "app.speech" in row[2]]
 
 
 @pytest.mark.parametrize("file", FIXTURES, ids=lambda file: file.name)
@@ -152,7 +152,7 @@ def test_killing_the_worker_ends_decoding_and_leaves_no_file(
     script = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from app.ai.speech.decoder import decode\n"
+        "from app.speech.decoder import decode\n"
         "decode(Path(sys.argv[1]), spool_dir=Path(sys.argv[2]))\n"
     )
     worker = subprocess.Popen([sys.executable, "-c", script, stored(SLOW), spool], cwd=ROOT)
@@ -166,7 +166,7 @@ def test_killing_the_worker_ends_decoding_and_leaves_no_file(
 
 def test_the_decoding_process_imports_nothing_of_the_service() -> None:
     look = (
-        "import sys, app.ai.speech.decoding.__main__;"
+        "import sys, app.speech.decoding.__main__;"
         "print({'numpy', 'sqlalchemy', 'flask', 'app.core.settings'} & {*sys.modules})"
     )
     seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.rule_judge import RuleJudge
-from app.ai.rules.judging import answer
-from app.ai.scoring.answers import Answer
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.rule_judge import RuleJudge
+from app.judge.rules.judging import answer
+from app.judge.scoring.answers import Answer
 from tests.talks import call, chat, scorecard
 
 CARD = scorecard("chat")

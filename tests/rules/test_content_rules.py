@@ -1,9 +1,9 @@
 import pytest
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.rules.judging import answer
-from app.ai.scoring.answers import Answer
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.rules.judging import answer
+from app.judge.scoring.answers import Answer
 from tests.talks import GOOD_CHAT, chat, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("voice", "chat", "voice_bot")}

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.rule_judge import RuleJudge
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.rule_judge import RuleJudge
 from tests.growth import is_linear
 from tests.talks import chat, scorecard
 

@@ -6,11 +6,11 @@ from functools import partial
 
 import pytest
 
-from app.ai.facts.phrases import PhraseIndex
-from app.ai.redaction.conversation_text import SpeakerTurn
-from app.ai.redaction.masking import mask_turns
 from app.imports.formats.catalogue import READERS, detect_format
 from app.imports.formats.records import ReaderOptions
+from app.judge.facts.phrases import PhraseIndex
+from app.redaction.conversation_text import SpeakerTurn
+from app.redaction.masking import mask_turns
 from tests.growth import cost_s, is_linear
 
 # Without these words most of the masking is skipped.

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.instructions import lines_with_instructions
-from app.ai.dialogue.turns import Side, dialogue_of
-from app.ai.languages.lexicon import lexicon_of
+from app.judge.dialogue.cues import find_cues
+from app.judge.dialogue.instructions import lines_with_instructions
+from app.judge.dialogue.turns import Side, dialogue_of
+from app.judge.languages.lexicon import lexicon_of
 from tests.talks import chat
 
 

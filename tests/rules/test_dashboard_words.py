@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from app.ai.scorecard.schema import KNOWN_RULES, RETIRED_PARAMETERS
 from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.evaluations.enums import ReviewAction
 from app.imports.schemas.requests import STATUSES, UPLOAD_FORMATS
+from app.judge.scorecard.schema import KNOWN_RULES, RETIRED_PARAMETERS
 from app.scorecards.schemas.document_fields import METRICS, PARAMETERS
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech.decoding.sound import SAMPLE_RATE_HZ, DecodingLimits
-from app.ai.speech.errors import (
+from app.speech.decoding.sound import SAMPLE_RATE_HZ, DecodingLimits
+from app.speech.errors import (
     NoAudioStream,
     ProviderUnavailable,
     TooLong,
@@ -15,13 +15,13 @@ from app.ai.speech.errors import (
     TranscriptionStopped,
     UnsupportedMedia,
 )
-from app.ai.transcript import AudioInfo
+from app.transcript import AudioInfo
 
 WHY = "the asr extra is not installed"
 av = pytest.importorskip("av", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
-distinct_channels = pytest.importorskip("app.ai.speech.pipeline", reason=WHY).distinct_channels
+decode = pytest.importorskip("app.speech.decoder", reason=WHY).decode
+distinct_channels = pytest.importorskip("app.speech.pipeline", reason=WHY).distinct_channels
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
 FORMATS = sorted((AUDIO / "formats").iterdir())

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from marshmallow import Schema
 
-from app.ai.scorecard.schema import KNOWN_METRICS
 from app.evaluations.schemas import results
 from app.evaluations.schemas.evaluations import EvaluationDetailSchema
 from app.evaluations.schemas.results import QualitySchema
 from app.evaluations.schemas.transcripts import EvidenceSchema
+from app.judge.scorecard.schema import KNOWN_METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")]

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.dialogue.evidence import CONTRADICTS, beginning, evidence_at, sentence_around, verified
-from app.ai.rule_judge import checked
-from app.ai.scoring.answers import judged
+from app.judge.dialogue.evidence import (
+    CONTRADICTS,
+    beginning,
+    evidence_at,
+    sentence_around,
+    verified,
+)
+from app.judge.rule_judge import checked
+from app.judge.scoring.answers import judged
 from tests.talks import GOOD_CALL
 
 SEGMENTS = {segment.id: segment for segment in GOOD_CALL.segments}

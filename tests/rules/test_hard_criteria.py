@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from app.ai.transcript import Transcript
+from app.transcript import Transcript
 from tests.rules.test_own_criteria import criteria_of, judged
 from tests.talks import chat
 

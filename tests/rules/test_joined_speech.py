@@ -6,21 +6,21 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from app.ai.speech.decoding.sound import SourceFormat
+from app.speech.decoding.sound import SourceFormat
 
 WHY = "the asr extra is not installed"
 np = pytest.importorskip("numpy", reason=WHY)
 pytest.importorskip("faster_whisper", reason=WHY)
 
-from app.ai.speech.decoder import Recording  # noqa: E402
-from app.ai.speech.joined_speech import (  # noqa: E402 - needs the asr extra
+from app.speech.decoder import Recording  # noqa: E402
+from app.speech.joined_speech import (  # noqa: E402 - needs the asr extra
     AnsweredTranscription,
     JoinedSpeech,
     joined,
     placed,
     read_answer,
 )
-from app.ai.speech.speech_regions import Region, Speech  # noqa: E402
+from app.speech.speech_regions import Region, Speech  # noqa: E402
 
 RATE = 16_000
 

@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.judge import Judge, Judgement
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.score import ErrorCode
-from app.ai.transcript import Transcript
+from app.judge.context import Context
+from app.judge.judge import Judge, Judgement
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import Scorecard
+from app.judge.scoring.score import ErrorCode
+from app.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
 
 CARDS = {channel: scorecard(channel) for channel in ("voice", "chat", "voice_bot")}

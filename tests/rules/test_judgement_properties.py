@@ -4,10 +4,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.rule_judge import RuleJudge
-from app.ai.transcript import Transcript
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.rule_judge import RuleJudge
+from app.transcript import Transcript
 from tests.sampling import examples
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, scorecard
 

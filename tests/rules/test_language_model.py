@@ -9,12 +9,13 @@ from unicodedata import normalize
 
 import pytest
 
-from app.ai.dialogue.evidence import beginning
-from app.ai.dialogue.instructions import lines_with_instructions
-from app.ai.dialogue.turns import dialogue_of
-from app.ai.language_model.answers import answers_of, summary_of
-from app.ai.language_model.judge import answer_of_both
-from app.ai.language_model.prompt import (
+from app.core.outgoing_http.model_server import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
+from app.judge.dialogue.evidence import beginning
+from app.judge.dialogue.instructions import lines_with_instructions
+from app.judge.dialogue.turns import dialogue_of
+from app.judge.language_model.answers import answers_of, summary_of
+from app.judge.language_model.judge import answer_of_both
+from app.judge.language_model.prompt import (
     PROMPT_FILE,
     PromptMessage,
     Source,
@@ -22,11 +23,10 @@ from app.ai.language_model.prompt import (
     shipped_prompt,
     tokens_of,
 )
-from app.ai.language_model.questions import answer_schema, document_in, problems_of, questions_of
-from app.ai.model_server import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
-from app.ai.redaction.masking import mask
-from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
-from app.ai.transcript import Role, Segment
+from app.judge.language_model.questions import answer_schema, document_in, problems_of, questions_of
+from app.judge.scoring.answers import Answer, judged, not_applicable, unjudged
+from app.redaction.masking import mask
+from app.transcript import Role, Segment
 from tests.talks import chat, scorecard
 
 CARD = scorecard("chat")

@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ai.acts.catalogue import Act
-from app.ai.acts.reading import acts_of, shipped_readers
-from app.ai.conduct.readings import readings_of
-from app.ai.context import Context
-from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.facts.sentiment import sentiment_of
-from app.ai.insights.summary import issue_of
-from app.ai.insights.topics import topics_of
-from app.ai.languages.detection import language_key, languages_of, name_of, with_languages
-from app.ai.languages.lexicon import LANGUAGES, lexicon_of
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import Topic
-from app.ai.scoring.score import ErrorCode
+from app.judge.acts.catalogue import Act
+from app.judge.acts.reading import acts_of, shipped_readers
+from app.judge.conduct.readings import readings_of
+from app.judge.context import Context
+from app.judge.dialogue.cues import find_cues
+from app.judge.dialogue.turns import dialogue_of
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.facts.sentiment import sentiment_of
+from app.judge.insights.summary import issue_of
+from app.judge.insights.topics import topics_of
+from app.judge.languages.detection import language_key, languages_of, name_of, with_languages
+from app.judge.languages.lexicon import LANGUAGES, lexicon_of
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import Topic
+from app.judge.scoring.score import ErrorCode
 from bench.languages import dialogues, found_in, halves
 from tests.sampling import examples
 from tests.talks import call, chat, scorecard

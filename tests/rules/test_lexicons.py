@@ -4,7 +4,7 @@ from unicodedata import category
 
 import pytest
 
-from app.ai.languages.lexicon import LANGUAGES, lexicon_of, stems_in
+from app.judge.languages.lexicon import LANGUAGES, lexicon_of, stems_in
 
 # By the word that they end on: texts in which no trigger stands yet, one for each such word.
 Texts = dict[str, str]

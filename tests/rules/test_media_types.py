@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from app.ai.speech.media_types import MediaKind, kind_of_content_type, sniff, wav_length_s
+from app.speech.media_types import MediaKind, kind_of_content_type, sniff, wav_length_s
 
 
 @pytest.mark.parametrize(

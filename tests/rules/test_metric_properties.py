@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.facts.timing import gaps_between, intersection, percentile, total_length, union
-from app.ai.transcript import Transcript
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.facts.timing import gaps_between, intersection, percentile, total_length, union
+from app.transcript import Transcript
 from tests.talks import call, scorecard, words
 
 VOICE = scorecard("voice")

@@ -1,8 +1,8 @@
 import pytest
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import Facts, facts_of
-from app.ai.transcript import Transcript
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import Facts, facts_of
+from app.transcript import Transcript
 from tests.talks import call, scorecard, words
 
 VOICE, BOT = scorecard("voice"), scorecard("voice_bot")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.rule_judge import RuleJudge
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.rule_judge import RuleJudge
 from tests.talks import GOOD_CALL, GOOD_CHAT, chat, scorecard
 
 CARD = scorecard("chat")

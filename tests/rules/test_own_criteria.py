@@ -5,13 +5,13 @@ from unicodedata import normalize
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import scorecard_from
-from app.ai.transcript import Role, Transcript
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import scorecard_from
 from app.scorecards.authoring import check
 from app.scorecards.schemas.document import ScorecardCreate
+from app.transcript import Role, Transcript
 from app.web.schemas.base import details_of
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat
 

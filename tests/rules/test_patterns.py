@@ -14,11 +14,11 @@ _ENOUGH_S = 0.001
 # Patterns built while the service runs. They are texts that were escaped, or pieces that are read
 # elsewhere: the fields of the schemas and the lexicons are searched as objects.
 _BUILT_LATER = {
-    "app.ai.facts.slots._name_spans",
-    "app.ai.insights.topics._any_of",
-    "app.ai.languages.lexicon._compiled",
-    "app.ai.languages.lexicon.phrase_from",
-    "app.ai.rules.opening._brand",
+    "app.judge.facts.slots._name_spans",
+    "app.judge.insights.topics._any_of",
+    "app.judge.languages.lexicon._compiled",
+    "app.judge.languages.lexicon.phrase_from",
+    "app.judge.rules.opening._brand",
     "app.analytics.exports.writers._texts",
     "app.imports.recordings.__init__",
     "app.people.team_rows.__init__",

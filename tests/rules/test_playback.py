@@ -9,8 +9,8 @@ import pytest
 WHY = "the asr extra is not installed"
 av = pytest.importorskip("av", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
-waveform = pytest.importorskip("app.ai.speech.decoder", reason=WHY).waveform
+decode = pytest.importorskip("app.speech.decoder", reason=WHY).decode
+waveform = pytest.importorskip("app.speech.decoder", reason=WHY).waveform
 
 FORMATS = Path(__file__).parents[1] / "data" / "audio" / "formats"
 COPIED = {"jfk.3gp", "jfk.amr", "jfk.gsm.wav"}

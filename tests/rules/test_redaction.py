@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ai.redaction.conversation_text import SpeakerTurn
-from app.ai.redaction.digit_runs import digit_runs, lower_case
-from app.ai.redaction.entities import Entity, EntitySpan
-from app.ai.redaction.masking import MaskedTurn, mask, mask_transcript, mask_turns
-from app.ai.redaction.personal_numbers import LuhnSums
-from app.ai.transcript import Redaction, Role, Segment, Transcript, Word
+from app.redaction.conversation_text import SpeakerTurn
+from app.redaction.digit_runs import digit_runs, lower_case
+from app.redaction.entities import Entity, EntitySpan
+from app.redaction.masking import MaskedTurn, mask, mask_transcript, mask_turns
+from app.redaction.personal_numbers import LuhnSums
+from app.transcript import Redaction, Role, Segment, Transcript, Word
 from bench.redaction import SETS, conversations, measured, rates
 from tests.sampling import examples
 

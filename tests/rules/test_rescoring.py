@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.context import Context
-from app.ai.rule_judge import RuleJudge
-from app.ai.scoring.answers import Answer
-from app.ai.scoring.rescoring import Unscorable, rescored
+from app.judge.context import Context
+from app.judge.rule_judge import RuleJudge
+from app.judge.scoring.answers import Answer
+from app.judge.scoring.rescoring import Unscorable, rescored
 from tests.talks import GOOD_CALL, GOOD_CHAT, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("chat", "voice")}

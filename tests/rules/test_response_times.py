@@ -1,6 +1,6 @@
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.transcript import Transcript
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.transcript import Transcript
 from tests.talks import START, chat, scorecard
 
 CHAT = scorecard("chat")

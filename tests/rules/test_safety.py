@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.facts.moments import moments_of
-from app.ai.rules.judging import answer
-from app.ai.scoring.answers import Answer
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.facts.moments import moments_of
+from app.judge.rules.judging import answer
+from app.judge.scoring.answers import Answer
 from tests.talks import chat, scorecard
 
 CHAT = scorecard("chat")

@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.rules.judging import RULES
-from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS_OF
-from app.ai.scorecard.values import scorecard_from
 from app.core.errors import InvalidInput
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.rules.judging import RULES
+from app.judge.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS_OF
+from app.judge.scorecard.values import scorecard_from
 from app.scorecards.authoring import check
 from app.scorecards.schemas.document import ScorecardCreate
 from app.web.schemas.base import load_valid

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.scorecard.values import Scorecard, scorecard_from
-from app.ai.scoring.answers import Answer, failed, judged, not_applicable, unjudged
-from app.ai.scoring.score import ErrorCode, band_of, round_half_up, score_of
+from app.judge.scorecard.values import Scorecard, scorecard_from
+from app.judge.scoring.answers import Answer, failed, judged, not_applicable, unjudged
+from app.judge.scoring.score import ErrorCode, band_of, round_half_up, score_of
 from tests.talks import document
 
 

@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.acts.reading import acts_of, shipped_readers
-from app.ai.conduct.readings import readings_of
-from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.turns import dialogue_of
-from app.ai.facts.sentiment import Sentiment, sentiment_of
-from app.ai.transcript import Transcript
+from app.judge.acts.reading import acts_of, shipped_readers
+from app.judge.conduct.readings import readings_of
+from app.judge.dialogue.cues import find_cues
+from app.judge.dialogue.turns import dialogue_of
+from app.judge.facts.sentiment import Sentiment, sentiment_of
+from app.transcript import Transcript
 from tests.talks import call, chat, scorecard
 
 SETTINGS = scorecard("chat").metrics

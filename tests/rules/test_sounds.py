@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.turns import dialogue_of
-from app.ai.languages.lexicon import by_sound, sounds_of
+from app.judge.dialogue.cues import find_cues
+from app.judge.dialogue.turns import dialogue_of
+from app.judge.languages.lexicon import by_sound, sounds_of
 from tests.talks import chat
 
-LEXICON = Path("app/ai/languages/lexicons/hi-Latn.json")
+LEXICON = Path("app/judge/languages/lexicons/hi-Latn.json")
 
 
 @pytest.mark.parametrize(

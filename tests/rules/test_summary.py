@@ -3,13 +3,13 @@ from unicodedata import normalize
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of, quoted
-from app.ai.insights.summary import issue_of
-from app.ai.insights.topics import topics_of
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import Topic, scorecard_from
-from app.ai.transcript import Transcript
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of, quoted
+from app.judge.insights.summary import issue_of
+from app.judge.insights.topics import topics_of
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import Topic, scorecard_from
+from app.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, document, scorecard
 
 CHAT = scorecard("chat")

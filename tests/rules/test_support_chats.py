@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.rule_judge import RuleJudge
+from app.judge.context import Context
+from app.judge.rule_judge import RuleJudge
 from tests.rules.test_claims import criterion, results
 from tests.talks import chat, scorecard
 

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import facts_of
-from app.ai.rules.judging import answer
-from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.answers import Answer
-from app.ai.transcript import Transcript
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.rules.judging import answer
+from app.judge.scorecard.values import Scorecard
+from app.judge.scoring.answers import Answer
+from app.transcript import Transcript
 from tests.talks import GOOD_CALL, call, chat, scorecard, words
 
 VOICE, CHAT = scorecard("voice"), scorecard("chat")

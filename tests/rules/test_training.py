@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from app.ai.acts.catalogue import Act
-from app.ai.acts.classifier import classifier_from
-from app.ai.acts.features import Heard
-from app.ai.acts.reading import Readers, read_lines
-from app.ai.ledger.course import course_model_from, course_values
-from app.ai.ledger.entries import ledger_of
-from app.ai.ledger.opinion import opinion_model_from
-from app.ai.weights import MODELS
+from app.judge.acts.catalogue import Act
+from app.judge.acts.classifier import classifier_from
+from app.judge.acts.features import Heard
+from app.judge.acts.reading import Readers, read_lines
+from app.judge.ledger.course import course_model_from, course_values
+from app.judge.ledger.entries import ledger_of
+from app.judge.ledger.opinion import opinion_model_from
+from app.judge.weights import MODELS
 from app.operations.commands import judge
 from training.acts.labelled import ANSWERED, LABELLED
 from training.acts.opinion import ANSWERS

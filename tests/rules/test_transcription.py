@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech.decoding.sound import SourceFormat
-from app.ai.speech.errors import (
+from app.speech.decoding.sound import SourceFormat
+from app.speech.errors import (
     ModelMissing,
     TranscriptionStopped,
     UnsupportedLanguage,
     UnsupportedMedia,
 )
-from app.ai.speech.transcriber import DecodedSound, TranscriptionOptions, build_transcriber
-from app.ai.transcript import AudioInfo, Role, Transcript
+from app.speech.transcriber import DecodedSound, TranscriptionOptions, build_transcriber
+from app.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
-speech_model = pytest.importorskip("app.ai.speech.speech_model", reason=WHY)
-speech_regions = pytest.importorskip("app.ai.speech.speech_regions", reason=WHY)
-decoder = pytest.importorskip("app.ai.speech.decoder", reason=WHY)
-local_recogniser = pytest.importorskip("app.ai.speech.local_recogniser", reason=WHY)
+speech_model = pytest.importorskip("app.speech.speech_model", reason=WHY)
+speech_regions = pytest.importorskip("app.speech.speech_regions", reason=WHY)
+decoder = pytest.importorskip("app.speech.decoder", reason=WHY)
+local_recogniser = pytest.importorskip("app.speech.local_recogniser", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-participants = pytest.importorskip("app.ai.speech.pipeline", reason=WHY).participants
+participants = pytest.importorskip("app.speech.pipeline", reason=WHY).participants
 pytest.importorskip(speech_model.PACKAGE, reason="the packaged speech model is not installed")
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
@@ -221,7 +221,9 @@ def test_a_damaged_model_is_reported(tmp_path: Path) -> None:
 
 
 def test_the_factory_imports_no_speech_library() -> None:
-    look = "import sys, app.ai.speech.transcriber; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
+    look = (
+        "import sys, app.speech.transcriber; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
+    )
     seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "set()"
 

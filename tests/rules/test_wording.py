@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.ai.scorecard.schema import EVENTS, KNOWN_METRICS
-from app.ai.wording import (
+from app.judge.scorecard.schema import EVENTS, KNOWN_METRICS
+from app.judge.wording import (
     clauses,
     clock,
     counted,

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.ai import model_server
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.judges import build_judge
-from app.ai.language_model.asking import ANSWER_BODY
+from app.core.outgoing_http import model_server
 from app.core.process.stopping import Stopped
 from app.core.setting_parsers import TokenPrices
+from app.judge.context import Context
+from app.judge.judge import Judgement
+from app.judge.judges import build_judge
+from app.judge.language_model.asking import ANSWER_BODY
 from tests import receiver as answers
 from tests.model_server import (
     ModelServer,

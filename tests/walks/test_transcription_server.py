@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from app.ai.speech.errors import ProviderUnavailable, ServerAway, TranscriptionError
-from app.ai.speech.server_access import ANSWER_BODY
-from app.ai.speech.transcriber import TranscriptionOptions, build_transcriber
-from app.ai.transcribers import server_of, transcriber_of
-from app.ai.transcript import Role, Transcript
 from app.audio_files import jobs
 from app.core.process.stopping import Stopped
 from app.operations.commands import doctor
+from app.speech.errors import ProviderUnavailable, ServerAway, TranscriptionError
+from app.speech.server_access import ANSWER_BODY
+from app.speech.transcriber import TranscriptionOptions, build_transcriber
+from app.speech.transcribers import server_of, transcriber_of
+from app.transcript import Role, Transcript
 from tests import receiver as answers
 from tests.caller import Caller
 from tests.recordings import CALL, SILENCE, ask, progress, show, upload

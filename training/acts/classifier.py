@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from app.ai.acts.catalogue import Act
-from app.ai.acts.classifier import SCALE, Classifier, probability_of
-from app.ai.acts.features import contexts_of
-from app.ai.acts.sentences import features_of
+from app.judge.acts.catalogue import Act
+from app.judge.acts.classifier import SCALE, Classifier, probability_of
+from app.judge.acts.features import contexts_of
+from app.judge.acts.sentences import features_of
 from training.acts.labelled import Talk, acts_of_side
 
 _ROUNDS = 3
@@ -32,7 +32,7 @@ Numbers = NDArray[np.float64]
 
 
 def act_classifier(talks: Sequence[Talk], *, customer: bool) -> dict[str, Any]:
-    """Fit the acts of a side; the document is what `app.ai.acts.classifier` reads."""
+    """Fit the acts of a side; the document is what `app.judge.acts.classifier` reads."""
     labels, rows, bounds = _sentences(talks, customer=customer)
     counts = Counter(feature for row in rows for feature in set(row))
     names = sorted(name for name, count in counts.items() if count >= _LEAST_ROWS)

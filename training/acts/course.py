@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.ai.acts.classifier import classifier_from
-from app.ai.acts.reading import BOLDER, Readers
-from app.ai.facts.sentiment import feelings_of
-from app.ai.ledger.course import LIMIT, course_values
-from app.ai.ledger.entries import Spoken, ledger_of
+from app.judge.acts.classifier import classifier_from
+from app.judge.acts.reading import BOLDER, Readers
+from app.judge.facts.sentiment import feelings_of
+from app.judge.ledger.course import LIMIT, course_values
+from app.judge.ledger.entries import Spoken, ledger_of
 from training.acts.classifier import act_classifier, acts_read
 from training.acts.labelled import Talk
 from training.acts.spoken import spoken_with
@@ -55,7 +55,7 @@ def values_with(talk: Talk, lines: Sequence[Spoken]) -> dict[str, float]:
 
 
 def course_document(talks: Sequence[Talk], values: Sequence[dict[str, float]]) -> dict[str, Any]:
-    """Fit the models; the document is what `app.ai.ledger.course` reads."""
+    """Fit the models; the document is what `app.judge.ledger.course` reads."""
     names = sorted(values[0])
     rows = np.array([[row[name] for name in names] for row in values])
     shares = np.array([_OF_A_BOT if talk.source == _WITH_A_BOT else _OF_OTHERS for talk in talks])

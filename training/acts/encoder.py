@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import BertModel
 
-from app.ai.acts.encoder import Piece, pieces_of
+from app.judge.acts.encoder import Piece, pieces_of
 from training.acts.labelled import Talk, acts_of_side
 
 _SEED = 7

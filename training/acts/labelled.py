@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from app.ai.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
-from app.ai.acts.features import Heard
-from app.ai.acts.reading import heard_line
-from app.ai.dialogue.cues import find_cues
-from app.ai.dialogue.turns import dialogue_of
+from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
+from app.judge.acts.features import Heard
+from app.judge.acts.reading import heard_line
+from app.judge.dialogue.cues import find_cues
+from app.judge.dialogue.turns import dialogue_of
 from training.examples import transcript_of
 
 DATA = Path(__file__).parent.parent / "data"

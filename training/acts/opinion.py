@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.ai.acts.reading import Readers
-from app.ai.context import Context
-from app.ai.facts.conversation_facts import Facts, facts_of
-from app.ai.insights.outcome import stated_resolution
-from app.ai.ledger.course import LIMIT, CourseModel
-from app.ai.ledger.opinion import NO, YES, opinion_values
-from app.ai.ledger.spoken import spoken_lines
-from app.ai.rules.closing import ending_parts
-from app.ai.rules.judging import RULES
-from app.ai.rules.opening import opening_parts
-from app.ai.rules.second_look import ENDING, OPENING, QUESTIONS, own_answer
-from app.ai.scorecard.values import Scorecard, scorecard_from
+from app.judge.acts.reading import Readers
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import Facts, facts_of
+from app.judge.insights.outcome import stated_resolution
+from app.judge.ledger.course import LIMIT, CourseModel
+from app.judge.ledger.opinion import NO, YES, opinion_values
+from app.judge.ledger.spoken import spoken_lines
+from app.judge.rules.closing import ending_parts
+from app.judge.rules.judging import RULES
+from app.judge.rules.opening import opening_parts
+from app.judge.rules.second_look import ENDING, OPENING, QUESTIONS, own_answer
+from app.judge.scorecard.values import Scorecard, scorecard_from
 from app.scorecards.default_scorecards import document_of
 from training.acts.labelled import STATUSES, Talk
 from training.examples import transcript_of
@@ -56,7 +56,7 @@ def opinion_document(
     readers: Readers,
     course: CourseModel,
 ) -> dict[str, Any]:
-    """Fit the models; the document is what `app.ai.ledger.opinion` reads.
+    """Fit the models; the document is what `app.judge.ledger.opinion` reads.
 
     Each conversation with answers is read twice: by the readers of the service, and by classifiers that
     were not fitted to it, which read as the service does where the words are new.

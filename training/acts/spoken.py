@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.ai.acts.catalogue import Act
-from app.ai.ledger.entries import Spoken
-from app.ai.ledger.spoken import spoken_line
+from app.judge.acts.catalogue import Act
+from app.judge.ledger.entries import Spoken
+from app.judge.ledger.spoken import spoken_line
 from training.acts.labelled import Talk
 
 

@@ -11,15 +11,6 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from app.ai.judge import Judgement
-from app.ai.speech.errors import (
-    ModelMissing,
-    ProviderUnavailable,
-    TranscriptionError,
-    UnsupportedLanguage,
-)
-from app.ai.speech.transcriber import TranscriptionOptions
-from app.ai.transcript import AudioInfo, Role, Transcript
 from app.audio_files.enums import AudioStatus, Stage, StageStatus
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import stages
@@ -35,8 +26,17 @@ from app.evaluations.enums import FailureCode, SourceType, Status
 from app.evaluations.outcome import EvaluationCompletion
 from app.events.catalogue import AudioProcessed, AudioTranscribed, EventType
 from app.events.outbox import publish
+from app.judge.judge import Judgement
 from app.redaction import raw_texts
 from app.redaction.redactor import SealedOriginals
+from app.speech.errors import (
+    ModelMissing,
+    ProviderUnavailable,
+    TranscriptionError,
+    UnsupportedLanguage,
+)
+from app.speech.transcriber import TranscriptionOptions
+from app.transcript import AudioInfo, Role, Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any
 from flask import render_template, request
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard.values import Scorecard
 from app.analytics.engine.reader import open_facts
 from app.analytics.schemas.reports import AnalyticsQuery
 from app.audio_files import queries as audio_files
@@ -30,6 +29,7 @@ from app.evaluations import listing, outcome, results, service
 from app.evaluations import shown_transcripts as transcripts
 from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, SourceType, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
+from app.judge.scorecard.values import Scorecard
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action

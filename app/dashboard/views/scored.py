@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.scorecard.values import Criterion, Option, Scorecard
 from app.dashboard.views.conversation import PlayWindow, play_window
 from app.dashboard.views.formatting import number, percent
+from app.judge.scorecard.values import Criterion, Option, Scorecard
 
 NOT_APPLICABLE = "Not applicable"
 ANSWER_PREFIX = "answer:"

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from app.ai.judge import CpuLimitExceeded
-from app.ai.rule_judge import RuleJudge
-from app.ai.scorecard.values import scorecard_from
 from app.core.errors import NotFound
 from app.core.runtime import Runtime
 from app.evaluations import service as evaluations
 from app.evaluations import sources, transcripts
 from app.evaluations.judging import bulk
+from app.judge.judge import CpuLimitExceeded
+from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import scorecard_from
 
 
 def hits(runtime: Runtime, document: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:

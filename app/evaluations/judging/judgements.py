@@ -9,9 +9,6 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from app.ai.context import Context
-from app.ai.judge import Judgement
-from app.ai.transcript import Transcript
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.session import ring_after_commit
@@ -24,8 +21,11 @@ from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob, StoredTranscript
 from app.evaluations.outcome import EvaluationCompletion
 from app.evaluations.search import index
+from app.judge.context import Context
+from app.judge.judge import Judgement
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
+from app.transcript import Transcript
 
 QUEUE = "evaluations"
 # Names no row: a worker judges everything that is due.

@@ -2,9 +2,7 @@
 
 from marshmallow import fields
 
-from app.ai.language_model.asking import FORMS
-from app.ai.model_server import Reason
-from app.ai.scorecard.schema import CRITICALITIES, ERROR_CLASSES, TYPES
+from app.core.outgoing_http.model_server import Reason
 from app.evaluations.enums import (
     BANDS,
     JUDGED_BY,
@@ -17,6 +15,8 @@ from app.evaluations.enums import (
     Status,
 )
 from app.evaluations.schemas.transcripts import EvidenceSchema
+from app.judge.language_model.asking import FORMS
+from app.judge.scorecard.schema import CRITICALITIES, ERROR_CLASSES, TYPES
 from app.web.schemas.base import StoredSchema
 from app.web.schemas.fields import Choice, Nested, Timestamp
 

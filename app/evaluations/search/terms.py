@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import normalize
 
-from app.ai.languages.words import UNSPACED, WORD
+from app.judge.languages.words import UNSPACED, WORD
 
 # Ends a turn, so that no phrase spans two; no word contains it.
 END_OF_TURN = "_"

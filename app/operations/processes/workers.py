@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from app.ai.languages.lexicon import lexicon_of
 from app.core import hosts
 from app.core.commands import COMMAND
 from app.core.database.schema_revision import is_usable
@@ -22,6 +21,7 @@ from app.core.process.log import OnceAMinute
 from app.core.queue import Bell, WaitingBells, redis_url, work
 from app.core.runtime import Runtime
 from app.core.settings import KEEPER, SENDER
+from app.judge.languages.lexicon import lexicon_of
 from app.operations import start_checks
 from app.operations.processes.fork import Children, call_in_child
 from app.operations.processes.metrics import metrics_served

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from app.ai.results import EFFORT, SCORE
+from app.judge.results import EFFORT, SCORE
 from app.reviews.agreement import two_raters
 from app.reviews.agreement.bootstrap import Estimate, estimates
 from app.reviews.agreement.two_raters import Pairs

@@ -8,15 +8,15 @@ from typing import Any
 from sqlalchemy import RowMapping, and_, func, select
 from sqlalchemy.orm import Session
 
-from app.ai.judge import Judgement
-from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.score import band_of, round_half_up
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_mapping
 from app.core.database.session import Table
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
+from app.judge.judge import Judgement
+from app.judge.scorecard.values import Scorecard
+from app.judge.scoring.score import band_of, round_half_up
 from app.reviews.calibration.score_model import CalibrationModel, Gain, model_from
 from app.reviews.models import CalibrationProfile, CalibrationSwitch
 

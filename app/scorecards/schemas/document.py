@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, validates
 
-from app.ai.scorecard.schema import (
+from app.judge.scorecard.schema import (
     BANDS,
     CRITICALITIES,
     DIMENSIONS,

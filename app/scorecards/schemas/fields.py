@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validate
 
-from app.ai.languages.words import words_in
+from app.judge.languages.words import words_in
 from app.web.schemas.base import FORMAT, LENGTH, TYPE, CodedMessage
 from app.web.schemas.fields import MAX_INTEGER, Items, Number, Pattern, Text, Whole
 

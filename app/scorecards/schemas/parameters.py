@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Dict
 
-from app.ai.scorecard.schema import (
+from app.judge.scorecard.schema import (
     ACTS,
     GREETING_PARTS,
     KNOWN_METRICS,

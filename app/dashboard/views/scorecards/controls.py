@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.ai.scorecard.schema import KNOWN_RULES, METRICS_OF
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scorecards.draft_form import STATEMENT_LISTS
 from app.dashboard.words import WORDS, text_of
+from app.judge.scorecard.schema import KNOWN_RULES, METRICS_OF
 from app.scorecards.schemas.document_fields import METRICS, PARAMETERS, DocumentField
 
 _BOUNDS = {"atLeast": "at least", "atMost": "at most"}

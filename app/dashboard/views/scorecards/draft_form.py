@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from app.ai.scorecard.schema import KNOWN_RULES
 from app.core.errors import InvalidInput
+from app.judge.scorecard.schema import KNOWN_RULES
 from app.scorecards.schemas.document_fields import DOCUMENT, PARAMETERS
 
 # Fields of the form that are no fields of the document.

@@ -1,1 +1,0 @@
-"""Redaction: finds personal data in texts and replaces it by placeholders."""

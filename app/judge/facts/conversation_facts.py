@@ -1,0 +1,235 @@
+"""Facts of a conversation: everything that is computed before any criterion is judged."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from app.judge.acts.catalogue import Act
+from app.judge.acts.reading import SHOWN, Acts, LineActs, Readers, acts_of, shipped_readers
+from app.judge.conduct.readings import Readings, SpokenLine, readings_of
+from app.judge.context import Context
+from app.judge.dialogue.cues import Cue, Cues, find_cues
+from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
+from app.judge.dialogue.turns import Dialogue, Exchanges, Line, Side, dialogue_of, exchanges_of
+from app.judge.facts.metrics import Measures, measure
+from app.judge.facts.phrases import SpokenPhrases
+from app.judge.facts.sentiment import Sentiment, feelings_of, sentiment_of
+from app.judge.facts.timing import Timing, timing_of
+from app.judge.ledger.course import Course, course_values, shipped_course_model
+from app.judge.ledger.entries import Ledger, ledger_of
+from app.judge.ledger.opinion import Opinion, opinion_values, shipped_opinion_model
+from app.judge.ledger.spoken import spoken_lines
+from app.judge.scorecard.values import MetricSettings, Scorecard
+from app.judge.wording import clauses, part, sentence
+from app.transcript import Transcript
+
+# Where the speaker is unknown, a line usually comes from the side whose phrase it holds.
+_UNATTRIBUTED_CONFIDENCE = 0.6
+_QUOTES = 3
+_LOOKED_AT = 20
+_LEAST_WORDS = 4
+# In fewer lines nothing takes its course.
+LEAST_LINES = 2
+# Readers saw no shorter conversations.
+_LEAST_READ = 4
+_AMENDS = re.compile(r"\W*(?:no|nope|actually|oh|sorry|wait|almost)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A dialogue and everything that is computed from it without a judge.
+
+    `acts` and `readings` are those of single lines, `ledger` follows the customer's requests through
+    them, all in every known language; where the words are not read or the sides are unknown, they
+    are empty. `course` is known in English only, and where there is enough of both sides; the
+    `course_values` behind it are empty then. `opinion` is known where the course is.
+    """
+
+    dialogue: Dialogue
+    cues: Cues
+    timing: Timing
+    measures: Measures
+    sentiment: Sentiment
+    acts: Acts
+    ledger: Ledger
+    course: Course | None
+    course_values: Mapping[str, float]
+    opinion: Opinion | None
+    readings: Readings
+    exchanges: Exchanges
+    context: Context
+    settings: MetricSettings
+    phrases: SpokenPhrases
+
+    @property
+    def reader(self) -> Opinion | None:
+        """Return what a reader would say of the conversation; None where it is too short for that."""
+        return self.opinion if len(self.acts.lines) >= _LEAST_READ else None
+
+    def said(self, *kinds: str, lines: Sequence[Line] | None = None) -> list[Cue]:
+        """List the cues that the service side says; anybody's where the sides are unknown."""
+        side = Side.SERVICE if self.dialogue.attributed else None
+        return self.cues.of(*kinds, lines=lines, side=side)
+
+    def said_at(self, *kinds: str) -> set[int]:
+        """Return the positions of the lines in which the service side says these kinds."""
+        return {cue.line.position for cue in self.said(*kinds)}
+
+    def heard(self, *kinds: str, lines: Sequence[Line] | None = None) -> list[Cue]:
+        """List the cues that the customer says; anybody's where the sides are unknown."""
+        side = Side.CUSTOMER if self.dialogue.attributed else None
+        return self.cues.of(*kinds, lines=lines, side=side)
+
+    def opening(self, turns: int) -> tuple[Line, ...]:
+        """Return the lines of the first turns of the service side."""
+        return tuple(line for turn in self.dialogue.service_turns[:turns] for line in turn.lines)
+
+    def ending(self, turns: int) -> tuple[Line, ...]:
+        """Return the lines of the last turns; the last lines where the sides are unknown."""
+        if not self.dialogue.attributed:
+            return self.dialogue.lines[-turns:]
+        return tuple(line for turn in self.dialogue.turns[-turns:] for line in turn.lines)
+
+    def confidence(self, if_attributed: float) -> float:
+        """Lower a confidence where it is not known who speaks."""
+        return if_attributed * (1 if self.dialogue.attributed else _UNATTRIBUTED_CONFIDENCE)
+
+    @property
+    def agent(self) -> str:
+        """Name the service side in an explanation."""
+        if not self.dialogue.attributed:
+            return "somebody"
+        return "the bot" if self.dialogue.channel == "voice_bot" else "the agent"
+
+    @property
+    def customer(self) -> str:
+        """Name the customer in an explanation."""
+        if not self.dialogue.attributed:
+            return "somebody"
+        return "the caller" if self.dialogue.channel == "voice_bot" else "the customer"
+
+    def obstacles(self, kinds: Iterable[str]) -> str:
+        """Write a sentence that names obstacles or faults."""
+        who = {"agent": self.agent, "customer": self.customer}
+        return clauses([part(f"obstacle.{kind}", **who) for kind in kinds])
+
+    def sentence(self, key: str, **values: str | int) -> str:
+        """Write a sentence of `app.judge.wording` about the two sides of this conversation."""
+        return sentence(key, agent=self.agent, customer=self.customer, **values)
+
+
+def facts_of(
+    transcript: Transcript,
+    scorecard: Scorecard,
+    context: Context,
+    *,
+    readers: Readers | None = None,
+) -> Facts:
+    """Work out the facts of a conversation under the settings of a scorecard version.
+
+    Args:
+        readers: what reads English lines; without them the shipped ones, with the encoder.
+    """
+    dialogue = dialogue_of(transcript, channel=scorecard.channel, language=context.language)
+    cues = find_cues(dialogue)
+    timing = timing_of(dialogue, cues, scorecard.metrics)
+    acts = acts_of(dialogue, cues, readers or shipped_readers(fast=False))
+    readings = readings_of(cues, acts)
+    sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
+    measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
+    lines = spoken_lines(acts)
+    ledger = ledger_of(lines)
+    values: dict[str, float] = {}
+    course = opinion = None
+    if _has_course(dialogue):
+        feelings = feelings_of(line.line.text for line in acts.customer)
+        values = course_values(lines, ledger, feelings)
+        course = shipped_course_model().course(values)
+        seen = opinion_values(lines, values, course, readings.manners)
+        opinion = shipped_opinion_model().opinion(seen)
+    return Facts(
+        dialogue=dialogue,
+        cues=cues,
+        timing=timing,
+        measures=measures,
+        sentiment=sentiment,
+        acts=acts,
+        ledger=ledger,
+        course=course,
+        course_values=values,
+        opinion=opinion,
+        readings=readings,
+        exchanges=exchanges_of(dialogue),
+        context=context,
+        settings=scorecard.metrics,
+        phrases=SpokenPhrases(dialogue, scorecard),
+    )
+
+
+def _has_course(dialogue: Dialogue) -> bool:
+    enough = dialogue.service and dialogue.customer and len(dialogue.lines) >= LEAST_LINES
+    return bool(dialogue.english and dialogue.attributed and enough)
+
+
+def performed(facts: Facts, lines: Sequence[Line], *acts: Act, least: float = SHOWN) -> list[Cue]:
+    """List where the service side performs one of the acts in these lines, in whatever words."""
+    return [
+        Cue(acts[0], line.line, mark.start, mark.end)
+        for line in facts.acts.service
+        if line.line in lines
+        and (mark := line.best(*acts)) is not None
+        and mark.probability >= least
+    ]
+
+
+def said_again(facts: Facts) -> set[int]:
+    """Return where the service side repeats itself, except read-backs after a correction."""
+    amended = {line.position + 1 for line in facts.dialogue.customer if _AMENDS.match(line.text)}
+    amended |= {cue.line.position + 1 for cue in facts.heard("correction")}
+    return facts.exchanges.said_again() - (amended & facts.said_at("asks_confirmation"))
+
+
+def informative_lines(lines: Sequence[Line]) -> Sequence[Line]:
+    """Leave out short lines, such as numbers and names, unless all lines are short."""
+    return [line for line in lines if len(line.text.split()) >= _LEAST_WORDS] or lines
+
+
+def quoted(cues: Iterable[Cue], polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
+    """Quote the sentences of the first cues, up to three different ones."""
+    return distinct(sentence_around(cue.line.segment, cue.start, cue.end, polarity) for cue in cues)
+
+
+def examined(lines: Iterable[Line], polarity: str = CONTRADICTS) -> tuple[Evidence, ...]:
+    """Quote the lines in which something was looked for, up to three of them."""
+    return distinct(beginning(line.segment, polarity) for line in lines)
+
+
+def shown(read: SpokenLine, labels: Iterable[str], polarity: str = SUPPORTS) -> Evidence:
+    """Quote the sentence of a line that shows one of the labels best."""
+    mark = read.strongest(labels)
+    return sentence_around(read.line.segment, mark.start, mark.end, polarity)
+
+
+def shown_act(line: LineActs, acts: Iterable[Act], polarity: str = SUPPORTS) -> Evidence:
+    """Quote the sentence of a line that performs one of the acts best; its beginning if none does."""
+    mark = line.best(*acts)
+    if mark is None:
+        return beginning(line.line.segment, polarity)
+    return sentence_around(line.line.segment, mark.start, mark.end, polarity)
+
+
+def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Keep the first pieces of evidence that do not overlap, up to three."""
+    pieces: list[Evidence] = []
+    for item in islice(evidence, _LOOKED_AT):
+        if len(pieces) == _QUOTES:
+            break
+        if not any(_overlap(item, other) for other in pieces):
+            pieces.append(item)
+    return tuple(pieces)
+
+
+def _overlap(one: Evidence, other: Evidence) -> bool:
+    same = one.segment_id == other.segment_id
+    return same and one.char_start < other.char_end and other.char_start < one.char_end

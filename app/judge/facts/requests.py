@@ -1,0 +1,172 @@
+"""Requests of the customer: what became of each, in sentences with evidence."""
+
+import math
+from collections.abc import Iterable
+
+from app.judge.acts.catalogue import Act
+from app.judge.acts.reading import LineActs
+from app.judge.dialogue.cues import Cue
+from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.judge.dialogue.turns import Side
+from app.judge.facts.conversation_facts import Facts, shown_act
+from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State
+from app.judge.ledger.status import ESCALATED, stated_status
+
+_ENDED_BADLY = frozenset(
+    {
+        *(State.REFUSED, State.FAILED, State.SENT_ELSEWHERE, State.PUT_OFF),
+        *(State.DENIED, State.GIVEN_UP, State.TAKEN_BACK),
+    }
+)
+_WELL = CLOSED | {State.TAKEN, State.INSTRUCTED, State.EXPLAINED}
+# How much of a request is fulfilled in a state, where no model tells how well it went.
+_FULFILLED = {
+    **dict.fromkeys(CLOSED, 1.0),
+    State.TAKEN: 0.9,
+    State.INSTRUCTED: 0.7,
+    State.EXPLAINED: 0.6,
+    State.ACCEPTED: 0.6,
+    State.PROMISED: 0.5,
+    State.TRANSFERRED: 0.5,
+    State.PARTLY: 0.5,
+    State.PROPOSED: 0.4,
+    State.IN_WORK: 0.3,
+    State.ASKED_BACK: 0.3,
+    State.OPEN: 0.2,
+    **dict.fromkeys(_ENDED_BADLY, 0.1),
+}
+# A line in which an action failed, something asked for is not there, or something is refused takes off the
+# effectiveness as much as these powers of e tell.
+_FAILED, _MISSING, _REFUSED = 0.8, 0.4, 0.12
+_REFUSES = (Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON, Act.UNDONE, Act.RETRACT)
+_FINISHED = ("solved", "closing", "nothing_more")
+# What may still come, and how likely a line names its time where no other time is asked for.
+_WAITING = frozenset(
+    {
+        *(State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROPOSED, State.ACCEPTED),
+        *(State.PROMISED, State.TRANSFERRED),
+    }
+)
+_TIMED = 0.3
+# Where the service side does or refuses something, there was a request.
+_SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
+_APPRECIATES = (Act.THANK, Act.PRAISE)
+_DISTURBS = (
+    *(Act.REQUEST, Act.REPEAT, Act.ASK, Act.COMPLAIN, Act.ANGRY, Act.OPT_OUT, Act.ASK_PERSON),
+    *(Act.DISAPPOINTED, Act.SARCASTIC, Act.UNSOLVED, Act.GIVE_UP, Act.LEAVE, Act.INSULT),
+)
+
+
+def asks_nothing(facts: Facts) -> bool:
+    """Tell whether the customer only thanks or praises: there is no request and no problem."""
+    customer = facts.acts.customer
+    if facts.heard("complaint") or any(line.shows(*_SERVES) for line in facts.acts.service):
+        return False
+    thanks = any(line.shows(*_APPRECIATES) for line in customer)
+    return (
+        thanks and not facts.ledger.entries and not any(line.shows(*_DISTURBS) for line in customer)
+    )
+
+
+def unanswered_calls(facts: Facts) -> list[Cue]:
+    """List where the service side says that a customer who had not finished no longer replies."""
+    turns = [turn for turn in facts.dialogue.turns if turn.side is Side.CUSTOMER]
+    if not turns or facts.heard(*_FINISHED, lines=turns[-1].lines):
+        return []
+    last = turns[-1].lines[-1].position
+    return [cue for cue in facts.said("no_reply") if cue.line.position > last]
+
+
+def opt_out_confirmation(facts: Facts) -> Cue | None:
+    """Return the confirmation of the customer's request not to be contacted again."""
+    requested = min((cue.line.position for cue in facts.heard("opt_out")), default=None)
+    if requested is None:
+        return None
+    confirmations = facts.said("opt_out_done")
+    return next((cue for cue in confirmations if cue.line.position > requested), None)
+
+
+def was_transferred(facts: Facts) -> bool:
+    """Tell whether the customer was handed over, as known or else as the ledger states."""
+    if facts.context.transferred is not None:
+        return facts.context.transferred
+    return stated_status(facts.ledger) == ESCALATED
+
+
+def pleased_after(facts: Facts, entry: Entry) -> LineActs | None:
+    """Return the customer's thanks or farewell after what was done for a request, if nothing disturbs it."""
+    if not entry.steps or entry.state not in _WELL:
+        return None
+    after = [line for line in facts.acts.customer if line.line.position > entry.steps[-1].position]
+    if any(line.shows(*_DISTURBS) for line in after):
+        return None
+    return next((line for line in after if line.shows(*_APPRECIATES, Act.CLOSE)), None)
+
+
+def worst_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Order requests by how little of them was fulfilled; those that were made first come first."""
+    return sorted(entries, key=lambda entry: _FULFILLED[entry.state])
+
+
+def effectiveness(facts: Facts) -> float:
+    """Return how well the service side moved the requests forward, 0 to 1.
+
+    Where no model tells, what became of them does; where all of them are closed, that counts a
+    third. Each line in which something failed or was refused on the way lowers it.
+    """
+    entries = facts.ledger.matters
+    if facts.course is None:
+        share = sum(_FULFILLED[entry.state] for entry in entries) / max(1, len(entries))
+    else:
+        share = facts.course.effective_share
+        if entries and all(entry.closed for entry in entries):
+            share = (1 + 2 * share) / 3
+    return share * math.exp(-_strain(facts))
+
+
+def _strain(facts: Facts) -> float:
+    failed = facts.said_at("failure")
+    missing = facts.said_at("no_result", "bad_news") - failed
+    refused = {line.line.position for line in facts.acts.service if line.shows(*_REFUSES)}
+    return (
+        _FAILED * len(failed) + _MISSING * len(missing) + _REFUSED * len(refused - failed - missing)
+    )
+
+
+def state_sentence(facts: Facts, entry: Entry) -> str:
+    """Say what last became of a request."""
+    state = State.ANSWERED if _is_told(entry) else entry.state
+    reason = state is State.REFUSED and shows_reason(facts, entry)
+    return facts.sentence(f"request.{'refused_for_reason' if reason else state}")
+
+
+def state_advice(facts: Facts, entry: Entry) -> str:
+    """Say what to do better about a request; nothing where it was fulfilled, or a time was named."""
+    timed = any(line.of(Act.PROMISE_BY) >= _TIMED for line in facts.acts.service)
+    if entry.closed or _is_told(entry) or (timed and entry.state in _WAITING):
+        return ""
+    return facts.sentence(f"request_advice.{entry.state}")
+
+
+def state_evidence(facts: Facts, entry: Entry) -> Evidence:
+    """Quote the sentence that shows what last became of a request; the request itself where none does."""
+    polarity = SUPPORTS if entry.state in _WELL else CONTRADICTS
+    if not entry.steps:
+        return shown_act(facts.acts.at(entry.position), STATE_ACTS[State.OPEN], polarity)
+    step = entry.steps[-1]
+    return shown_act(facts.acts.at(step.position), STATE_ACTS[step.state], polarity)
+
+
+def shows_reason(facts: Facts, entry: Entry) -> bool:
+    """Tell whether the last refusal of a request names its reason."""
+    step = entry.last(State.REFUSED)
+    return step is not None and facts.acts.at(step.position).shows(Act.REFUSE_REASON)
+
+
+def _is_told(entry: Entry) -> bool:
+    # Where a fact was asked for, telling it answers.
+    return entry.kind is RequestKind.QUESTION and entry.state in (
+        State.EXPLAINED,
+        State.INSTRUCTED,
+        State.TAKEN,
+    )

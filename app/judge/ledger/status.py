@@ -1,0 +1,60 @@
+"""Status of a conversation: what its ledger states, else what its course makes likely."""
+
+from app.judge.ledger.entries import CLOSED, Ledger, State
+
+RESOLVED, PARTLY, UNRESOLVED = "resolved", "partially_resolved", "unresolved"
+ESCALATED, UNKNOWN = "escalated", "unknown"
+# Between these probabilities nothing is said without a statement.
+_LIKELY, _UNLIKELY = 0.8, 0.3
+_ENDED_BADLY = frozenset(
+    {
+        *(State.DENIED, State.GIVEN_UP, State.TAKEN_BACK),
+        *(State.REFUSED, State.FAILED, State.SENT_ELSEWHERE),
+    }
+)
+_ENDED_WELL = frozenset({State.DONE, State.CONFIRMED})
+# The probabilities of a resolution that go with a status.
+_RANGES = {
+    RESOLVED: (0.5, 1.0),
+    PARTLY: (0.3, 0.7),
+    ESCALATED: (0.1, 0.6),
+    UNRESOLVED: (0.0, 0.5),
+    UNKNOWN: (0.0, 1.0),
+}
+
+
+def stated_status(ledger: Ledger) -> str | None:
+    """Return the status that lines of the conversation state; None where none does."""
+    states = {entry.state for entry in ledger.matters}
+    if not states:
+        return None
+    if _is_escalated(ledger, states):
+        return ESCALATED
+    if states <= _ENDED_WELL or (states <= CLOSED and ledger.ends_content):
+        return RESOLVED
+    if states <= _ENDED_BADLY:
+        return UNRESOLVED
+    if State.PARTLY in states or (states & _ENDED_WELL and states & _ENDED_BADLY):
+        return PARTLY
+    return None
+
+
+def likely_status(ledger: Ledger, probability: float) -> str:
+    """Return the status where nothing is stated: unknown unless the probability is clear."""
+    if probability >= _LIKELY:
+        return RESOLVED
+    if probability <= _UNLIKELY:
+        return PARTLY if any(entry.closed for entry in ledger.matters) else UNRESOLVED
+    return UNKNOWN
+
+
+def probability_within(status: str, probability: float) -> float:
+    """Move a probability into the range of its status, in the order of the probabilities."""
+    low, high = _RANGES[status]
+    return round(low + (high - low) * probability, 4)
+
+
+def _is_escalated(ledger: Ledger, states: set[State]) -> bool:
+    # Somebody else took the matter over, and nothing came of it yet.
+    handed_over = any(entry.last(State.TRANSFERRED) for entry in ledger.entries)
+    return handed_over and states.isdisjoint(CLOSED | _ENDED_BADLY)

@@ -1,0 +1,181 @@
+"""Scores as JSON documents: the score, its sections, criteria and coaching."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from app.judge.dialogue.evidence import Evidence
+from app.judge.scorecard.values import Scorecard
+from app.judge.scoring.score import Judged, Score, SectionScore
+from app.judge.wording import clock, shortened
+
+_MOST_COACHED = 3
+# Answers with this score or more need no improvement.
+_NEEDS_NO_IMPROVEMENT = 0.8
+# What costs fewer points is not worth a sentence.
+_LEAST_LOSS = 2.5
+# Rules that are fulfilled by what was not said, which is no strength.
+_BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
+# Rules that miss something: their evidence shows only where it was looked for.
+_OF_WHAT_IS_MISSING = frozenset(
+    {"bot_identity", "clean_close", "greeting", "purpose", "recap", "required_phrases"}
+)
+# A quote of fewer words tells nothing.
+_LEAST_WORDS = 3
+# Criteria that fail the evaluation or a section come before those that only cost points.
+_URGENCY = {"evaluation": 2, "section": 1, "none": 0}
+_SERVICE = frozenset({"agent", "bot", "supervisor"})
+
+
+def score_document(score: Score, scorecard: Scorecard) -> dict[str, Any]:
+    """Show the score and the verdict."""
+    return {
+        "score": score.score,
+        "rawScore": score.raw_score,
+        "maxScore": 100,
+        "complianceScore": score.compliance_score,
+        "coverage": score.coverage,
+        "noVerdictReason": score.no_verdict_reason,
+        "band": score.band,
+        "passed": score.passed,
+        "passThreshold": scorecard.pass_threshold,
+        "autoFail": {
+            "triggered": score.scope is not None,
+            "scope": score.scope,
+            "criteria": list(score.critical_failures),
+        },
+    }
+
+
+def section_document(section: SectionScore) -> dict[str, Any]:
+    """Show the score of a section."""
+    return {
+        "key": section.key,
+        "title": section.title,
+        "weight": section.weight,
+        "score": section.score,
+        "rawScore": section.raw_score,
+        "applicable": section.applicable,
+        "autoFailed": section.auto_failed,
+        "criteriaCount": section.criteria_count,
+    }
+
+
+def criterion_document(judged: Judged) -> dict[str, Any]:
+    """Show a criterion with its answer, as it was judged first."""
+    criterion, answer = judged.criterion, judged.answer
+    improvable = answer.score is not None and answer.score < 1
+    return {
+        "key": criterion.key,
+        "title": criterion.title,
+        "section": criterion.section,
+        "question": criterion.question,
+        "type": criterion.kind,
+        "weight": criterion.weight,
+        "criticality": criterion.criticality,
+        "errorClass": criterion.error_class,
+        "applicable": answer.applicable,
+        "notJudged": answer.unjudged,
+        "answer": answer.answer,
+        "normalizedScore": None if answer.score is None else round(answer.score, 4),
+        "points": None if judged.points is None else round(judged.points, 2),
+        "maxPoints": criterion.weight,
+        "explanation": " ".join(filter(None, (answer.explanation, answer.note))),
+        "confidence": answer.confidence,
+        "judgedBy": answer.judged_by,
+        "failure": answer.failure,
+        "evidence": [item.as_json() for item in answer.evidence],
+        "suggestion": (answer.advice or criterion.suggestion) if improvable else None,
+        "original": None,
+    }
+
+
+def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """List strengths and improvements, those of the most weight first.
+
+    Args:
+        incidents: improvements that belong to no criterion; only what fails the whole evaluation
+            comes before them. Without a score they are all that there is.
+    """
+    if score.problem is not None:
+        return {"strengths": [], "improvements": list(incidents[:_MOST_COACHED])}
+    judged = [item for item in score.judged if item.answer.score is not None]
+    strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
+    weak = [
+        item
+        for item in judged
+        if (item.answer.score or 0) < _NEEDS_NO_IMPROVEMENT
+        and item.answer.advice != ""
+        and (item.failed or _loss(item)[1] >= _LEAST_LOSS)
+    ]
+    ranked = [
+        (item, _coaching_entry(item, _improvement(item))) for item in _most_important(weak, _loss)
+    ]
+    fatal = [entry for item, entry in ranked if _loss(item)[0] == _URGENCY["evaluation"]]
+    ordinary = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
+    return {
+        "strengths": [
+            _coaching_entry(item, _strength(item)) for item in _most_important(strong, _merit)
+        ],
+        "improvements": [*fatal, *incidents, *ordinary][:_MOST_COACHED],
+    }
+
+
+def with_quote(sentence: str, evidence: Evidence | None) -> str:
+    """Put a quote, with its time in a recording, in brackets before the first full stop."""
+    first, end, others = sentence.partition(". ")
+    if evidence is None or not sentence.endswith("."):
+        return sentence
+    when = "" if evidence.start_ms is None else f"{clock(evidence.start_ms)}, "
+    quote = f"({when}\u201c{shortened(evidence.quote)}\u201d)"
+    return f"{first} {quote}. {others}" if end else f"{sentence[:-1]} {quote}."
+
+
+def _strength(item: Judged) -> str:
+    by_service = (piece for piece in item.answer.evidence if piece.role in _SERVICE)
+    return with_quote(item.answer.explanation, next(by_service, None))
+
+
+def _improvement(item: Judged) -> str:
+    missing = item.criterion.rule in _OF_WHAT_IS_MISSING
+    quote = None if missing else _telling(item.answer.evidence)
+    explanation = with_quote(item.answer.explanation, quote)
+    return " ".join(filter(None, (explanation, item.answer.advice or item.criterion.suggestion)))
+
+
+def _telling(evidence: Sequence[Evidence]) -> Evidence | None:
+    telling = (piece for piece in evidence if len(piece.quote.split()) >= _LEAST_WORDS)
+    return next(telling, None)
+
+
+def _is_shown(item: Judged) -> bool:
+    if not item.answer.explanation:
+        return False
+    if item.answer.judged_by != "rule":
+        return True
+    is_quoted = any(piece.role in _SERVICE for piece in item.answer.evidence)
+    return is_quoted and item.criterion.rule not in _BY_ABSENCE
+
+
+def _merit(item: Judged) -> tuple[float, ...]:
+    # Spoken words deserve more praise than measured times.
+    return item.answer.judged_by != "metric", item.criterion.weight
+
+
+def _loss(item: Judged) -> tuple[float, ...]:
+    urgency = _URGENCY[item.criterion.criticality] if item.failed else 0
+    return urgency, item.criterion.weight * (1 - (item.answer.score or 0))
+
+
+def _most_important(
+    items: Iterable[Judged], rank: Callable[[Judged], tuple[float, ...]]
+) -> list[Judged]:
+    # The sort is stable, so that equal weights keep the order of the scorecard.
+    return sorted(items, key=lambda item: [-value for value in rank(item)])[:_MOST_COACHED]
+
+
+def _coaching_entry(item: Judged, text: str) -> dict[str, Any]:
+    return {
+        "text": text,
+        "criterionKey": item.criterion.key,
+        "evidence": [piece.as_json() for piece in item.answer.evidence],
+    }

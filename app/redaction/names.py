@@ -1,0 +1,327 @@
+"""Names of people, announced by "my name is", "this is … speaking", "Mr", a signature or a question.
+
+The names with which agents, bots and their company introduce themselves are not masked.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from app.redaction.conversation_text import (
+    ConversationText,
+    SpeakerTurn,
+    matches_near,
+    split_words,
+)
+from app.redaction.entities import Entity, EntitySpan
+
+# A turn without these words cannot match; checking words is cheaper than searching patterns.
+_NAMED_BY = split_words("name names name's surname")
+_SPOKEN_BY = split_words("speaking talking chatting connected")
+_TITLED_BY = split_words("mr mrs ms miss mister dr doctor")
+_SIGNED_BY = split_words("regards sincerely truly")
+_WORD = r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*\.?"
+_A_WORD = re.compile(_WORD)
+_CAPITAL = r"[A-Z\u00c0-\u00de][^\W\d_]*(?:['\u2019-][^\W\d_]+)*\.?"
+_UP_TO_THREE = rf"({_WORD}(?:\s{_WORD}){{0,2}})"
+_CAPITALS = rf"({_CAPITAL}(?:\s{_CAPITAL}){{0,2}})"
+_WHOSE = (
+    r"(?:my|his|her|your|their|customer|caller|client|patient|account ?holder|card ?holder|full"
+    r"|first|last|middle|family|given|maiden|legal)(?:'s)?"
+)
+# A name follows, with or without capitals.
+_NAMED = re.compile(
+    rf"(?:\b{_WHOSE}\s(?:\w+\s){{0,2}}?names?(?:\s(?:on|for|under)\s(?:\w+\s){{1,3}}?)?"
+    rf"(?:\s?(?:is|was|'s|\u2019s|:|=)|,)\s(?:mr\.?\s|mrs\.?\s|ms\.?\s)?"
+    rf"|\bsurname(?:\sis|'s|:)\s|(?:^|[\n.,;]\s?)(?:full\s)?name\s?(?::|is|-)\s"
+    rf"|\bname on (?:the|my|your) \w+(?:\sis|\s?:)\s|\bname(?:'s|\u2019s)\s|\bunder the name(?: of)?\s)"
+    rf"{_UP_TO_THREE}"
+)
+# A capitalised name follows if the words after it say so too.
+_INTRODUCED = re.compile(
+    rf"(?i:\b(?:this is|it's|it is|here is|you(?:'re| are) (?:speaking|talking|chatting) (?:with|to)"
+    rf"|speaking (?:with|to)|i am called|they call me|called|(?:am i|is this) speaking (?:with|to))\s)"
+    rf"{_CAPITALS}(?i:(?=\s(?:speaking|calling|here|from|with|again|at)\b))"
+)
+_SPOKEN_WITH = re.compile(
+    rf"(?i:\b(?:you(?:'re|\u2019re| are) (?:now )?(?:speaking|talking|chatting|connected) (?:with|to)"
+    rf"|am i (?:speaking|talking) (?:with|to)|speaking (?:with|to)))\s{_CAPITALS}"
+)
+_I_AM = re.compile(rf"\b(?i:i'm|i\u2019m|i am|im|this is|it's|it\u2019s)\s{_CAPITALS}(?=(.?.?\w*))")
+_I_AM_LOWER = re.compile(rf"\bthis is\s{_UP_TO_THREE}(?=\s(?:speaking|calling)\b)")
+_TITLED = re.compile(rf"\b(?i:mr|mrs|ms|miss|mister|dr|doctor)\.?\s{_CAPITALS}")
+_SIGNED = re.compile(
+    rf"\b(?i:(?:best|kind|warm)?\s?regards|sincerely|yours truly),?\s+{_CAPITALS}(?=\s*(?:$|\n|[.,]))"
+)
+_CALLING = split_words("speaking calling")
+_ASKED_BY = split_words("name names who who's spell")
+_LED_BY = split_words("this it it's i'm im am here called call")
+# The words before a name in an introduction, and the capital of the name.
+_LEAD = re.compile(
+    r"(?:[Tt][Hh][Ii][Ss] [Ii][Ss]|[Ii][Tt](?:'[Ss]|\u2019s| [Ii][Ss])|[Ii](?:'?[Mm]|\u2019m| [Aa][Mm])"
+    r"|[Hh]ere is|[Cc]alled|[Cc]all me)\s[A-Z\u00c0-\u00de]"
+)
+_ASKED = re.compile(
+    r"\b(?:your|his|her|their|customer's|passenger's)\s(?:\w+\s){0,3}?names?\b|\bwho am i (?:speaking|talking|chatting)"
+    r"|\bwho(?:'s| is) (?:this|calling|speaking)\b|\bname\s?\?|\bspell (?:that|it|your)",
+    re.IGNORECASE,
+)
+_NOT_A_PERSON = re.compile(
+    r"\b(?:user ?|company |business |file |brand |product |domain |pet |hotel |restaurant )names?\b"
+    r"|\bname of (?:the|your) (?!account|card)",
+    re.IGNORECASE,
+)
+_ANSWER = re.compile(
+    rf"^\s*(?i:(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|um|uh|it's|it is|that's"
+    rf"|i'm|i am|thanks|my)\b[\s,.!]*)*){_UP_TO_THREE}"
+)
+# Words after "my name is" and the like that are not names.
+_NO_NAME = split_words(
+    """
+    a an the and or but not is was are on in at of to from with for by so as if this that it its
+    it's i i'm my me you your he she they we our us his her their him them misspelled wrong
+    spelled incorrect correct right listed under also still already just really very here there
+    what where when who why how which no yes yeah yep nope ok okay sure please thanks thank hi
+    hello hey sorry calling speaking good fine great glad happy able trying looking having going
+    getting sure interested afraid aware done ready new now then because since could can can't
+    cannot would should will have has had do does did don't get got need want like know think
+    see only too same all any some none one two account card number order email phone address
+    date birth name names first last required needed missing different changed change spelt
+    written going being been very correctly mr mrs ms customer agent support service services
+    team help back about more than well let give something anything nothing someone something's
+    ma'am sir maam madam absolutely actually however again today tomorrow yesterday later
+    currently am pm
+    """
+)
+# Capitalised words after "I'm" or "this is" that are not names either.
+_NO_PERSON = _NO_NAME | split_words(
+    """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december english american british french german
+    spanish italian indian chinese japanese canadian australian mexican irish scottish dutch
+    muslim catholic christian jewish hindu buddhist republican democrat platinum gold silver
+    bronze premium vip ok wifi internet google apple amazon microsoft android windows mac iphone
+    netflix facebook instagram paypal visa mastercard covid god christmas easter great awesome
+    perfect bot ai
+    dental medical clinic office hospital hotel airport international restaurant station house
+    """
+)
+_PATTERNS = (
+    (_SPOKEN_BY, _SPOKEN_WITH),
+    (_TITLED_BY, _TITLED),
+    (_SIGNED_BY, _SIGNED),
+)
+_CONNECTORS = split_words("from with here calling speaking and your at")
+_MIN_KNOWN_LETTERS = 3
+_JOINTS = "'\u2019-"
+_ANY_NAME = re.compile(rf"(?<![\w\[@.-])([^\W\d_]++)(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
+_FIRST_PART = re.compile(rf"[^{_JOINTS}]+")
+# Without names that are more often words: will, mark, grace, hope, may, rose, bill, art.
+_GIVEN_NAMES = split_words(
+    """
+    aaron abdul abigail adam adrian ahmed aidan aisha alan albert alejandro alex alexander
+    alexandra alexis alfred ali alice alicia alison allison alyssa amanda amber amelia amir amit
+    amy ana andre andrea andreas andrew andy angela angelica anita anjali ann anna anne annette
+    annie anthony antonio anya arjun arthur ashley ashok audrey barbara beatrice ben benjamin
+    bernard beth bethany betty beverly bob bobby bonnie bradley brandon brenda brian bridget
+    bruce bryan caitlin caleb cameron camila carl carla carlos carmen carol carolina caroline
+    carolyn catherine cathy charles charlie charlotte chelsea chen cheryl chris christian
+    christina christine christopher cindy claire clara claudia colin colleen connor courtney
+    craig crystal cynthia daisy dale daniel daniela danielle danny darren dave david deborah
+    debbie debra deepak denise dennis derek diana diane diego dmitri dominic don donald donna
+    doris dorothy doug douglas dylan edith eduardo edward edwin eileen elaine eleanor elena eli
+    elijah elizabeth ella ellen emily emma eric erica erik erin ernest esther ethan eugene eva
+    evan evelyn fatima felicia felix fernando fiona frances francesca francis francisco frankie
+    fred frederick gabriel gabriela gareth gary gavin geoff george georgia gerald gina giovanni
+    gita gloria gordon graham greg gregory gustavo hannah hans harold harpreet harriet hassan
+    heather heidi helen henry howard hugh hugo ian ibrahim igor imran ingrid irene isaac isabel
+    isabella ivan jackie jacob jacqueline jake james jamie jane janet janice jared jasmine jason
+    javier jayden jean jeff jeffrey jennifer jenny jeremy jerome jerry jesse jessica jill jim
+    jimmy joan joanna joanne joe joel johan john johnny jonathan jordan jorge jose joseph joshua
+    juan juanita judith judy julia julian julie justin kaitlyn karen karim karl karthik kate
+    katherine kathleen kathryn kathy katie kavita kayla keith kelly ken kenneth kevin khalid kim
+    kimberly kirsten kristen kristin kumar kurt kyle lakshmi larry laura lauren laurie lawrence
+    leah leo leonard leslie lewis liam linda lindsay lisa lois lorraine louis louise lucas lucia
+    lucy luis luke lydia lynn madison mandy manuel marcus margaret maria marie marilyn mario
+    marion marjorie marlene marsha martha martin mary mateo mathew matt matthew maureen max maya
+    megan melanie melissa mercedes meredith mia michael michele michelle miguel mike mildred
+    mindy miriam mitchell mohamed mohammed molly monica morgan nadia nancy naomi natalia natalie
+    natasha nathan neha neil nicholas nick nicola nicole nina noah nora norma norman olga oliver
+    olivia omar oscar pablo pamela patricia patrick paul paula pauline pedro peggy penny peter
+    phil philip phillip phyllis pooja prakash pranav pratik priya rachel rafael rahul raj rajesh
+    ralph ramesh ramon randy raul raymond rebecca regina renee ricardo richard rick ricky rita
+    rob robert roberta roberto robin rodrigo roger rohan roland ron ronald rosa rosemary ross
+    roy ruth ryan sabrina sally sam samantha samuel sandra sanjay santiago sara sarah scott sean
+    sebastian sergei sergio seth shannon sharon shaun sheila shelly shirley shreya simon sofia
+    sonia sophia sophie spencer stacey stacy stanley stefan stella stephanie stephen steve
+    steven stuart sunil suresh susan suzanne sylvia tamara tammy tanya tara taylor teresa terry
+    thelma theo theodore theresa thomas tiffany tim timothy tina todd tom tony tracey tracy
+    travis trevor tyler valerie vanessa vera veronica vicky victor victoria vijay vikram vincent
+    virginia vivian vladimir walter wanda warren wayne wendy wesley william willie xavier yasmin
+    yolanda yuki yusuf yvonne zachary zainab zoe
+    """
+)
+_SERVICE_WORD = r"[^\W\d_]{2,20}"
+_SERVICE_CAPITAL = r"[A-Z\u00c0-\u00de][^\W\d_]{1,20}"
+# Two capitalised words, or any single word.
+_OWN_NAME = rf"({_SERVICE_CAPITAL}\s{_SERVICE_CAPITAL}|{_SERVICE_WORD})\b"
+_OWN = re.compile(
+    rf"\b(?i:my name(?: is|'s|\u2019s)|this is|i'm|i\u2019m|i am|you(?:'re|\u2019re| are) (?:now )?"
+    rf"(?:speaking|talking|chatting|connected) (?:with|to)|(?<!am i )speaking (?:with|to)"
+    rf"|you can call me)\s{_OWN_NAME}"
+    rf"|\b{_OWN_NAME}\s(?i:speaking|here)\b"
+)
+_COMPANY = re.compile(
+    rf"\b(?i:welcome to|for (?:calling|contacting|choosing|chatting with|ringing))\s"
+    rf"({_SERVICE_CAPITAL}(?:\s{_SERVICE_CAPITAL}){{0,2}}|{_SERVICE_WORD})"
+    rf"|\b(?i:this is|i'm|i am|my name is)\s{_SERVICE_WORD}(?:\s{_SERVICE_WORD})?,?\s(?i:from|at|with)\s"
+    rf"({_SERVICE_CAPITAL}(?:\s{_SERVICE_CAPITAL}){{0,2}}|{_SERVICE_WORD})"
+)
+_WORD_OF_NAME = re.compile(_SERVICE_WORD)
+
+
+def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    """Yield the names of a turn that its own words, or the question before it, announce."""
+    text = conversation.turns[turn].text
+    words = conversation.words(turn)
+    yield from _announced(text, conversation.lower_case(turn), words)
+    question = conversation.before(turn)
+    if question is not None and not conversation.words(question).isdisjoint(_ASKED_BY):
+        yield from _answered(text, conversation.turns[question].text)
+
+
+def add_repeated(conversation: ConversationText, spans: dict[int, list[EntitySpan]]) -> None:
+    """Add the names that were found once wherever they occur again in the conversation."""
+    names = {
+        word
+        for turn, turn_spans in spans.items()
+        for span in turn_spans
+        if span.entity is Entity.NAME
+        for word in _known_words(conversation.turns[turn].text, span)
+    }
+    if not names:
+        return
+    lower_case = {word.lower() for word in names}
+    spellings = _spellings_of(names)
+    first_parts = frozenset(_FIRST_PART.findall(spelling)[0] for spelling in spellings)
+    for turn in spans:
+        if not conversation.words(turn).isdisjoint(lower_case):
+            spans[turn] += _known(conversation.turns[turn].text, spellings, first_parts)
+
+
+def service_name_words(turns: Iterable[SpeakerTurn]) -> frozenset[str]:
+    """Return the words of the names with which agents and bots introduce themselves, in lower case."""
+    return frozenset(
+        word.lower() for turn in turns if turn.is_service for word in _introduced_words(turn)
+    )
+
+
+def is_service_name(text: str, span: EntitySpan, service_words: frozenset[str]) -> bool:
+    """Tell whether a name consists only of such words."""
+    words = _WORD_OF_NAME.findall(text[span.start : span.end].lower())
+    return bool(words) and service_words.issuperset(words)
+
+
+def _known_words(text: str, span: EntitySpan) -> Iterator[str]:
+    """Yield the words of a name by which it is recognised elsewhere in the conversation."""
+    for word in _A_WORD.findall(text[span.start : span.end]):
+        plain = word.rstrip(".")
+        if len(plain) >= _MIN_KNOWN_LETTERS and plain.lower() not in _NO_PERSON:
+            yield plain
+
+
+def _known(
+    text: str, spellings: frozenset[str], first_parts: frozenset[str]
+) -> Iterator[EntitySpan]:
+    """Yield names that are known from elsewhere, also as the first part of "Anne-Marie"."""
+    for match in _ANY_NAME.finditer(text):
+        name = match[0] if match[1] in first_parts else ""
+        while name and name not in spellings:
+            name = name[: max(0, *map(name.rfind, _JOINTS))]
+        if name:
+            yield EntitySpan(match.start(), match.start() + len(name), Entity.NAME)
+
+
+def _spellings_of(names: Iterable[str]) -> frozenset[str]:
+    """Return the spellings of known names: capitalised, in capitals, and given names in lower case."""
+    return frozenset(spelling for name in names for spelling in _spellings(name))
+
+
+def _spellings(name: str) -> Iterator[str]:
+    yield name.capitalize() if name.islower() else name
+    yield name.upper()
+    if name.lower() in _GIVEN_NAMES:
+        yield name.lower()
+
+
+def _announced(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+    if not words.isdisjoint(_NAMED_BY):
+        for match in matches_near(_NAMED, lower_case_text, ("name",), lower_case_text):
+            yield from _person(text, match.start(1), match.end(1), _NO_NAME)
+    for cues, pattern in _PATTERNS:
+        if not words.isdisjoint(cues):
+            for match in matches_near(pattern, text, cues, lower_case_text):
+                yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
+    if "this" in words and not words.isdisjoint(_CALLING):
+        yield from _introduced_in_lower_case(text, lower_case_text)
+    if not words.isdisjoint(_LED_BY) and _LEAD.search(text):
+        yield from _introduced(text)
+
+
+def _introduced_in_lower_case(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
+    for match in _I_AM_LOWER.finditer(lower_case_text):
+        if match[1].split()[0] in _GIVEN_NAMES:
+            yield from _person(text, match.start(1), match.end(1), _NO_NAME)
+
+
+def _introduced(text: str) -> Iterator[EntitySpan]:
+    for match in _INTRODUCED.finditer(text):
+        yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
+    for match in _I_AM.finditer(text):
+        first = match[1].split()[0].rstrip(".").lower()
+        if first in _GIVEN_NAMES or _is_connected(match):
+            yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
+
+
+def _is_connected(match: re.Match[str]) -> bool:
+    """Tell whether a word such as "from" or "with" follows "I'm Xyz", as after a name."""
+    lead = match[0].lower()
+    is_own = lead.startswith("i") and not lead.startswith("it")
+    return is_own and match[2].strip(" ,").lower() in _CONNECTORS
+
+
+def _answered(text: str, question: str) -> Iterator[EntitySpan]:
+    """Yield the name that an answer consists of or begins with."""
+    if not _ASKED.search(question) or _NOT_A_PERSON.search(question):
+        return
+    match = _ANSWER.match(text)
+    if match is None:
+        return
+    words = match[1].split()
+    is_alone = match.end() >= len(text.rstrip(" .!?,"))
+    is_known = words[0].rstrip(".").lower() in _GIVEN_NAMES
+    has_capitals = len(words) > 1 and all(word[0].isupper() for word in words[:2])
+    if is_known or has_capitals or (is_alone and (len(words) > 1 or words[0][0].isupper())):
+        yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
+
+
+def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterator[EntitySpan]:
+    """Yield the words of a name; a capitalised name ends with its capitals."""
+    stop = start
+    has_capital = text[start : start + 1].isupper()
+    for match in _A_WORD.finditer(text[start:end]):
+        word = match[0].rstrip(".")
+        if word.lower() in no_names or (has_capital and not word[0].isupper()):
+            break
+        stop = start + match.end()
+        if match[0].endswith(".") and len(word) > 1 and word.lower() not in ("mr", "mrs", "dr"):
+            stop -= 1
+            break
+    if stop > start:
+        yield EntitySpan(start, stop, Entity.NAME)
+
+
+def _introduced_words(turn: SpeakerTurn) -> Iterator[str]:
+    yield from _WORD_OF_NAME.findall(turn.name or "")
+    for pattern in (_OWN, _COMPANY):
+        for match in pattern.finditer(turn.text):
+            yield from _WORD_OF_NAME.findall(match[1] or match[2])
