@@ -195,7 +195,7 @@ def _command(content_type: str | None, limits: DecodingLimits, play_copy: IO[byt
 
 def _environment() -> dict[str, str]:
     """Pass what the interpreter needs to start, and nothing else: no key, no setting."""
-    folders = [str(Path(__file__).parents[3]), *filter(None, sys.path)]
+    folders = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
     return {
         **{name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
         "PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in folders),
