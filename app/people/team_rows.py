@@ -5,7 +5,7 @@ common table expressions in front of it hide the tables themselves.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -53,10 +53,20 @@ UNLIMITED = frozenset(
         *("schema_state", "master_key_checks"),
     }
 )
-_READS = re.compile(
-    r"\s*+(CREATE TABLE \w++ AS\s++)?(?:(WITH\s)|(?=[\s(]*+SELECT\b))", re.IGNORECASE
+# What may stand before a statement.
+_GAP = r"(?:\s|--[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
+_STARTS = re.compile(
+    rf"{_GAP}(CREATE TABLE \w++ AS\s++)?"
+    r"(?:(WITH\s++(?!RECURSIVE\b))|(?=[\s(]*+(?:SELECT|VALUES|INSERT|UPDATE|DELETE)\b))",
+    re.IGNORECASE,
 )
-_LOCKS = re.compile(r"\bFOR (NO KEY |KEY )?(UPDATE|SHARE)\b")
+# SQLite's driver counts no rows of a change behind a common table expression.
+_CHANGES_ALONE = re.compile(
+    rf"{_GAP}(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+\w++(?!.*\b(?:SELECT|TABLE|FROM|USING)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOCKS = re.compile(r"\bFOR\s+(?:NO\s+KEY\s+|KEY\s+)?(?:UPDATE|SHARE)\b", re.IGNORECASE)
+_SOURCES_OF_A_SELECT = re.compile(r"\b(?:FROM|JOIN)\s+(\S+)", re.IGNORECASE)
 
 
 def install(engine: Engine, *, schema: str = "main") -> None:
@@ -79,28 +89,38 @@ def install(engine: Engine, *, schema: str = "main") -> None:
 
 
 def _limited(statement: str, rows: "_TeamRows") -> str:
-    """Return a statement that reads only these rows; one that changes rows stays as it is."""
-    is_read = _READS.match(statement)
-    names = sorted(set(rows.pattern.findall(statement)))
-    if is_read is None or not names:
+    """Return a statement that reads only these rows.
+
+    Rows that it changes are those that its condition names: a read has found them before.
+
+    Raises:
+        ValueError: the statement names a table in a form that cannot be limited.
+    """
+    names = sorted({name.lower() for name in rows.pattern.findall(statement)})
+    if not names or _CHANGES_ALONE.match(statement):
         return statement
+    start = _STARTS.match(statement)
+    if start is None or rows.qualified.search(statement):
+        raise ValueError(f"this statement cannot be limited to teams: {statement[:200]}")
     if _LOCKS.search(statement):
-        # A common table expression would not be locked.
-        return _with_condition(statement, rows)
+        return _locking(statement, rows, names)
     shown = ", ".join(f"{name} AS NOT MATERIALIZED ({rows.select(name)})" for name in names)
-    before, given = is_read[1] or "", "," if is_read[2] else ""
-    return f"{before}WITH {shown}{given} {statement[is_read.end() :]}"
+    before, given = start[1] or "", start[2] or ""
+    comma = "," if given else ""
+    return f"{before}{given or 'WITH '}{shown}{comma} {statement[start.end() :]}"
 
 
-def _with_condition(statement: str, rows: "_TeamRows") -> str:
-    """Return a SELECT of one table that locks rows, with the condition of the table."""
-    match = re.search(r"\nFROM (\w+)", statement)
-    if match is None or not rows.pattern.fullmatch(match[1]):
-        return statement
-    before, where, after = statement.partition("\nWHERE ")
-    if not where:
-        raise ValueError("a statement that locks rows must have a condition")
-    return f"{before}\nWHERE {rows.condition(match[1], match[1])} AND {after}"
+def _locking(statement: str, rows: "_TeamRows", names: Sequence[str]) -> str:
+    """Return a SELECT of one table that locks rows: of a subquery, since expressions are not locked.
+
+    Raises:
+        ValueError: it reads another table, too.
+    """
+    if _SOURCES_OF_A_SELECT.findall(statement) != names:
+        raise ValueError("a statement of somebody limited to teams locks rows of one table")
+    [name] = names
+    limited = f"FROM ({rows.select(name)}) AS {name}"
+    return re.sub(rf"\bFROM\s+{name}\b", lambda _: limited, statement, flags=re.IGNORECASE)
 
 
 class _TeamRows:
@@ -110,7 +130,11 @@ class _TeamRows:
         self._teams, self._prefix = teams, prefix
         self._elements = "json_each" if prefix else "json_array_elements_text"
         hidden = Table.metadata.tables.keys() - UNLIMITED
-        self.pattern = re.compile(rf"\b(?:{'|'.join(sorted(hidden))})\b")
+        known = rf"(?:{'|'.join(sorted(hidden))})\b"
+        self.pattern = re.compile(rf"\b{known}", re.IGNORECASE)
+        # The name of a schema would lead past the limit.
+        schema = r'\b(?:main|temp|public)"?\s*\.\s*"?'
+        self.qualified = re.compile(schema + known, re.IGNORECASE)
         self._select: dict[str, str] = {}
 
     def select(self, table: str) -> str:

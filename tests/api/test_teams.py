@@ -10,6 +10,7 @@ import pytest
 import requests
 import time_machine
 from flask import Flask
+from sqlalchemy import text
 from werkzeug.routing import Rule
 
 from app.analytics import jobs
@@ -20,6 +21,7 @@ from app.api_keys.enums import TEAM_SCOPES
 from app.core.database.session import Table
 from app.core.ids import new_id
 from app.core.json_documents import camel_case
+from app.core.principal import TeamScope, limited_to
 from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
 from app.people import service as people
@@ -248,6 +250,66 @@ def test_every_table_says_whose_its_rows_are() -> None:
         *("scorecard_drafts", "scorecard_trials", "model_answers"),
     }
     assert by_rule | hidden | team_rows.UNLIMITED == Table.metadata.tables.keys()
+
+
+# Without the limit, each gives away a foreign name.
+_READS = (
+    "select name FROM Executives",
+    "  -- all\n SELECT name FROM executives",
+    "/* of * all */ SELECT name FROM executives",
+    "SELECT name FROM EXECUTIVES",
+    'SELECT name FROM "executives"',
+    "with x AS (SELECT name FROM executives) SELECT name FROM x",
+    "VALUES ((SELECT max(name) FROM executives))",
+    "INSERT INTO hosts SELECT name FROM executives RETURNING name",
+    "insert into hosts VALUES ((SELECT max(name) FROM executives)) RETURNING name",
+    "UPDATE hosts SET name = (SELECT max(name) FROM executives) RETURNING name",
+    "DELETE FROM hosts WHERE EXISTS (SELECT 1 FROM executives WHERE name LIKE :mark) RETURNING name",
+)
+_LOCKS = (
+    "SELECT name FROM executives WHERE 1 = 1 OR 1 = 1 FOR UPDATE",
+    "SELECT name FROM executives\nfor  no key update",
+    "SELECT name FROM executives FOR SHARE OF executives",
+)
+_REFUSED = (
+    "WITH RECURSIVE x AS (SELECT name FROM executives) SELECT name FROM x",
+    "SELECT e.name FROM executives JOIN executives AS e ON TRUE FOR UPDATE",
+    'SELECT name FROM "executives" FOR UPDATE',
+    "SELECT name FROM executives, campaigns FOR UPDATE",
+    "SELECT name FROM public.executives",
+    "SELECT name FROM main.executives",
+    "EXPLAIN SELECT name FROM executives",
+    "TABLE executives",
+    "COPY executives TO STDOUT",
+    "PRAGMA table_info(executives)",
+)
+
+
+def test_no_form_of_a_statement_reads_past_the_teams(
+    world: TeamWorld, base: str, runtime: Runtime
+) -> None:
+    own = world.add("Ann", "Alpha")
+    world.add("Bob", "Beta", mark=MARK)
+    teams = TeamScope(call_center_ids=(own.call_center,))
+    is_sqlite = runtime.db.engine.dialect.name == "sqlite"
+    for statement in _READS + (() if is_sqlite else _LOCKS):
+        names: set[str] = set()
+        for limit in (None, teams):
+            with limited_to(limit), runtime.db.engine.connect() as connection:
+                connection.execute(text("CREATE TEMP TABLE hosts (name text)"))
+                connection.execute(text("INSERT INTO hosts VALUES ('host')"))
+                given = {"mark": f"%{MARK}%"} if ":mark" in statement else {}
+                names = {str(row[0]) for row in connection.execute(text(statement), given)}
+                connection.rollback()
+            is_foreign = names == {"host"} if given else any(MARK in name for name in names)
+            assert is_foreign is (limit is None), (statement, names)
+    for statement in _REFUSED:
+        with (
+            limited_to(teams),
+            runtime.db.engine.connect() as connection,
+            pytest.raises(ValueError, match="limited to teams"),
+        ):
+            connection.execute(text(statement))
 
 
 def test_a_key_is_only_narrowed_and_makes_no_wider_one(
