@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -18,15 +18,18 @@ from app.conversations.enums import PLATFORMS
 from app.core.commands import errors_as_messages, print_line, printable
 from app.core.errors import AppError
 from app.core.process import background
+from app.evaluations.enums import DIRECTIONS
 from app.imports import files, request_parsing, service
+from app.imports.call_records import CallRecords
 from app.imports.file_import import FileImport, Progress
 from app.imports.files import AUTO, STDIN, FolderWatch, ImportFile, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
+from app.imports.formats.file_names import SYSTEMS, NamePattern
 from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import ROLES, Fault, Unreadable
 from app.imports.loading.input import ON_CONFLICT, ImportOptions
 from app.imports.loading.load import ImportCounts, RecordOutcome
-from app.imports.recordings import NamePattern, RecordingMetadata
+from app.imports.recordings import RecordingMetadata
 from app.imports.schemas.requests import ImportCountsSchema, ImportErrorSchema
 from app.web.current import current_runtime
 from app.web.schemas.fields import LanguageTag, Zone
@@ -57,6 +60,17 @@ def _roles(context: object, option: click.Parameter, values: tuple[str, ...]) ->
         if role not in ROLES:
             raise click.BadParameter(f"the role in NAME=ROLE must be one of {', '.join(ROLES)}")
     return roles
+
+
+def _directions(
+    context: object, option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    directions = _pairs(context, option, values)
+    for direction in directions.values():
+        if direction not in DIRECTIONS:
+            known = ", ".join(DIRECTIONS)
+            raise click.BadParameter(f"the direction in WORD=DIRECTION must be one of {known}")
+    return {word.casefold(): direction for word, direction in directions.items()}
 
 
 def _as(field: Field[Any], form: str) -> Callable[[object, object, str | None], str | None]:
@@ -120,10 +134,27 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 @click.option(
     "--metadata",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="CSV with a row for each recording and the column `file`.",
+    help="CSV or JSON with a row for each recording or call.",
 )
 @click.option(
-    "--name-pattern", help="Fields in the names of recordings, as {executive}_{recordedAt}."
+    "--name-pattern",
+    help=f"Fields in the names of recordings, as {{executive}}_{{date}}, or {', '.join(SYSTEMS)}.",
+)
+@click.option(
+    "--agent",
+    "agents",
+    metavar="EXTENSION=NAME",
+    multiple=True,
+    callback=_pairs,
+    help="Agent of an extension, or of another word in names; may be repeated.",
+)
+@click.option(
+    "--direction",
+    "directions",
+    metavar="WORD=DIRECTION",
+    multiple=True,
+    callback=_directions,
+    help="Direction of a word in names or in the metadata; may be repeated.",
 )
 @click.option("--wait", is_flag=True, help="Wait until the records are evaluated.")
 @click.option("--watch", is_flag=True, help="Keep importing what arrives in the folder.")
@@ -135,6 +166,8 @@ def import_(
     *,
     metadata: Path | None,
     name_pattern: str | None,
+    agents: dict[str, str],
+    directions: dict[str, str],
     wait: bool,
     watch: bool,
     follow_links: bool,
@@ -155,10 +188,11 @@ def import_(
         options = service.resolved(session, options)
     with _explained():
         described = RecordingMetadata(
-            table=metadata,
             options=options,
-            pattern=NamePattern(name_pattern) if name_pattern else None,
-            follow_links=follow_links,
+            calls=CallRecords(metadata, options, follow_links=follow_links) if metadata else None,
+            pattern=NamePattern(name_pattern, directions) if name_pattern else None,
+            agents=agents,
+            directions=directions,
         )
         list_files = partial(
             files.list_files, Path(source), metadata=metadata, follow_links=follow_links
@@ -177,7 +211,9 @@ def import_(
         click.echo(json.dumps(_as_json(counts, options, described)))
     else:
         _print(counts, options)
-        _print_names("Rows of the metadata without a recording", list(described.rows_without_file))
+        if options.dry_run:
+            _print_table(described.understood)
+        _print_names("Rows of the metadata without a recording", _rows_without_file(described))
         _print_names("Recordings without a row", described.files_without_row)
         if run.ended:
             statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
@@ -259,6 +295,20 @@ def _print_names(title: str, names: Sequence[str]) -> None:
         print_line(f"{title}: {', '.join(names[:_MOST_NAMES])}{more}", err=True)
 
 
+def _rows_without_file(described: RecordingMetadata) -> list[str]:
+    return described.calls.unused if described.calls else []
+
+
+def _print_table(rows: Sequence[Mapping[str, str]]) -> None:
+    """Print what was understood of the first recordings, in columns."""
+    if rows:
+        lines = [list(rows[0]), *([text or "-" for text in row.values()] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            cells = (text.ljust(width) for text, width in zip(line, widths, strict=True))
+            print_line("  ".join(cells).rstrip())
+
+
 def _as_json(
     counts: ImportCounts, options: ImportOptions, described: RecordingMetadata
 ) -> dict[str, Any]:
@@ -269,7 +319,8 @@ def _as_json(
         "dryRun": options.dry_run,
         "counts": ImportCountsSchema().dump(counts.as_dict()),
         "errors": [{"file": error["file"], **error_schema.dump(error)} for error in counts.errors],
-        "rowsWithoutRecording": list(described.rows_without_file),
+        **({"recordings": described.understood} if described.understood else {}),
+        "rowsWithoutRecording": _rows_without_file(described),
         "recordingsWithoutRow": described.files_without_row,
     }
 

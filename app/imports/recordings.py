@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -22,101 +21,72 @@ from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists, UploadIncomplete
 from app.core.storage.untrusted import UntrustedFolder
+from app.imports.call_records import FROM, TO, CallRecords
 from app.imports.files import ImportFile, sidecar_of, unreadable
-from app.imports.formats.presets import mapping_for
-from app.imports.formats.records import BadLine, Fault, ReaderOptions, Unreadable
-from app.imports.formats.table_rows import (
-    IGNORED,
-    TableForm,
-    by_column_name,
-    field_of,
-    rows_of,
-    with_labels,
-    with_offset,
-)
-from app.imports.loading.input import ImportOptions, reader_options
+from app.imports.formats.file_names import NamePattern
+from app.imports.formats.records import BadLine, Fault, Unreadable
+from app.imports.formats.table_rows import with_labels, with_offset
+from app.imports.loading.input import ImportOptions
 from app.imports.loading.load import RecordOutcome
 from app.imports.loading.normalise import ValidRecord, summary_of
 from app.imports.loading.references import NameResolver
 from app.imports.schemas.records import validate_recording
 
 _TIME_TO_STORE = timedelta(hours=1)
-_FILE = "file"
 _CHANNELS = {"agentChannel": "agent", "customerChannel": "customer"}
-_NAMES = (
-    *("externalId", "language", "recordedAt", "direction"),
-    *("engagement", "engagementId", "campaign", "campaignId"),
-    *("callCenter", "callCenterId", "executive", "executiveId"),
-    *_CHANNELS,
-)
-_FIELDS: Mapping[str, str] = {
-    **by_column_name(_FILE, *_NAMES),
-    "filename": _FILE,
-    "recordingid": "externalId",
-    "startedat": "recordedAt",
-}
 # What telephone systems call the directions.
 _DIRECTIONS = {
     **dict.fromkeys(("inbound", "incoming", "in", "trunking-originating"), "inbound"),
     **dict.fromkeys(("outbound", "outgoing", "out", "outbound-api", "outbound-dial"), "outbound"),
+    **dict.fromkeys(("internal", ""), "unknown"),
     "trunking-terminating": "outbound",
 }
-_FORM = TableForm(_FIELDS, lambda fields: [] if _FILE in fields else [_FILE])
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MAX_SIDECAR_BYTES = 64 * 1024
-
-
-class NamePattern:
-    """A pattern of file names such as `{executive}_{recordedAt}`; `{ignore}` matches anything."""
-
-    def __init__(self, text: str) -> None:
-        named = [(name, field_of(name, _FIELDS)) for name in _PLACEHOLDER.findall(text)]
-        unknown = [name for name, field in named if field in (None, _FILE)]
-        if unknown or not named:
-            known = ", ".join(_NAMES)
-            fault = f"has unknown fields ({', '.join(unknown)})" if unknown else "has no {field}"
-            raise Unreadable(Fault.MALFORMED, f"The name pattern {fault}; fields are {known}.")
-        self._fields = [str(field) for _, field in named]
-        if len(set(self._fields)) < len(self._fields) - self._fields.count(IGNORED):
-            raise Unreadable(Fault.MALFORMED, "The name pattern has a field twice.")
-        literals = _PLACEHOLDER.sub("\0", text).split("\0")
-        self._expression = re.compile("([^/]+?)".join(map(re.escape, literals)))
-        self._folders = text.count("/")
-
-    def values_of(self, name: str) -> dict[str, str]:
-        """Return the fields of a file's name without its suffix."""
-        stem = "/".join(name.rsplit(".", 1)[0].split("/")[-self._folders - 1 :])
-        match = self._expression.fullmatch(stem)
-        if match is None:
-            raise Unreadable(Fault.MALFORMED, "The file's name does not match the name pattern.")
-        return {
-            field: value
-            for field, value in zip(self._fields, match.groups(), strict=True)
-            if field != IGNORED
-        }
+# Numbers join a recording to its call and are not stored.
+_JOINED = frozenset({"number", FROM, TO})
+# What a dry run shows of a recording.
+SHOWN = ("externalId", "recordedAt", "direction", "executive", "number")
+_MOST_SHOWN = 100
 
 
 class RecordingMetadata:
-    """Metadata of recordings by file; a CSV wins over the name, and a JSON file over both."""
+    """Metadata of recordings by file; a log of calls wins over the name, and a JSON file over both.
+
+    `understood` are the first recordings, as `SHOWN` in the words of the API.
+    """
 
     def __init__(
         self,
         *,
-        table: Path | None = None,
         options: ImportOptions,
+        calls: CallRecords | None = None,
         pattern: NamePattern | None = None,
-        follow_links: bool = False,
+        agents: Mapping[str, str] | None = None,
+        directions: Mapping[str, str] | None = None,
     ) -> None:
-        self._rows = {} if table is None else dict(_rows_of(table, options, follow_links))
+        """Read metadata; `agents` are names by extensions, `directions` those of words."""
+        self.calls = calls
         self._pattern = pattern
+        self._agents = agents or {}
+        self._directions = {**_DIRECTIONS, **(directions or {})}
         self._timezone = options.timezone
-        self.rows_without_file = dict.fromkeys(self._rows)
         self.files_without_row: list[str] = []
+        self.understood: list[dict[str, str]] = []
 
     def fields_of(self, file: ImportFile) -> dict[str, Any]:
         """Return the fields of a recording in the words of the API."""
-        fields: dict[str, Any] = self._pattern.values_of(file.name) if self._pattern else {}
-        fields = _shaped({**fields, **self._row_of(file)})
+        named = self._pattern.values_of(file.name) if self._pattern else {}
+        if "recordedAt" in named:
+            named["recordedAt"] = with_offset(named["recordedAt"], self._timezone)
+        row = self.calls.row_of(file.name, named) if self.calls else {}
+        if row is None:
+            self.files_without_row.append(file.name)
+        given = self._with_agent({**named, **(row or {})})
+        if len(self.understood) < _MOST_SHOWN:
+            self.understood.append(
+                {"file": file.name, **{key: given.get(key, "") for key in SHOWN}}
+            )
+        fields = _shaped({key: value for key, value in given.items() if key not in _JOINED})
         sidecar = sidecar_of(file.path)
         if sidecar is not None:
             fields |= _document_of(file.folder, sidecar)
@@ -124,30 +94,21 @@ class RecordingMetadata:
             fields["recordedAt"] = with_offset(recorded_at, self._timezone)
         return fields
 
-    def _row_of(self, file: ImportFile) -> Mapping[str, str]:
-        """Return the row with the file's path, its name, or a name of its folders such as `id=7`."""
-        folders = [part.rpartition("=")[2] for part in reversed(PurePath(file.name).parts[:-1])]
-        for name in (file.name, file.path.name, file.path.stem, *folders):
-            if name in self._rows:
-                self.rows_without_file.pop(name, None)
-                return self._rows[name]
-        if self._rows:
-            self.files_without_row.append(file.name)
-        return {}
-
-
-def _rows_of(
-    table: Path, options: ImportOptions, follow_links: bool
-) -> Iterator[tuple[str, dict[str, str]]]:
-    mapping = mapping_for(reader_options(options), of_recordings=True)
-    with UntrustedFolder(table.parent, follow_links).open(table) as file:
-        for row in rows_of(file, _FORM, ReaderOptions(), mapping):
-            if row.error is not None:
-                message = f"{table.name}, line {row.error.line}: {row.error.message}"
-                raise Unreadable(row.error.code, message)
-            cells = {name: cell for name, cell in row.cells.items() if cell}
-            if name := cells.pop(_FILE, ""):
-                yield name, cells
+    def _with_agent(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Name the agent of an extension, and the direction of a word or by the agent's side."""
+        fields = dict(given)
+        sides = {"outbound": fields.get(FROM, ""), "inbound": fields.get(TO, "")}
+        sides = {side: number for side, number in sides.items() if number in self._agents}
+        if len(sides) == 1:
+            side, number = next(iter(sides.items()))
+            fields.setdefault("executive", number)
+            if fields.get("direction", "unknown") == "unknown":
+                fields["direction"] = side
+        if "executive" in fields:
+            fields["executive"] = self._agents.get(fields["executive"], fields["executive"])
+        if direction := fields.get("direction"):
+            fields["direction"] = self._directions.get(direction.casefold(), direction)
+        return fields
 
 
 def _document_of(folder: UntrustedFolder, sidecar: Path) -> dict[str, Any]:
@@ -174,8 +135,6 @@ def _shaped(fields: Mapping[str, str]) -> dict[str, Any]:
         for name in _CHANNELS.keys() & shaped.keys()
         for value in [shaped.pop(name)]
     }
-    if direction := shaped.get("direction"):
-        shaped["direction"] = _DIRECTIONS.get(direction.casefold(), direction)
     return {**shaped, "channelMap": channels} if channels else shaped
 
 

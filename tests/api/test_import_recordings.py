@@ -135,6 +135,128 @@ def test_recordings_are_matched_with_the_log_of_their_system(
     assert found["executiveId"]
 
 
+FREEPBX = "out-08215550163-3201-20250327-092517-1743042317.12206"
+MASTER_CSV = (
+    '"","3201","08215550163","from-internal","""Ann"" <3201>","PJSIP/3201-1","PJSIP/t-2","Dial",'
+    '"x","2025-03-27 09:25:17","2025-03-27 09:25:20","2025-03-27 09:27:00",103,100,"ANSWERED",'
+    '"DOCUMENTATION","1743042317.12206",""\n'
+)
+
+
+def test_a_dry_run_shows_what_the_names_of_a_telephone_system_say(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    shutil.copy(SPEECH, folder / f"{FREEPBX}.mp3")
+    shutil.copy(SILENCE, folder / "q-400-0160555-20250328-101112-1743150000.7.wav")
+    arguments = (
+        *(folder, "--name-pattern", "freepbx", "--agent", "3201=Ann Lee", "--no-evaluate"),
+        *("--timezone", "Europe/Berlin", "--direction", "q=outbound"),
+    )
+    tried = command(*arguments, "--dry-run")
+    assert tried.exit_code == 0, tried.output
+    head, first, second = (line.split() for line in tried.stdout.splitlines()[-3:])
+    assert head == ["file", "externalId", "recordedAt", "direction", "executive", "number"]
+    assert first[2:] == ["2025-03-27T09:25:17+01:00", "outbound", "Ann", "Lee", "08215550163"]
+    assert second[1:] == ["1743150000.7", "2025-03-28T10:11:12+01:00", "outbound", "-", "0160555"]
+    assert recordings(client) == []
+    assert command(*arguments).exit_code == 0
+    call = recordings(client)[0]
+    assert (call["externalId"], call["direction"]) == ("1743042317.12206", "outbound")
+    assert call["recordedAt"] == "2025-03-27T08:25:17.000Z"
+    assert "08215550163" not in json.dumps(call["labels"])
+    assert command(folder, "--direction", "in=north").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "log"),
+    [
+        ("asterisk", f"{FREEPBX}.mp3", MASTER_CSV),
+        (
+            "asterisk",
+            "anything.mp3",
+            "calldate,src,dst,uniqueid,recordingfile\n"
+            "2025-03-27 09:25:17,3201,08215550163,1743042317.12206,anything.mp3\n",
+        ),
+        (
+            "3cx",
+            "[Ann]_3201-08215550163_20250327092601(7).mp3",
+            '"Call Time","From","To","Direction","Status"\n'
+            '"2025-03-27 09:25:17","Ann Lee (3201)","+498215550163","Outbound","Answered"\n',
+        ),
+        (
+            "twilio",
+            f"RE{'0a' * 16}.mp3",
+            json.dumps(
+                {
+                    "page": 0,
+                    "calls": [
+                        {
+                            "sid": f"RE{'0a' * 16}",
+                            "from": "3201",
+                            "to": "+498215550163",
+                            "direction": "outbound-api",
+                            "start_time": "Thu, 27 Mar 2025 08:25:17 +0000",
+                            "subresource_uris": {"recordings": "/x.json"},
+                        }
+                    ],
+                }
+            ),
+        ),
+    ],
+)
+def test_records_of_calls_are_joined_to_recordings(
+    command: Command, client: Caller, folder: Path, preset: str, name: str, log: str
+) -> None:
+    shutil.copy(SPEECH, folder / name)
+    shutil.copy(SILENCE, folder / "other.wav")
+    table = folder.parent / ("calls.json" if log.startswith("{") else "calls.csv")
+    table.write_text(log)
+    arguments: tuple[object, ...] = (
+        *(folder / name, "--metadata", table, "--preset", preset, "--no-evaluate"),
+        *("--timezone", "Europe/Berlin", "--agent", "3201=Ann Lee"),
+    )
+    if not name.startswith("anything"):
+        system = {"asterisk": "freepbx"}.get(preset, preset)
+        arguments = (*arguments, "--name-pattern", system)
+    done = command(*arguments)
+    assert done.exit_code == 0, done.output
+    assert "without a" not in done.stderr
+    (call,) = recordings(client)
+    assert call["recordedAt"] == "2025-03-27T08:25:17.000Z"
+    assert call["executiveId"]
+    assert call["direction"] == "outbound"
+
+
+def test_a_call_is_joined_by_its_start_only_where_one_fits(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    shutil.copy(SPEECH, folder / "[x]_3201-08215550163_20250327092601(7).mp3")
+    table = folder.parent / "calls.csv"
+    row = '"2025-03-27 09:25:{}","3201","08215550163","Outbound"\n'
+    table.write_text(f'"Call Time","From","To","Direction"\n{row.format(10)}{row.format(40)}')
+    done = command(
+        *(folder, "--metadata", table, "--preset", "3cx", "--no-evaluate", "--name-pattern"),
+        *("3cx", "--timezone", "Europe/Berlin"),
+    )
+    assert "Rows of the metadata without a recording: line 2, line 3\n" in done.stderr
+    assert "Recordings without a row: [x]" in done.stderr
+    assert recordings(client)[0]["recordedAt"] == "2025-03-27T08:26:01.000Z"
+
+
+def test_a_log_that_is_no_list_of_calls_is_refused(command: Command, folder: Path) -> None:
+    shutil.copy(SPEECH, folder / "call.mp3")
+    table = folder.parent / "calls.json"
+    for content, says in (
+        ("{", "is not JSON"),
+        ("7", "one list"),
+        ('[{"sid": "x"}]', "No column is file"),
+    ):
+        table.write_text(content)
+        done = command(folder, "--metadata", table, "--no-evaluate")
+        assert done.exit_code == 1
+        assert says in done.stderr
+
+
 @pytest.mark.parametrize(("row", "cells"), [("call.mp3,Returns, summer,Alice", 4), ("call.mp3", 1)])
 def test_a_row_with_other_cells_than_columns_is_refused(
     command: Command, folder: Path, row: str, cells: int

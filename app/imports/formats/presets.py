@@ -14,7 +14,7 @@ class Preset:
     `columns` lists the columns of each field, the best first; others of them are left out, as are
     those of `left_out`. `roles` are the words of the system for those who write,
     and `platform` is that of conversations that do not say theirs. `recordings` are the columns of
-    a table with a row for each recording.
+    a table with a row for each recording or call, and `header` those of a table without a header.
     """
 
     title: str
@@ -23,6 +23,7 @@ class Preset:
     roles: Mapping[str, str] = field(default_factory=dict)
     platform: str | None = None
     recordings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    header: Sequence[str] = ()
 
     def mapping_of(
         self, header: Sequence[str], columns: Mapping[str, Sequence[str]]
@@ -122,6 +123,8 @@ _TWILIO = Preset(
         "file": ("recording_sid", "sid", "call_sid"),
         "recordedAt": ("start_time", "date_created"),
         "direction": ("direction",),
+        "fromNumber": ("from",),
+        "toNumber": ("to",),
     },
 )
 # Messages as in https://developer.genesys.cloud/devapps/api-explorer (recordings of conversations),
@@ -154,12 +157,54 @@ _GENESYS = Preset(
         "direction": ("direction",),
     },
 )
+# Columns as in https://docs.asterisk.org (call detail records), whose Master.csv has no header, and
+# those of the table cdr of FreePBX.
+_ASTERISK = Preset(
+    "Asterisk and FreePBX, call detail records",
+    {},
+    (
+        *("accountcode", "dcontext", "clid", "channel", "dstchannel", "lastapp", "lastdata"),
+        *("answer", "end", "duration", "billsec", "disposition", "amaflags", "userfield", "did"),
+        *("cnum", "cnam", "outbound_cnum", "outbound_cnam", "dst_cnam", "linkedid", "peeraccount"),
+        "sequence",
+    ),
+    recordings={
+        "file": ("recordingfile",),
+        "externalId": ("uniqueid",),
+        "recordedAt": ("calldate", "start"),
+        "fromNumber": ("src",),
+        "toNumber": ("dst",),
+    },
+    header=(
+        *("accountcode", "src", "dst", "dcontext", "clid", "channel", "dstchannel", "lastapp"),
+        *("lastdata", "start", "answer", "end", "duration", "billsec", "disposition", "amaflags"),
+        *("uniqueid", "userfield"),
+    ),
+)
+# Columns of the report Call Log, also of version 20.
+_3CX = Preset(
+    "3CX, log of calls",
+    {},
+    (
+        *("Status", "Ringing", "Talking", "Cost", "Activity Details", "Call Activity Details"),
+        *("Reason", "Answered", "Unanswered", "Total Call Time", "Call ID", "Sentiment", "Summary"),
+        "Transcription",
+    ),
+    recordings={
+        "recordedAt": ("Call Time", "StartTime"),
+        "direction": ("Direction",),
+        "fromNumber": ("From", "Caller ID"),
+        "toNumber": ("To", "Destination"),
+    },
+)
 PRESETS: Mapping[str, Preset] = {
     "zendesk": _ZENDESK,
     "intercom": _INTERCOM,
     "freshdesk": _FRESHDESK,
     "twilio": _TWILIO,
     "genesys": _GENESYS,
+    "asterisk": _ASTERISK,
+    "3cx": _3CX,
 }
 
 

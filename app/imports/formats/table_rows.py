@@ -1,4 +1,4 @@
-"""Rows of tables in CSV, read by the names of their columns, which a caller may map."""
+"""Rows of tables, in CSV or as JSON objects, read by the names of their columns, which a caller may map."""
 
 import csv
 import re
@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import chain
 from typing import Any, BinaryIO, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -40,12 +41,14 @@ class TableForm:
         lacks: names what these fields lack, as the names of columns; nothing if they are enough.
         moments: fields with times, which get the offset of the caller's time zone.
         opposites: by normalised names of columns, the fields that mean their opposite.
+        usual_header: the columns of a file whose first line is a row already.
     """
 
     fields: Mapping[str, str]
     lacks: Callable[[set[str]], Sequence[str]]
     moments: frozenset[str] = frozenset()
     opposites: Mapping[str, str] = field(default_factory=dict)
+    usual_header: Sequence[str] = ()
 
     def fields_of(self, header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
         """Return the field of each column; raises `Unreadable`."""
@@ -96,6 +99,10 @@ def rows_of(
     lines = _TextLines(byte_lines(stream, _MAX_LINE_BYTES))
     try:
         delimiter, names = _header_of(lines, form, mapping_of)
+        usual = form.usual_header
+        if usual and len(names) == len(usual) and names[-1] != usual[-1]:
+            names = usual
+            lines.repeat_last()
         fields = form.fields_of(names, mapping_of(names))
     except (Unreadable, csv.Error) as error:
         yield TableRow(1, {}, _as_unreadable(error, 1))
@@ -121,6 +128,39 @@ def rows_of(
                 dict(zip(fields, first_cells, strict=False)),
                 is_cut=len(cells) not in (0, len(fields)),
             )
+
+
+def rows_of_objects(
+    objects: Sequence[Mapping[str, Any]],
+    form: TableForm,
+    options: ReaderOptions,
+    mapping_of: MappingOf,
+) -> Iterator[TableRow]:
+    """Yield JSON objects as rows of a table, whose columns are their members, as `author.name`.
+
+    Members that are no fields are left out: an API sends more with each version.
+
+    Raises:
+        Unreadable: the members lack fields of the form.
+    """
+    flat = [dict(_flattened(item)) for item in objects]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    mapping = mapping_of(names)
+    names = [name for name in names if name in mapping or field_of(name, form.fields)]
+    fields = form.fields_of(names, mapping)
+    for number, row in enumerate(flat, 1):
+        cells = [row.get(name, "") for name in names]
+        yield TableRow(number, _cells_by_field(fields, cells, form, options, number))
+
+
+def _flattened(item: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in item.items():
+        if isinstance(value, Mapping):
+            yield from _flattened(value, f"{prefix}{name}.")
+        elif isinstance(value, bool):
+            yield prefix + name, str(value).lower()
+        elif isinstance(value, str | int | float):
+            yield prefix + name, str(value)
 
 
 def sample_of(
@@ -289,6 +329,7 @@ class _TextLines:
 
     def __init__(self, lines: Iterator[ByteLine]) -> None:
         self._lines = lines
+        self._last = ByteLine(0, b"")
         self.number = 0
         # The first line of the row that is being read, with what could be decoded.
         self.row_start = ""
@@ -296,8 +337,12 @@ class _TextLines:
     def __iter__(self) -> "_TextLines":
         return self
 
+    def repeat_last(self) -> None:
+        """Read the last line again."""
+        self._lines = chain([self._last], self._lines)
+
     def __next__(self) -> str:
-        line = next(self._lines)
+        line = self._last = next(self._lines)
         self.number = line.number
         self.row_start = self.row_start or (line.data or b"").decode(errors="replace")
         return text_of(line, _MAX_LINE_BYTES) + "\n"

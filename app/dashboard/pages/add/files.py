@@ -69,7 +69,7 @@ def show() -> str:
         import_suffixes=sorted(SUFFIXES),
         presets=[
             ("", "Our own names"),
-            *((name, preset.title) for name, preset in PRESETS.items()),
+            *((name, preset.title) for name, preset in PRESETS.items() if preset.columns),
             *((name, name) for name in kept),
         ],
     )

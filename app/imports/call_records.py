@@ -1,0 +1,167 @@
+"""Records of calls: the log of a telephone system, joined to recordings by id, or by start and number."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
+
+from app.core.storage.untrusted import UntrustedFolder
+from app.imports.formats.presets import PRESETS, mapping_for
+from app.imports.formats.records import Fault, ReaderOptions, Unreadable
+from app.imports.formats.table_rows import (
+    TableForm,
+    TableRow,
+    by_column_name,
+    rows_of,
+    rows_of_objects,
+)
+from app.imports.loading.input import ImportOptions, reader_options
+
+_FILE = "file"
+# Columns that only join a row to a recording.
+FROM, TO = "fromNumber", "toNumber"
+FIELDS: Mapping[str, str] = {
+    **by_column_name("externalId", "language", "recordedAt", "direction", FROM, TO, _FILE),
+    **by_column_name("engagement", "engagementId", "campaign", "campaignId"),
+    **by_column_name("callCenter", "callCenterId", "executive", "executiveId"),
+    **by_column_name("agentChannel", "customerChannel"),
+    "filename": _FILE,
+    "recordingid": "externalId",
+    "startedat": "recordedAt",
+}
+_MAX_JSON_BYTES = 64 * 1024 * 1024
+# A recording may begin when the call is answered, and is named in whole seconds.
+_APART = timedelta(seconds=90)
+_FEWEST_DIGITS, _COMPARED_DIGITS = 2, 9
+
+
+def _lacks(fields: set[str]) -> list[str]:
+    by_start = "recordedAt" in fields and fields & {FROM, TO}
+    return [] if by_start or _FILE in fields or "externalId" in fields else [_FILE]
+
+
+class CallRecords:
+    """The rows of a log of calls; `unused` are those that no recording has."""
+
+    def __init__(
+        self, table: Path | None, options: ImportOptions, *, follow_links: bool = False
+    ) -> None:
+        self._by_name: dict[str, Mapping[str, str]] = {}
+        self._by_start: list[tuple[datetime, Mapping[str, str]]] = []
+        self._unused: dict[int, str] = {}
+        if table is not None:
+            for row in _read(table, options, follow_links):
+                self._add(row)
+
+    def __bool__(self) -> bool:
+        """Whether there are rows."""
+        return bool(self._by_name or self._by_start)
+
+    @property
+    def unused(self) -> list[str]:
+        """The names of the rows without a recording."""
+        return list(self._unused.values())
+
+    def row_of(self, name: str, named: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Return the row of a recording, without the columns that only join it; None without one.
+
+        It is that with the path, the name, a folder such as `id=7` or the id of the recording, or
+        the only one whose call began at about the same time with the same number.
+
+        Args:
+            named: what the name of the file says.
+        """
+        path = PurePath(name)
+        folders = [part.rpartition("=")[2] for part in reversed(path.parts[:-1])]
+        names = (name, path.name, path.stem, named.get("externalId", ""), *folders)
+        row = next((self._by_name[key] for key in names if key in self._by_name), None)
+        row = row or self._begun_with(named)
+        if row is None:
+            return None
+        self._unused.pop(id(row), None)
+        return {field: cell for field, cell in row.items() if field != _FILE}
+
+    def _add(self, row: TableRow) -> None:
+        cells = {name: cell for name, cell in row.cells.items() if cell}
+        keys = [cells[name] for name in (_FILE, "externalId") if name in cells]
+        began_at = _moment(cells.get("recordedAt", ""))
+        for key in keys:
+            # Of several legs of a call the first has its caller.
+            self._by_name.setdefault(PurePath(key).name if "/" in key else key, cells)
+            self._by_name.setdefault(key, cells)
+        if began_at is not None:
+            self._by_start.append((began_at, cells))
+        if keys or began_at is not None:
+            self._unused[id(cells)] = keys[0] if keys else f"line {row.line}"
+
+    def _begun_with(self, named: Mapping[str, str]) -> Mapping[str, str] | None:
+        began_at, number = _moment(named.get("recordedAt", "")), _digits(named.get("number", ""))
+        if began_at is None or not number:
+            return None
+        near = [
+            row
+            for at, row in self._by_start
+            if abs(_comparable(at, began_at) - began_at) <= _APART
+            and number in (_digits(row.get(FROM, "")), _digits(row.get(TO, "")))
+        ]
+        return near[0] if len(near) == 1 else None
+
+
+def _read(table: Path, options: ImportOptions, follow_links: bool) -> Iterator[TableRow]:
+    preset = PRESETS.get(options.preset or "")
+    form = TableForm(
+        FIELDS,
+        _lacks,
+        moments=frozenset({"recordedAt"}),
+        usual_header=preset.header if preset else (),
+    )
+    mapping = mapping_for(reader_options(options), of_recordings=True)
+    given = ReaderOptions(timezone=options.timezone)
+    with UntrustedFolder(table.parent, follow_links).open(table) as file:
+        if table.suffix.casefold() == ".json":
+            rows = rows_of_objects(_objects_in(file, table.name), form, given, mapping)
+        else:
+            rows = rows_of(file, form, given, mapping)
+        for row in rows:
+            if row.error is not None:
+                message = f"{table.name}, line {row.error.line}: {row.error.message}"
+                raise Unreadable(row.error.code, message)
+            yield row
+
+
+def _objects_in(file: BinaryIO, name: str) -> list[dict[str, Any]]:
+    """Return the list of objects of a JSON file, or the only one inside of its object."""
+    data = file.read(_MAX_JSON_BYTES + 1)
+    if len(data) > _MAX_JSON_BYTES:
+        raise Unreadable(Fault.TOO_LONG, f"{name} has more than {_MAX_JSON_BYTES} bytes.")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(Fault.MALFORMED, f"{name} is not JSON: {error}.") from error
+    lists = document.values() if isinstance(document, dict) else [document]
+    rows = [item for item in lists if isinstance(item, list)]
+    if len(rows) != 1 or not all(isinstance(row, dict) for row in rows[0]):
+        raise Unreadable(Fault.MALFORMED, f"{name} must hold one list of objects.")
+    return rows[0]
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _comparable(moment: datetime, other: datetime) -> datetime:
+    """Return a moment with or without a time zone, as the other one has it."""
+    if (moment.tzinfo is None) == (other.tzinfo is None):
+        return moment
+    return moment.replace(tzinfo=other.tzinfo)
+
+
+def _digits(text: str) -> str:
+    """Return the last digits of a number, that of `Ann Lee (101)` included."""
+    digits = re.sub(r"\D", "", text)
+    return digits[-_COMPARED_DIGITS:] if len(digits) >= _FEWEST_DIGITS else ""
