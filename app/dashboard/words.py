@@ -8,6 +8,7 @@ from app.audio_files.enums import AudioStatus
 from app.evaluations import enums as evaluations
 from app.evaluations.schemas.trials import TRIAL_STATUSES
 from app.imports.schemas import requests as imports
+from app.judge.rules.catalogue import RULES
 from app.judge.scorecard import schema
 from app.usage.plan import UsageMetric
 from app.voice_calls.enums import OUTCOMES
@@ -39,7 +40,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "said": schema.SAID,
     "negated": schema.NEGATED,
     "event": schema.EVENTS,
-    "rule": {name: rule.label for name, rule in schema.KNOWN_RULES.items()},
+    "rule": {name: rule.label for name, rule in RULES.items()},
     "audioStatus": AudioStatus.labels(),
     "deliveryStatus": DeliveryState.labels(),
     "signaturePolicy": SignaturePolicy.labels(),

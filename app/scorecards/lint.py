@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.judge.languages.detection import primary_language
+from app.judge.rules.catalogue import RULES
 from app.judge.scorecard.schema import (
     ACTS,
     ACTS_OF,
@@ -114,7 +115,12 @@ def _of_phrases(where: str, criterion: Mapping[str, Any]) -> Iterator[Finding]:
 def _of_judge(
     where: str, judge: Mapping[str, Any], document: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    parameters = judge.get("parameters", {})
+    parameters, channel = judge.get("parameters", {}), document["channel"]
+    if "rule" in judge and not RULES[judge["rule"]].fits(channel):
+        message = (
+            f"The channel {channel} has none of the times that this rule needs: it never applies."
+        )
+        yield _finding(where.replace(".parameters", ".rule"), message)
     if "metric" in parameters:
         yield from _of_metric(f"{where}.metric", parameters["metric"], document)
     for name, part, by in (

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from app.judge.languages.words import words_in
-from app.judge.scorecard.schema import KNOWN_RULES, RETIRED_PARAMETERS, phrases_in
+from app.judge.rules.catalogue import RULES
+from app.judge.scorecard.schema import RETIRED_PARAMETERS, phrases_in
 
 # Over all criteria and topics, so that judging stays fast.
 _MOST_PHRASES = 2_000
@@ -74,19 +75,20 @@ def _judge(where: str, criterion: Mapping[str, Any]) -> list[Finding]:
     judge = criterion["judge"]
     if "rule" not in judge:
         return [] if judge["methods"] == ["model"] else _missing(where, judge, ["rule"])
-    rule, parameters = KNOWN_RULES[judge["rule"]], judge.get("parameters", {})
+    rule, parameters = RULES[judge["rule"]], judge.get("parameters", {})
     findings = []
     if rule.answers != criterion["type"]:
         message = f"{judge['rule']} answers criteria of the type {rule.answers} only."
         findings.append(Finding(f"{where}.rule", "FORMAT", message))
-    where = f"{where}.parameters"
-    findings += _missing(where, parameters, rule.required)
-    for name in parameters:
-        if name not in (*rule.required, *rule.optional, *RETIRED_PARAMETERS):
-            message = f"{judge['rule']} has no such parameter."
-            findings.append(Finding(f"{where}.{name}", "UNKNOWN", message))
-    if judge["rule"] == "act" and not {"acts", "anyOf"} & set(parameters):
-        findings += _missing(where, parameters, ["acts"])
+    where, known = f"{where}.parameters", {parameter.name for parameter in rule.parameters}
+    findings += _missing(where, parameters, (parameter.name for parameter in rule.required))
+    findings += [
+        Finding(f"{where}.{name}", "UNKNOWN", f"{judge['rule']} has no such parameter.")
+        for name in parameters
+        if name not in (*known, *RETIRED_PARAMETERS)
+    ]
+    if rule.one_of and parameters.keys().isdisjoint(rule.one_of):
+        findings += _missing(where, parameters, rule.one_of[:1])
     for name in ("statements", "requiredStatements"):
         findings += _repeated(f"{where}.{name}", parameters.get(name, ()))
     return findings

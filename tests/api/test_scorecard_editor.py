@@ -425,7 +425,7 @@ def test_acts_are_chosen_one_after_the_other(visit: Callable[[str], Visitor]) ->
     assert fewer["criteria"][0]["judge"]["parameters"]["acts"] == ["empathise"]
     page = lead.get(path).text
     assert "offers more help" in page
-    assert "After: at most so many turns from it" in page
+    assert "After: turns from it at most" in page
 
 
 def test_a_new_criterion_begins_with_a_rule_and_says_what_is_missing(

@@ -80,7 +80,7 @@ def test_parameters_and_conditions_read_as_words(
     page = visit("lead").get(f"/scorecards/{scorecard_id}").text
     for text in (
         "<dt>Full score</dt><dd>at most 60</dd>",
-        "<dt>Only within</dt><dd>the first 3 turns</dd>",
+        "<dt>Only within</dt><dd>first turns 3</dd>",
         "return label: \N{LEFT DOUBLE QUOTATION MARK}return label\N{RIGHT DOUBLE QUOTATION MARK}",
         "the customer says \N{LEFT DOUBLE QUOTATION MARK}send it back",
         "; a complaint</dd>",

@@ -5,8 +5,8 @@ import pytest
 from app.core.errors import InvalidInput
 from app.judge.context import Context
 from app.judge.facts.conversation_facts import facts_of
-from app.judge.rules.judging import RULES
-from app.judge.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS_OF
+from app.judge.rules.catalogue import RULES
+from app.judge.scorecard.schema import DIMENSIONS, METRICS_OF
 from app.judge.scorecard.values import scorecard_from
 from app.scorecards.authoring import check
 from app.scorecards.schemas.document import ScorecardCreate
@@ -98,10 +98,6 @@ def test_the_critical_criteria_of_a_call_are_those_of_the_table() -> None:
         "compliance.data_handling": "evaluation",
         "compliance.third_party": "evaluation",
     }
-
-
-def test_every_known_rule_is_one_of_the_engine_and_the_other_way_round() -> None:
-    assert set(RULES) == set(KNOWN_RULES)
 
 
 def problems_of(draft: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -267,4 +263,4 @@ def test_the_metrics_that_an_author_may_name_are_those_that_are_measured(channel
 def test_each_rule_answers_the_type_that_the_defaults_give_it(channel: str) -> None:
     for item in scorecard_from(document(channel)).criteria:
         if item.rule is not None:
-            assert KNOWN_RULES[item.rule].answers == item.kind
+            assert RULES[item.rule].answers == item.kind

@@ -14,8 +14,8 @@ from app.judge.insights.outcome import stated_resolution
 from app.judge.ledger.course import LIMIT, CourseModel
 from app.judge.ledger.opinion import NO, YES, opinion_values
 from app.judge.ledger.spoken import spoken_lines
+from app.judge.rules.catalogue import RULES
 from app.judge.rules.closing import ending_parts
-from app.judge.rules.judging import RULES
 from app.judge.rules.opening import opening_parts
 from app.judge.rules.second_look import ENDING, OPENING, QUESTIONS, own_answer
 from app.judge.scorecard.values import Scorecard, scorecard_from

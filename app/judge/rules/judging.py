@@ -1,15 +1,14 @@
 """Judgement of a criterion by the rules: first the conditions of its author, then its rule."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from enum import Flag, auto
+from dataclasses import replace
 from typing import Any
 
 from app.judge.facts.conversation_facts import Facts
 from app.judge.facts.metrics import NO_SERVICE, NO_TIMES
 from app.judge.facts.moments import event_types
 from app.judge.languages.detection import UNKNOWN, name_of, primary_language
-from app.judge.rules import closing, communication, compliance, custom, metrics, opening, request
+from app.judge.rules.catalogue import RULES, Needs
 from app.judge.rules.metrics import is_within, range_in_words
 from app.judge.scorecard.schema import ANYONE, WRITTEN_EVENTS
 from app.judge.scorecard.values import Criterion
@@ -20,60 +19,6 @@ from app.judge.wording import listed, part, sentence
 _FIRST_LEXICON_DOUBT = 0.3
 _SURE_LANGUAGE = 0.5
 _WHO = {"agent": "the agent", "customer": "the customer", ANYONE: "somebody"}
-
-
-class Needs(Flag):
-    """What a rule can't do without: words of a known language, known roles, times of speech."""
-
-    NOTHING = 0
-    WORDS = auto()
-    ROLES = auto()
-    TIMES = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    judge: Callable[[Facts, Criterion], Answer]
-    needs: Needs
-
-
-_AGENT_WORDS = Needs.WORDS | Needs.ROLES
-_AGENT_TIMES = Needs.TIMES | Needs.ROLES
-RULES: dict[str, Rule] = {
-    "abuse": Rule(communication.abuse, _AGENT_WORDS),
-    "bot_identity": Rule(opening.bot_identity, _AGENT_WORDS),
-    "clean_close": Rule(closing.clean_close, _AGENT_WORDS),
-    "data_handling": Rule(compliance.data_handling, Needs.WORDS),
-    "dead_air": Rule(metrics.dead_air, Needs.TIMES),
-    "disclosure": Rule(compliance.disclosure, Needs.NOTHING),
-    "first_response": Rule(metrics.first_response, Needs.ROLES),
-    "gaps": Rule(metrics.gaps, Needs.ROLES),
-    "greeting": Rule(opening.greeting, _AGENT_WORDS),
-    "handoff": Rule(closing.handoff, _AGENT_WORDS),
-    "hold_silence": Rule(metrics.hold_silence, Needs.TIMES),
-    "latency": Rule(metrics.latency, _AGENT_TIMES),
-    "no_repetition": Rule(communication.no_repetition, _AGENT_WORDS),
-    "opt_out": Rule(closing.opt_out, _AGENT_WORDS),
-    "pace": Rule(metrics.pace, _AGENT_TIMES),
-    "purpose": Rule(opening.purpose, _AGENT_WORDS),
-    "recap": Rule(closing.recap, Needs.WORDS),
-    "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
-    "third_party": Rule(compliance.third_party, _AGENT_WORDS),
-    "turn_taking": Rule(metrics.turn_taking, _AGENT_TIMES),
-    "clarity": Rule(communication.clarity, _AGENT_WORDS),
-    "completeness": Rule(request.completeness, _AGENT_WORDS),
-    "courtesy": Rule(communication.courtesy, _AGENT_WORDS),
-    "empathy": Rule(communication.empathy, _AGENT_WORDS),
-    "listening": Rule(request.listening, _AGENT_WORDS),
-    "probing": Rule(request.probing, _AGENT_WORDS),
-    "respect": Rule(communication.courtesy, _AGENT_WORDS),
-    "understanding": Rule(request.understanding, _AGENT_WORDS),
-    "act": Rule(custom.act, Needs.NOTHING),
-    "forbidden_phrases": Rule(custom.forbidden_phrases, Needs.NOTHING),
-    "metric_range": Rule(metrics.metric_range, Needs.NOTHING),
-    "required_phrases": Rule(custom.required_phrases, Needs.NOTHING),
-    "verification": Rule(opening.verification, _AGENT_WORDS),
-}
 
 
 def answer(facts: Facts, criterion: Criterion) -> Answer:
@@ -94,7 +39,7 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(NO_SERVICE, by=by)
     if Needs.WORDS in rule.needs and not facts.dialogue.readable:
         return unjudged(facts.dialogue.unread_reason, by=by)
-    if Needs.TIMES in rule.needs and not facts.timing.spoken:
+    if Needs.SPEECH in rule.needs and not facts.timing.spoken:
         return not_applicable(NO_TIMES, by=by)
     answer = rule.judge(facts, criterion)
     if criterion.kind == "scale":

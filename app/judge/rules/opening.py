@@ -10,12 +10,11 @@ from app.judge.dialogue.turns import Line
 from app.judge.facts.conversation_facts import Facts, examined, performed, quoted
 from app.judge.facts.requests import asks_nothing
 from app.judge.rules.second_look import OPENING, is_missing, seen_by_reader
+from app.judge.scorecard.schema import GREETING_PARTS
 from app.judge.scorecard.values import Criterion
 from app.judge.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.judge.wording import first, listed, no, sentence
 
-# The parts of a greeting, as explanations name them.
-_PARTS = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
 # How surely a greeting, and the name of a company, are read that no phrase shows.
 _CLEARLY, _SURELY = 0.7, 0.9
@@ -33,7 +32,7 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
     if not all(is_missing(facts, OPENING[part]) for part in missing):
         return unjudged(sentence("not_judged.unsure"))
     cues = [cues_of_part[part][0] for part in required if cues_of_part[part]]
-    present = listed([_PARTS[part] for part in required if cues_of_part[part]])
+    present = listed([GREETING_PARTS[part] for part in required if cues_of_part[part]])
     kind = "complete" if not missing else "partial" if cues else "missing"
     return yes_or_no(
         not missing,
@@ -41,11 +40,13 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
             f"greeting.{kind}",
             turns=_first_turns(facts, turns),
             given=present,
-            missing=listed([no(_PARTS[part]) for part in missing]),
+            missing=listed([no(GREETING_PARTS[part]) for part in missing]),
         ),
         confidence=0.75 if missing else 0.9,
         evidence=examined(opening) if missing else quoted(cues),
-        advice=sentence("advice.greeting", missing=listed([_PARTS[part] for part in missing])),
+        advice=sentence(
+            "advice.greeting", missing=listed([GREETING_PARTS[part] for part in missing])
+        ),
     )
 
 

@@ -1,90 +1,14 @@
-"""Enums of a scorecard, the rules of the rule judge with their parameters, and the metrics of each channel."""
+"""Enums of a scorecard with their labels, and the metrics of each channel."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
 
-
-@dataclass(frozen=True, slots=True)
-class KnownRule:
-    """The type of the criteria that a rule answers, its label, and the names of its parameters."""
-
-    answers: str
-    label: str
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-
-
-def _rule(answers: str, label: str, *required: str, optional: tuple[str, ...] = ()) -> KnownRule:
-    return KnownRule(answers, label, required, optional)
-
-
-_binary, _scale, _metric = (partial(_rule, answers) for answers in ("binary", "scale", "metric"))
-
-# The last four are for criteria of an author's own.
-KNOWN_RULES: dict[str, KnownRule] = {
-    "abuse": _scale("No abuse by the agent"),
-    "bot_identity": _binary("The bot says who it is", "agentTurns", "automationDisclosureRequired"),
-    "clarity": _scale("Clear wording"),
-    "clean_close": _binary("The bot closes the call", "lastTurns"),
-    "completeness": _scale("Every request is dealt with"),
-    "courtesy": _scale("Courteous wording"),
-    "data_handling": _binary("No card numbers, PINs or codes are asked for", "minWords"),
-    "third_party": _binary("No personal details for other people"),
-    "dead_air": _metric("No long silence", "maxDeadAirCount"),
-    "disclosure": _binary("Required statements", "requiredStatements"),
-    "empathy": _scale("Problems and feelings are acknowledged"),
-    "first_response": _metric("Time to the first response", "fullSeconds", "halfSeconds"),
-    "gaps": _metric("Time between replies", "fullSeconds", "halfSeconds"),
-    "greeting": _binary("Greeting in the first turns", "agentTurns", "requires"),
-    "handoff": _binary("A person is offered when asked for"),
-    "hold_silence": _metric("Holds are announced", "maxDeadAirCount"),
-    "latency": _metric("Time until the bot answers", "fullMs", "halfMs"),
-    "listening": _scale("The customer need not repeat the request"),
-    "no_repetition": _scale("The bot asks nothing twice", "maxFallbacks", "maxRepeatedQuestions"),
-    "opt_out": _binary("Opt-outs are respected"),
-    "pace": _metric(
-        "Speed of speech, and interruptions",
-        "minWpm",
-        "maxWpm",
-        "interruptionsPer10MinBelow",
-        "minSpeechMs",
-    ),
-    "probing": _scale("Questions come before a proposal"),
-    "purpose": _binary("The purpose is said in the first turns", "agentTurns"),
-    "recap": _scale(
-        "Recap, next step and an offer of more help", "lastTurns", "fullElements", "halfElements"
-    ),
-    "resolution_confirmed": _binary("The customer confirms the solution", "lastTurns"),
-    "respect": _scale("Respectful wording"),
-    "turn_taking": _metric(
-        "The bot does not talk over the customer", "maxPer5Min", "stopsWithinMs"
-    ),
-    "understanding": _scale("The request is understood"),
-    "verification": _binary("The customer is verified first"),
-    "required_phrases": _binary(
-        "Phrases that must be said",
-        "statements",
-        optional=("by", "within", "inOrder", "said", "negated"),
-    ),
-    "forbidden_phrases": _binary(
-        "Phrases that may not be said", "anyOf", optional=("by", "within", "said", "negated")
-    ),
-    "act": _binary(
-        "Something that somebody does or says, counted",
-        optional=(
-            *("acts", "anyOf", "by", "said", "negated", "within", "before", "after"),
-            *("atLeast", "atMost"),
-        ),
-    ),
-    "metric_range": _metric("A metric within a range", "metric", "full", optional=("half",)),
-}
 # Parameters of completeness that earlier releases wrote into each version: still accepted, and without effect.
 RETIRED_PARAMETERS = ("halfAt", "weights")
-GREETING_PARTS = ("greeting", "brand", "name")
+# The parts of a greeting, as explanations name them.
+GREETING_PARTS = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
 # Values with their labels.
 DIMENSIONS = {
     "resolution": "Resolution",

@@ -4,6 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, validates
 
+from app.judge.rules.catalogue import RULES
 from app.judge.scorecard.schema import (
     BANDS,
     CRITICALITIES,
@@ -12,7 +13,6 @@ from app.judge.scorecard.schema import (
     ERROR_CLASSES,
     EVENTS,
     KNOWN_METRICS,
-    KNOWN_RULES,
     METHODS,
     SPEAKERS,
     TYPES,
@@ -131,7 +131,7 @@ class JudgeShape(StoredSchema):
     methods = Items(
         Choice(METHODS), low=1, high=3, metadata={"description": "The preferred one first."}
     )
-    rule = Choice(list(KNOWN_RULES))
+    rule = Choice(list(RULES))
     parameters = Nested(
         ParametersShape,
         metadata={"description": "Those of the rule; see docs/scorecards-criteria.md."},
@@ -149,6 +149,8 @@ class MeasuredShape(LimitsShape):
     """A metric, optionally within a range."""
 
     metric = Choice(sorted(KNOWN_METRICS), required=True)
+    at_least = Amount()
+    at_most = Amount()
 
 
 class ConditionsShape(StoredSchema):

@@ -8,7 +8,6 @@ from marshmallow import Schema, fields
 
 from app.scorecards.schemas.document import ScorecardVersionCreate
 from app.scorecards.schemas.fields import AnswerField
-from app.scorecards.schemas.parameters import ParametersShape
 from app.web.schemas.fields import Choice, Labels
 
 
@@ -61,4 +60,3 @@ def _kind(schema_field: fields.Field[Any]) -> Literal["text", "number", "flag", 
 
 DOCUMENT = DocumentField("object", members=_members(ScorecardVersionCreate()))
 METRICS = DOCUMENT.members["metrics"].members
-PARAMETERS = _members(ParametersShape())

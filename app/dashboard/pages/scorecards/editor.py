@@ -206,8 +206,7 @@ def save_draft(draft_id: str, document: Mapping[str, Any]) -> Any:
 
 
 def _typed(channel: str) -> dict[str, Any]:
-    typed = draft_form.document_of(request.form, default_scorecards.document_of(channel))
-    return {**typed, "channel": channel}
+    return {**draft_form.document_of(request.form), "channel": channel}
 
 
 def _typed_channel() -> str:

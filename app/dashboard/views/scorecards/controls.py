@@ -5,20 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.dashboard.views.formatting import MISSING
-from app.dashboard.views.scorecards.draft_form import STATEMENT_LISTS
 from app.dashboard.words import WORDS, text_of
-from app.judge.scorecard.schema import KNOWN_RULES, METRICS_OF
-from app.scorecards.schemas.document_fields import METRICS, PARAMETERS, DocumentField
+from app.judge.rules.catalogue import RULES
+from app.judge.scorecard.parameters import METRIC, Parameter
+from app.judge.scorecard.schema import METRICS_OF
+from app.scorecards.schemas.document_fields import METRICS
 
 _BOUNDS = {"atLeast": "at least", "atMost": "at most"}
-_PART_LABELS = {**_BOUNDS, "firstTurns": "first turns", "lastTurns": "last turns"}
-# The names in `WORDS` of the options of parameters.
-_WORDS_OF = {
-    "acts": "act",
-    "by": "speaker",
-    "said": "said",
-    "negated": "negated",
-}
 _YES_NO = {"true": "yes", "false": "no"}
 
 
@@ -106,21 +99,19 @@ def rules_for(criterion_type: str, *, has_model: bool) -> dict[str, str]:
     if not has_model:
         alone += ": this service has none, so never"
     # Those for criteria of an author's own first.
-    known = [*reversed(KNOWN_RULES.items())]
+    known = [*reversed(RULES.items())]
     fitting = (name for name, rule in known if rule.answers == criterion_type)
     return {"": alone, **{name: text_of("rule", name) for name in fitting}}
 
 
 def _parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> list[FormControl]:
     """Return the controls of the parameters of a criterion's rule, none without a known rule."""
-    rule = KNOWN_RULES.get(judge.get("rule", ""))
-    if rule is None:
-        return []
+    rule = RULES.get(judge.get("rule", ""))
     values = judge.get("parameters", {})
     return [
         control
-        for name in (*rule.required, *rule.optional)
-        for control in _controls(f"{path}.{name}", name, values.get(name), channel)
+        for parameter in (rule.parameters if rule else ())
+        for control in _controls(path, parameter, values.get(parameter.name), channel)
     ]
 
 
@@ -215,37 +206,29 @@ def _said(path: str, label: str, said: Mapping[str, Any]) -> Iterator[FormContro
     yield FormControl(f"{path}.by", f"{label} by", "choice", said.get("by", ""), speakers)
 
 
-def _controls(path: str, name: str, value: Any, channel: str) -> Iterator[FormControl]:
-    shape = PARAMETERS[name]
-    label = shape.label
-    if name in STATEMENT_LISTS:
-        yield from _statements(path, value or [])
-    elif shape.kind == "object":
-        for part, inner in shape.members.items():
-            text = f"{label}: {(_PART_LABELS.get(part) or inner.label or part).lower()}"
-            yield from _field(f"{path}.{part}", part, text, inner, (value or {}).get(part), channel)
-    else:
-        yield from _field(path, name, label, shape, value, channel)
-
-
-def _field(
-    path: str, name: str, label: str, shape: DocumentField, value: Any, channel: str
+def _controls(
+    path: str, parameter: Parameter, value: Any, channel: str, label: str = ""
 ) -> Iterator[FormControl]:
-    """Yield the controls of a field that is no object; of a list of choices, one more to choose."""
-    if name == "acts":
-        for index, chosen in enumerate([*(value or []), ""]):
-            text = f"{label}, or" if index else label
-            options = {"": MISSING, **_options(name, channel)}
-            yield FormControl(f"{path}[{index}]", text, "choice", chosen, options)
-    elif shape.kind == "list":
-        yield FormControl(path, f"{label}, one a line", "lines", "\n".join(value or []))
-    elif shape.kind == "flag":
-        yield FormControl(path, label, "choice", _text(value), {"": MISSING, **_YES_NO})
-    elif shape.kind == "choice":
-        options = {"": MISSING, **_options(name, channel)}
-        yield FormControl(path, label, "choice", _text(value), options)
-    else:
-        yield FormControl(path, label, "number", _text(value))
+    """Yield the controls of a parameter; of a list of choices, one more to choose."""
+    label, place = f"{label}{parameter.label}", f"{path}.{parameter.name}"
+    options = {"": MISSING, **_options(parameter, channel)}
+    match parameter.kind:
+        case "object":
+            for member in parameter.members:
+                inner = (value or {}).get(member.name)
+                yield from _controls(place, member, inner, channel, f"{label}: ")
+        case "statements":
+            yield from _statements(place, value or [])
+        case "choices":
+            for index, chosen in enumerate([*(value or []), ""]):
+                text = f"{label}, or" if index else label
+                yield FormControl(f"{place}[{index}]", text, "choice", chosen, options)
+        case "phrases":
+            yield FormControl(place, f"{label}, one a line", "lines", "\n".join(value or []))
+        case "choice" | "flag":
+            yield FormControl(place, label, "choice", _text(value), options)
+        case _:
+            yield FormControl(place, label, "number", _text(value))
 
 
 def _statements(path: str, statements: list[Mapping[str, Any]]) -> Iterator[FormControl]:
@@ -260,9 +243,11 @@ def _statements(path: str, statements: list[Mapping[str, Any]]) -> Iterator[Form
         yield FormControl(f"{place}.anyOf", label, "lines", phrases)
 
 
-def _options(name: str, channel: str) -> Mapping[str, str]:
+def _options(parameter: Parameter, channel: str) -> Mapping[str, str]:
     """Return the options of a parameter with their texts."""
-    return WORDS[_WORDS_OF[name]] if name in _WORDS_OF else _metrics(channel)
+    if parameter.name == METRIC.name:
+        return _metrics(channel)
+    return _YES_NO if parameter.kind == "flag" else parameter.options
 
 
 def _metrics(channel: str) -> dict[str, str]:

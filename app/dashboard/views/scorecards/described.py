@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.dashboard.words import text_of
-from app.scorecards.schemas.document_fields import PARAMETERS
+from app.judge.rules.catalogue import PARAMETERS
+from app.judge.scorecard.parameters import Parameter
 
 _BY_MODEL_ALONE = "Only a language model can judge this."
 _ADDED, _REMOVED = "Added", "Removed"
@@ -132,13 +133,33 @@ def _parameter_label(name: str) -> str:
 
 def _parameter_text(name: str, value: Any) -> str:
     """Write the value of a rule's parameter in words."""
-    if name in _PARAMETER_TEXTS:
-        return _PARAMETER_TEXTS[name](value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:,g}"
-    return _listed(value) if isinstance(value, list) else str(value)
+    if name in PARAMETERS:
+        return _value_text(PARAMETERS[name], value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {inner:g}" for key, inner in value.items())
+    return str(value)
+
+
+def _value_text(parameter: Parameter, value: Any) -> str:
+    match parameter.kind:
+        case "flag":
+            return "yes" if value else "no"
+        case "choice":
+            return parameter.options.get(value, value)
+        case "choices":
+            return " or ".join(parameter.options.get(one, one) for one in value) or "none"
+        case "phrases":
+            return _phrases(value)
+        case "statements":
+            return "; ".join(f"{one['title']}: {_phrases(one['anyOf'])}" for one in value) or "none"
+        case "object":
+            named = (member for member in parameter.members if member.name in value)
+            return ", ".join(
+                f"{member.label.lower()} {_value_text(member, value[member.name])}"
+                for member in named
+            )
+        case _:
+            return f"{value:,g}"
 
 
 def _condition_texts(conditions: Mapping[str, Any]) -> list[str]:
@@ -162,32 +183,10 @@ def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
     ]
 
 
-def _listed(values: Sequence[str]) -> str:
-    return ", ".join(values) or "none"
-
-
 def _phrases(values: Sequence[str]) -> str:
     return " or ".join(
         f"\N{LEFT DOUBLE QUOTATION MARK}{value}\N{RIGHT DOUBLE QUOTATION MARK}" for value in values
     )
-
-
-def _statements(statements: Sequence[Mapping[str, Any]]) -> str:
-    texts = (f"{item['title']}: {_phrases(item['anyOf'])}" for item in statements)
-    return "; ".join(texts) or "none"
-
-
-def _turns(within: Mapping[str, int]) -> str:
-    names = {"firstTurns": "first", "lastTurns": "last"}
-    return ", ".join(f"the {names[name]} {count} turns" for name, count in within.items())
-
-
-def _happening(asked: Mapping[str, Any]) -> str:
-    """Write what a rule looks for something before or after."""
-    who = text_of("speaker", asked.get("by", "anyone"))
-    parts = [_PARAMETER_TEXTS[name](asked[name]) for name in ("acts", "anyOf") if name in asked]
-    far = f", at most {asked['turns']} turns away" if "turns" in asked else ""
-    return f"{who}: {' with '.join(parts)}{far}"
 
 
 def _said(said: Mapping[str, Any], verb: str) -> str:
@@ -200,21 +199,6 @@ def _measured(condition: Mapping[str, Any]) -> str:
     return f"{condition['metric']} is {_range_text(bounds) or 'measured'}"
 
 
-_PARAMETER_TEXTS: Mapping[str, Callable[[Any], str]] = {
-    "statements": _statements,
-    "requiredStatements": _statements,
-    "anyOf": _phrases,
-    "weights": lambda weights: ", ".join(f"{name} {value:g}" for name, value in weights.items()),
-    "within": _turns,
-    "full": _range_text,
-    "half": _range_text,
-    "by": lambda speaker: text_of("speaker", speaker),
-    "said": lambda manner: text_of("said", manner),
-    "negated": lambda manner: text_of("negated", manner),
-    "acts": lambda acts: " or ".join(text_of("act", act) for act in acts),
-    "before": _happening,
-    "after": _happening,
-}
 _CONDITION_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "languages": lambda tags: f"the language is {' or '.join(tags)}",
     "directions": lambda names: f"the direction is {' or '.join(names)}",

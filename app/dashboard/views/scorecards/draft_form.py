@@ -6,15 +6,16 @@ from copy import deepcopy
 from typing import Any
 
 from app.core.errors import InvalidInput
-from app.judge.scorecard.schema import KNOWN_RULES
-from app.scorecards.schemas.document_fields import DOCUMENT, PARAMETERS
+from app.judge.rules.catalogue import PARAMETERS, RULES
+from app.scorecards.schemas.document_fields import DOCUMENT
 
+_EMPTY: Mapping[str, type] = dict.fromkeys(("choices", "phrases", "statements"), list) | {
+    "object": dict
+}
 # Fields of the form that are no fields of the document.
 _OWN_FIELDS = frozenset(
     {"form_token", "version", "action", "channel", "scorecardId", "baseVersion", "path"}
 )
-STATEMENT_LISTS = ("statements", "requiredStatements")
-_EMPTY: Mapping[str, type] = {"list": list, "object": dict}
 _WAS = "was"
 _NAME = re.compile(r"\w+(\[\d{1,3}\])?(\.\w+(\[\d{1,3}\])?)*")
 _STEP = re.compile(r"(\w+)|\[(\d+)\]")
@@ -37,11 +38,10 @@ def empty_document(shipped: Mapping[str, Any]) -> dict[str, Any]:
     return tidy({**document, "sections": [section], "criteria": []})
 
 
-def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str, Any]:
+def document_of(form: Mapping[str, str]) -> dict[str, Any]:
     """Return the document that was typed; what is no number stays as typed, for the checks.
 
-    Args:
-        shipped: the default scorecard of the channel, whose parameters a newly chosen rule gets.
+    A newly chosen rule gets the defaults of its parameters.
 
     Raises:
         InvalidInput: a field is not one of the form.
@@ -51,9 +51,7 @@ def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str
         if name not in _OWN_FIELDS:
             _set(tree, name, text)
     document: dict[str, Any] = _with_lists(tree)
-    document["criteria"] = [
-        _criterion(criterion, shipped) for criterion in document.get("criteria", [])
-    ]
+    document["criteria"] = [_criterion(criterion) for criterion in document.get("criteria", [])]
     return tidy(document)
 
 
@@ -63,12 +61,14 @@ def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
     tidied.setdefault("sections", [])
     for criterion in tidied.setdefault("criteria", []):
         judge = criterion.get("judge", {})
-        rule = KNOWN_RULES.get(judge.get("rule", ""))
-        for name in rule.required if rule else ():
-            if (kind := PARAMETERS[name].kind) in _EMPTY:
-                judge.setdefault("parameters", {}).setdefault(name, _EMPTY[kind]())
-        for name in STATEMENT_LISTS:
-            _name_statements(judge.get("parameters", {}).get(name, []))
+        rule = RULES.get(judge.get("rule", ""))
+        for parameter in rule.required if rule else ():
+            if parameter.kind in _EMPTY:
+                parameters = judge.setdefault("parameters", {})
+                parameters.setdefault(parameter.name, _EMPTY[parameter.kind]())
+        for name, value in judge.get("parameters", {}).items():
+            if name in PARAMETERS and PARAMETERS[name].kind == "statements":
+                _name_statements(value)
     return tidied
 
 
@@ -128,25 +128,22 @@ def _with_lists(tree: Any) -> Any:
     return {step: _with_lists(value) for step, value in tree.items()}
 
 
-def _criterion(criterion: dict[str, Any], shipped: Mapping[str, Any]) -> dict[str, Any]:
+def _criterion(criterion: dict[str, Any]) -> dict[str, Any]:
     former_type, _, former_rule = str(criterion.pop(_WAS, "")).partition(" ")
     kind, judge = criterion.get("type", ""), criterion.get("judge", {})
     rule = judge.get("rule", "")
     if former_type != kind:
         criterion["options"] = deepcopy(_SCALE) if kind == "scale" else []
-        if rule in KNOWN_RULES and KNOWN_RULES[rule].answers != kind:
+        if rule in RULES and RULES[rule].answers != kind:
             rule = ""
     if former_rule != rule:
-        judge = {"rule": rule, "parameters": _shipped_parameters(rule, shipped)}
+        judge = {"rule": rule, "parameters": _defaults(rule)}
     return {**criterion, "judge": judge}
 
 
-def _shipped_parameters(rule: str, shipped: Mapping[str, Any]) -> dict[str, Any]:
-    judges = (criterion["judge"] for criterion in shipped["criteria"])
-    parameters = (
-        judge.get("parameters", {}) for judge in judges if rule and judge.get("rule") == rule
-    )
-    return dict(next(parameters, {}))
+def _defaults(rule: str) -> dict[str, Any]:
+    required = RULES[rule].required if rule in RULES else ()
+    return {item.name: item.default for item in required if item.default is not None}
 
 
 def _name_statements(statements: Sequence[dict[str, Any]]) -> None:
