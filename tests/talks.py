@@ -1,13 +1,14 @@
 """Small conversations for the tests of the judgement: written here, and no text of anybody's."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import app.scorecards
 from app.judge.scorecard.values import Scorecard, scorecard_from
-from app.transcript import Participant, Role, Segment, Transcript
+from app.transcript import Participant, Role, Segment, Transcript, Word
 
 DEFAULTS = Path(app.scorecards.__file__).parent / "defaults"
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -27,6 +28,22 @@ def scorecard(channel: str, **parameters: dict[str, Any]) -> Scorecard:
             parameters.get(criterion["judge"].get("rule", ""), {})
         )
     return scorecard_from(changed)
+
+
+def with_words(transcript: Transcript) -> Transcript:
+    """Give every segment the times of its words, without pauses between them."""
+    return replace(transcript, segments=tuple(map(_with_words, transcript.segments)))
+
+
+def _with_words(segment: Segment) -> Segment:
+    texts, start, end = segment.text.split(), segment.start_ms, segment.end_ms
+    assert start is not None
+    assert end is not None
+    times = [start + (end - start) * place // len(texts) for place in range(len(texts) + 1)]
+    spans = zip(texts, times, times[1:], strict=False)
+    return replace(
+        segment, words=tuple(Word(text, begun, ended, None) for text, begun, ended in spans)
+    )
 
 
 def call(*lines: tuple[Any, ...], duration: int | None = None, **fields: Any) -> Transcript:

@@ -14,7 +14,7 @@ class SourceType(LabelledEnum):
 
     CONVERSATION = "conversation", "Chat"
     AUDIO_FILE = "audio_file", "Recording"
-    VOICE_CALL = "voice_call", "Voice bot call"
+    VOICE_CALL = "voice_call", "Call record"
 
 
 class Channel(LabelledEnum):

@@ -33,6 +33,7 @@ _EMPTY_RESULTS: dict[str, Any] = {
     "dimensions": None,
     "metrics": {},
     "metricsMissing": [],
+    "metricsUncertain": [],
     "sentiment": None,
     "topics": [],
     "resolution": None,

@@ -18,7 +18,7 @@ from app.conversations.enums import PLATFORMS
 from app.core.commands import errors_as_messages, print_line, printable
 from app.core.errors import AppError
 from app.core.process import background
-from app.evaluations.enums import DIRECTIONS
+from app.evaluations.enums import DIRECTIONS, Channel
 from app.imports import files, request_parsing, service
 from app.imports.call_records import CallRecords
 from app.imports.file_import import FileImport, Progress
@@ -97,7 +97,14 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 @click.option("--campaign", help="Default campaign, by name or id.")
 @click.option("--call-center", help="Default call centre, by name or id.")
 @click.option("--executive", help="Default executive, by name or id.")
-@click.option("--channel", type=click.Choice(["chat", "voice_bot"]), help="Channel of transcripts.")
+@click.option(
+    "--channel",
+    type=click.Choice(list(Channel)),
+    help="Channel of transcripts; by default told by the roles.",
+)
+@click.option(
+    "--direction", type=click.Choice(DIRECTIONS), help="Default direction of calls and recordings."
+)
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Default platform of conversations.")
 @click.option("--language", callback=_LANGUAGE, help="Default language tag.")
 @click.option(

@@ -67,7 +67,7 @@ def options_from_command(
         if value is not None:
             is_by_id = is_id(value, _ID_PREFIXES[reference.name])
             defaults[reference.field if is_by_id else reference.name_field] = value
-    for name in ("channel", "language", "platform"):
+    for name in ("channel", "direction", "language", "platform"):
         if arguments[name] is not None:
             defaults[name] = arguments[name]
     return ImportOptions(

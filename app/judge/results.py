@@ -67,6 +67,7 @@ def judgement_of(
         "dimensions": dimensions,
         "metrics": dict(facts.measures.values),
         "metricsMissing": facts.measures.missing_as_json(),
+        "metricsUncertain": list(facts.measures.uncertain),
         "sentiment": facts.sentiment.as_json(),
         "topics": list(topics),
         "resolution": outcome.as_json(),

@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+from app.evaluations.enums import Channel
+
+SPOKEN_CHANNELS = (Channel.VOICE, Channel.VOICE_BOT)
 ENDED_BY = ("customer", "bot", "agent", "system")
 ROLES = ("customer", "bot", "agent", "system")
 # Values with their labels.

@@ -98,7 +98,8 @@ def _grade(score: int) -> str:
 def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bot, or the executive if the source names no bot."""
     executive_id = call["executive_id"]
-    by_human = executive_id is not None and call["bot_id"] is None and call["bot_name"] is None
+    of_bot = call["bot_id"] is not None or call["bot_name"] is not None
+    by_human = call["channel"] == Channel.VOICE or (executive_id is not None and not of_bot)
     name = call["bot_name"]
     if by_human:
         name = EXECUTIVES.names(session, [executive_id]).get(executive_id)
@@ -197,7 +198,7 @@ def _outcome(call: Mapping[str, Any], criteria: list[Mapping[str, Any]]) -> dict
 def _benchmark(session: Session, call: Mapping[str, Any], score: int) -> dict[str, Any]:
     campaign_mean = percentile = None
     if call["campaign_id"] is not None:
-        campaign_mean, percentile = _within_campaign(session, call["campaign_id"], score)
+        campaign_mean, percentile = _within_campaign(session, call, score)
     return {
         "executive_mean": _mean_of_subject(session, call),
         "campaign_mean": campaign_mean,
@@ -206,14 +207,14 @@ def _benchmark(session: Session, call: Mapping[str, Any], score: int) -> dict[st
 
 
 def _within_campaign(
-    session: Session, campaign_id: str, score: int
+    session: Session, call: Mapping[str, Any], score: int
 ) -> tuple[float | None, float | None]:
-    """Return the mean score of the campaign's bot calls and the percentile of this score."""
+    """Return the mean score of the campaign's calls of this channel and the percentile of this score."""
     is_compared = (
-        Evaluation.campaign_id == campaign_id,
+        Evaluation.campaign_id == call["campaign_id"],
         Evaluation.is_current,
         Evaluation.status == Status.COMPLETED,
-        Evaluation.channel == Channel.VOICE_BOT,
+        Evaluation.channel == call["channel"],
         Evaluation.passed.is_not(None),
     )
     count, mean = session.execute(

@@ -15,7 +15,7 @@ from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, StoredTranscript
 from app.judge.context import Context
 from app.redaction.redactor import redactions_from
-from app.transcript import Participant, Role, Segment, Transcript
+from app.transcript import Participant, Role, Segment, Transcript, Word
 from app.voice_calls.enums import ENDED, CallStatus
 from app.voice_calls.models import VoiceCall, VoiceCallTurns
 
@@ -50,7 +50,7 @@ def request_evaluation(
     evaluation = Evaluation(
         source_type=SourceType.VOICE_CALL,
         source_id=row.id,
-        channel=Channel.VOICE_BOT,
+        channel=row.channel,
         **names,
         language=row.language,
         direction=row.direction,
@@ -112,6 +112,12 @@ def transcript_of_turns(
     )
 
 
+def channel_of(turns: Sequence[Mapping[str, Any]]) -> Channel:
+    """Return the channel by who talks for the company: agents alone, or a bot."""
+    roles = {turn["role"] for turn in turns}
+    return Channel.VOICE if Role.AGENT in roles and Role.BOT not in roles else Channel.VOICE_BOT
+
+
 def reading_order(turns: Sequence[Mapping[str, Any]]) -> list[int]:
     """Return the indexes of the turns by start time, or unchanged if a turn has none."""
     indexes = list(range(len(turns)))
@@ -151,7 +157,7 @@ def _words(session: Session, row: VoiceCall) -> tuple[Transcript | None, str, st
         return None, "", None
     transcript = _of_recording(
         transcripts.load_stored(session, stored.id),
-        transferred=row.transferred_to_human,
+        by_people=row.transferred_to_human or row.channel == Channel.VOICE,
         bot_name=row.bot_name,
     )
     return transcript, stored.digest, stored.raw_text_id
@@ -163,7 +169,9 @@ def _input_digest(row: VoiceCall, words_digest: str, scorecard_id: str | None) -
     length = [row.started_at, row.duration_seconds]
     end = [row.status, row.ended_by, row.transferred_to_human, row.fallback_count]
     kind = [row.language, row.direction, row.bot_name, row.labels, scorecard_id]
-    return digest_of([*ids, *length, *end, *kind, words_digest])
+    # Calls that were judged as a bot's before there was a choice are not judged again.
+    channel = [] if row.channel == Channel.VOICE_BOT else [row.channel]
+    return digest_of([*ids, *length, *end, *kind, *channel, words_digest])
 
 
 def _context(row: VoiceCall) -> Context:
@@ -177,9 +185,9 @@ def _context(row: VoiceCall) -> Context:
     )
 
 
-def _of_recording(transcript: Transcript, *, transferred: bool, bot_name: str | None) -> Transcript:
-    """Assign the agent's channel to the bot, unless the call was transferred to a person."""
-    if transferred:
+def _of_recording(transcript: Transcript, *, by_people: bool, bot_name: str | None) -> Transcript:
+    """Assign the agent's channel to the bot, unless a person talks for the company."""
+    if by_people:
         return transcript
     return replace(
         transcript,
@@ -207,5 +215,6 @@ def _segment(index: int, turn: Mapping[str, Any]) -> Segment:
         text=turn["text"],
         start_ms=turn["start_ms"] if timed else None,
         end_ms=turn["end_ms"] if timed else None,
+        words=tuple(Word(**word) for word in turn.get("words", ())) if timed else (),
         redactions=redactions_from(turn.get("redactions", ())),
     )

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime, first_known, partial_index
 from app.core.database.upserts import ExternallyKeyed
+from app.evaluations.enums import Channel
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 # Columns that lists filter by in any combination. Every index contains them, so that a filtered
@@ -19,7 +20,7 @@ _FACETS = (
 
 
 class VoiceCall(ExternallyKeyed):
-    """A call of a voice bot.
+    """A call of a voice bot or, in the channel `voice`, of people.
 
     `digest` is the hash of all given values, `judged_digest` of the values that the newest
     evaluation depends on. `awaits_words`: the call is evaluated once its recording has a
@@ -54,6 +55,7 @@ class VoiceCall(ExternallyKeyed):
     bot_id: Mapped[str | None]
     bot_name: Mapped[str | None]
     bot_version: Mapped[str | None]
+    channel: Mapped[str] = mapped_column(default=Channel.VOICE_BOT)
     direction: Mapped[str]
     from_number: Mapped[str | None]
     to_number: Mapped[str | None]
@@ -91,7 +93,7 @@ class VoiceCall(ExternallyKeyed):
 
 
 class VoiceCallTurns(Table):
-    """Turns of a call as given by the source: role, text, start_ms and end_ms.
+    """Turns of a call as given by the source: role, text, start_ms, end_ms, and words if given.
 
     The texts are masked, and `redactions` lists where. `digest` is the hash of the given turns.
     """

@@ -8,7 +8,14 @@ from app.evaluations.enums import DIRECTIONS, MAX_MESSAGES
 from app.evaluations.schemas.contacts import ContactUpsert
 from app.evaluations.schemas.results import AdviceSchema, EngineSchema
 from app.evaluations.schemas.transcripts import EvidenceSchema
-from app.voice_calls.enums import ENDED_BY, OUTCOMES, ROLES, CallStatus, EpaStatus
+from app.voice_calls.enums import (
+    ENDED_BY,
+    OUTCOMES,
+    ROLES,
+    SPOKEN_CHANNELS,
+    CallStatus,
+    EpaStatus,
+)
 from app.web.schemas.base import TYPE, CamelSchema, CodedMessage
 from app.web.schemas.fields import (
     Choice,
@@ -28,6 +35,7 @@ from app.web.schemas.records import PlainValues, SpokenText, require_order
 
 _MAX_S = 7 * 86_400
 _MAX_MS = 1000 * _MAX_S
+_MAX_WORDS = 10_000
 _PHONE_NUMBER = r"[0-9A-Za-z+#*()@.:;=_ -]{1,64}"
 
 
@@ -70,7 +78,7 @@ class LatencySchema(CamelSchema):
 
 
 class VoiceCallSchema(CamelSchema):
-    """A call of a voice bot."""
+    """A call of a voice bot, or a call of people from another system."""
 
     id = fields.String(required=True, metadata={"example": "call_01k9zq5b9hf3ktr6c0wnxs2v7e"})
     external_id = fields.String(required=True, allow_none=True)
@@ -81,6 +89,7 @@ class VoiceCallSchema(CamelSchema):
     bot_id = fields.String(required=True, allow_none=True)
     bot_name = fields.String(required=True, allow_none=True)
     bot_version = fields.String(required=True, allow_none=True)
+    channel = Choice(SPOKEN_CHANNELS, required=True)
     direction = Choice(DIRECTIONS, required=True)
     from_number = fields.String(
         required=True,
@@ -222,6 +231,19 @@ class EpaSchema(CamelSchema):
     generated_at = Timestamp(required=True, allow_none=True)
 
 
+class SpokenWord(CamelSchema):
+    """A word of a turn; times are milliseconds from the start of the call."""
+
+    text = SpokenText(200, required=True)
+    start_ms = Whole(high=_MAX_MS, required=True)
+    end_ms = Whole(high=_MAX_MS, required=True)
+    confidence = Number(low=0, high=1, allow_none=True, load_default=None)
+
+    @validates_schema
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        require_order(data, "start_ms", "end_ms")
+
+
 class TurnUpsert(CamelSchema):
     """A turn of the call; times are milliseconds from its start."""
 
@@ -229,6 +251,11 @@ class TurnUpsert(CamelSchema):
     text = SpokenText(20_000, required=True)
     start_ms = Whole(high=_MAX_MS, allow_none=True, load_default=None)
     end_ms = Whole(high=_MAX_MS, allow_none=True, load_default=None)
+    words = Items(
+        Nested(SpokenWord),
+        high=_MAX_WORDS,
+        metadata={"description": "The words of the text, in order: metrics of speech need them."},
+    )
 
     @validates_schema
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:
@@ -271,6 +298,15 @@ class VoiceCallUpsert(ContactUpsert):
     """A voice call of another system."""
 
     status = Choice(list(CallStatus), required=True)
+    channel = Choice(
+        SPOKEN_CHANNELS,
+        allow_none=True,
+        load_default=None,
+        metadata={
+            "description": "`voice` for a call of people, by default if a turn is an agent's and "
+            "none a bot's."
+        },
+    )
     answered_at = PastMoment(allow_none=True, load_default=None)
     duration_seconds = Whole(high=_MAX_S, allow_none=True, load_default=None)
     direction = Choice(DIRECTIONS, load_default="unknown")

@@ -1,6 +1,7 @@
 """Voice calls: preparation, upserts, links to their recordings, and erasure."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -29,11 +30,16 @@ from app.judge.dialogue.turns import dialogue_of
 from app.judge.facts.metrics import Measures, measure_speech
 from app.judge.facts.timing import percentile, timing_of
 from app.redaction import raw_texts
-from app.redaction.redactor import Redactor, SealedOriginals
+from app.redaction.redactor import Redactor, SealedOriginals, documents_of
 from app.scorecards.service import current_default
 from app.voice_calls import queries
 from app.voice_calls.enums import ENDED
-from app.voice_calls.evaluation import reading_order, request_evaluation, transcript_of_turns
+from app.voice_calls.evaluation import (
+    channel_of,
+    reading_order,
+    request_evaluation,
+    transcript_of_turns,
+)
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
 _LATENCY_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
@@ -62,10 +68,13 @@ def prepare_voice_call(fields: Mapping[str, Any], redactor: Redactor) -> dict[st
         ones, and `raw`, the sealed originals.
     """
     turns: list[dict[str, Any]] = fields["turns"]
-    measures = _measured(turns)
+    channel = fields["channel"] or channel_of(turns)
+    measures = _measured(turns, channel)
     masked, raw = _masked(turns, redactor)
+    by_bot = measures.get("interruptionsByAgent") if channel == Channel.VOICE_BOT else None
     return {
         **fields,
+        "channel": channel,
         "turns": masked,
         "turns_digest": digest_of([redactor.enabled, turns]),
         "raw": raw,
@@ -74,7 +83,7 @@ def prepare_voice_call(fields: Mapping[str, Any], redactor: Redactor) -> dict[st
         "ring_seconds": _seconds_between(fields["started_at"], fields["answered_at"]),
         "latency_ms": _latency(fields["latency_ms"], measures),
         "interruptions_by_customer": measures.get("interruptionsByCustomer"),
-        "interruptions_by_bot": measures.get("interruptionsByAgent"),
+        "interruptions_by_bot": by_bot,
     }
 
 
@@ -197,7 +206,9 @@ def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
         row.erased_at = row.updated_at = utc_now()
         spoken = session.get(VoiceCallTurns, row.id)
         if spoken is not None:
-            spoken.turns = [{**turn, "text": "", "redactions": []} for turn in spoken.turns]
+            spoken.turns = [
+                {**turn, "text": "", "redactions": [], "words": []} for turn in spoken.turns
+            ]
             spoken.digest = ""
         search_text = session.get(VoiceCallSearchText, row.id)
         if search_text is not None:
@@ -208,27 +219,27 @@ def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
 def _masked(
     turns: Sequence[Mapping[str, Any]], redactor: Redactor
 ) -> tuple[list[dict[str, Any]], SealedOriginals | None]:
-    """Mask the texts in transcript order; the originals are sealed by segment."""
-    order = reading_order(turns)
-    masked, originals = redactor.masked_messages([turns[place] for place in order], "role")
-    in_given_order = [dict(turn) for turn in turns]
-    for place, turn in zip(order, masked, strict=True):
-        in_given_order[place] = turn
-    segments = {
-        f"seg_{int(place) + 1:04d}": {"text": text, "words": []}
-        for place, text in originals.items()
-    }
-    return in_given_order, redactor.seal(segments=segments) if segments else None
+    """Mask the texts and words in transcript order; the originals are sealed by segment."""
+    masked = [{**turn, "redactions": []} for turn in turns]
+    if not redactor.enabled:
+        return masked, None
+    transcript, raw = redactor.masked_transcript(transcript_of_turns(turns, language=None))
+    for place, segment in zip(reading_order(turns), transcript.segments, strict=True):
+        masked[place]["text"] = segment.text
+        masked[place]["redactions"] = documents_of(segment.redactions)
+        if segment.words:
+            masked[place]["words"] = [asdict(word) for word in segment.words]
+    return masked, raw
 
 
-def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
+def _measured(turns: Sequence[Mapping[str, Any]], channel: str) -> Measures:
     measures = Measures()
     timed = all(turn["start_ms"] is not None and turn["end_ms"] is not None for turn in turns)
     if turns and timed:
-        settings = current_default(Channel.VOICE_BOT).scorecard.metrics
+        settings = current_default(channel).scorecard.metrics
         # The measures below use only roles and times, so the language does not matter.
         transcript = transcript_of_turns(turns, language=None)
-        dialogue = dialogue_of(transcript, channel=Channel.VOICE_BOT, language="en")
+        dialogue = dialogue_of(transcript, channel=channel, language="en")
         timing = timing_of(dialogue, Cues(), settings)
         measure_speech(measures, dialogue, timing, settings)
     return measures

@@ -17,7 +17,16 @@ pytestmark = pytest.mark.sql
 
 SHOWN = {
     *("id", "externalId", "engagementId", "campaignId", "callCenterId", "executiveId", "botId"),
-    *("botName", "botVersion", "direction", "fromNumber", "toNumber", "status", "endReason"),
+    *(
+        "botName",
+        "botVersion",
+        "channel",
+        "direction",
+        "fromNumber",
+        "toNumber",
+        "status",
+        "endReason",
+    ),
     *("endedBy", "startedAt", "answeredAt", "endedAt", "durationSeconds", "ringSeconds"),
     *("language", "hasRecording", "hasTranscript", "outcome", "transferredToHuman", "latencyMs"),
     *("interruptionsByCustomer", "interruptionsByBot", "fallbackCount", "collectedFields"),
@@ -70,7 +79,7 @@ def test_unknown_fields_are_null(client: Caller) -> None:
     bare = put(client, "voice-calls", "bare", {"status": "in_progress"})
     told = {name for name, value in bare.items() if value not in (None, {}, False)}
     assert told == {
-        *("id", "externalId", "direction", "status", "outcome", "epaStatus"),
+        *("id", "externalId", "channel", "direction", "status", "outcome", "epaStatus"),
         *("conversationAt", "createdAt", "updatedAt"),
     }
     assert (bare["direction"], bare["outcome"]) == ("unknown", "unknown")
@@ -204,6 +213,56 @@ def test_the_benchmark_compares_stored_evaluations(client: Caller) -> None:
         "campaignMean": None,
         "percentile": None,
     }
+
+
+def _spoken(role: str, start_ms: int, text: str) -> dict[str, Any]:
+    """A turn of words that last 200 ms each, and that ends four seconds after the last one."""
+    words: list[dict[str, Any]] = [
+        {"text": word, "startMs": start_ms + 200 * place, "endMs": start_ms + 200 * (place + 1)}
+        for place, word in enumerate(text.split())
+    ]
+    end_ms = words[-1]["endMs"] + 4_000
+    return {"role": role, "text": text, "startMs": start_ms, "endMs": end_ms, "words": words}
+
+
+PEOPLE = (
+    _spoken("agent", 0, "Good morning, this is Asha of Northwind. How can I help you today?"),
+    _spoken("customer", 4_000, "My parcel is late. My card is 4111 1111 1111 1111 by the way."),
+    _spoken(
+        "agent", 8_000, "I am sorry about that. It will arrive tomorrow at noon. Anything else?"
+    ),
+    _spoken("customer", 12_000, "No, that is all I need. Thank you and goodbye."),
+)
+
+
+def test_a_call_of_people_is_judged_as_such_by_the_times_of_its_words(client: Caller) -> None:
+    made = put_call(client, turns=PEOPLE, botId=None, botName=None)
+    assert (made["channel"], made["interruptionsByCustomer"]) == ("voice", 0)
+    judge()
+    shown = get(client, f"/voice-calls/{made['id']}")
+    evaluation = get(client, f"/evaluations/{shown['evaluationId']}")
+    assert evaluation["channel"] == "voice"
+    results = get(client, f"/evaluations/{shown['evaluationId']}/results")
+    assert results["scorecard"]["name"] == "Voice call"
+    assert results["metrics"]["overtalkMs"] == 0
+    assert results["metricsUncertain"] == []
+    transcript = get(
+        client, f"/evaluations/{shown['evaluationId']}/transcript", includeWords="true"
+    )
+    said = [word["text"] for word in transcript["segments"][1]["words"]]
+    assert len(said) == len(PEOPLE[1]["words"])
+    assert not any("1111" in word for word in said)
+    assert put_call(client, turns=PEOPLE, channel="voice_bot")["channel"] == "voice_bot"
+
+
+def test_a_call_without_times_of_words_says_what_is_uncertain(client: Caller) -> None:
+    turns_only = [{name: turn[name] for name in turn if name != "words"} for turn in PEOPLE]
+    made = put_call(client, turns=turns_only, botId=None, botName=None)
+    judge()
+    shown = get(client, f"/voice-calls/{made['id']}")
+    results = get(client, f"/evaluations/{shown['evaluationId']}/results")
+    assert results["metrics"]["overtalkMs"] > 0
+    assert "overtalkMs" in results["metricsUncertain"]
 
 
 def test_too_few_words_fail_with_their_reason(client: Caller, runtime: Runtime) -> None:

@@ -6,7 +6,7 @@ from app.judge.rules.judging import answer
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
 from app.transcript import Transcript
-from tests.talks import call, scorecard, words
+from tests.talks import call, scorecard, with_words, words
 
 BOT = scorecard("voice_bot")
 
@@ -35,9 +35,9 @@ def test_latency_has_a_full_and_a_half_limit(wait, score) -> None:
 
 def test_a_bot_stops_when_it_is_barged_into() -> None:
     lines = [("b", 0, 9_000, words(20)), ("c", 7_000, 9_500, "No that is wrong")]
-    assert judge("flow.turn_taking", bot(*lines), BOT).score == 1
+    assert judge("flow.turn_taking", with_words(bot(*lines)), BOT).score == 1
     lines[1] = ("c", 6_999, 9_500, "No that is wrong")
-    assert judge("flow.turn_taking", bot(*lines), BOT).score == 0.5
+    assert judge("flow.turn_taking", with_words(bot(*lines)), BOT).score == 0.5
 
 
 def test_a_bot_may_talk_over_the_caller_once() -> None:
@@ -45,8 +45,8 @@ def test_a_bot_may_talk_over_the_caller_once() -> None:
     for start in (0, 10_000):
         lines.append(("c", start, start + 5_000, words(9)))
         lines.append(("b", start + 4_000, start + 6_000, words(4)))
-    assert judge("flow.turn_taking", bot(*lines[:2]), BOT).score == 1
-    assert judge("flow.turn_taking", bot(*lines), BOT).score == 0.5
+    assert judge("flow.turn_taking", with_words(bot(*lines[:2])), BOT).score == 1
+    assert judge("flow.turn_taking", with_words(bot(*lines)), BOT).score == 0.5
 
 
 def test_a_gap_of_5_seconds_is_dead_air_of_a_bot() -> None:

@@ -716,6 +716,58 @@ def test_a_contact_lens_call_becomes_a_voice_call(indent: int | None) -> None:
     assert said(item) == [("agent", "Hi"), ("customer", "Hey")]
 
 
+def test_a_contact_lens_call_keeps_the_times_of_its_words() -> None:
+    items_of_turn = [
+        {
+            "Type": "pronunciation",
+            "Content": "Hi",
+            "BeginOffsetMillis": 100,
+            "EndOffsetMillis": 300,
+        },
+        {"Type": "punctuation", "Content": "."},
+        {"Content": "Bye", "BeginOffsetMillis": 310, "EndOffsetMillis": 700, "Confidence": 0.5},
+    ]
+    first: Any = CALL["Transcript"]
+    turn = {**first[0], "Items": items_of_turn}
+    [item] = items(*read("contact_lens", json.dumps({**CALL, "Transcript": [turn]})))
+    assert item.fields["turns"][0]["words"] == [
+        {"text": "Hi.", "startMs": 100, "endMs": 300},
+        {"text": "Bye", "startMs": 310, "endMs": 700, "confidence": 0.5},
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "segments": [
+                {"speaker": 0, "text": "Hi.", "words": [{"word": " Hi.", "start": 0.1, "end": 0.3}]}
+            ]
+        },
+        {
+            "results": {
+                "utterances": [
+                    {
+                        "speaker": 0,
+                        "transcript": "Hi.",
+                        "words": [
+                            {"word": "hi", "punctuated_word": "Hi.", "start": 0.1, "end": 0.3}
+                        ],
+                    }
+                ]
+            }
+        },
+    ],
+    ids=["whisper", "deepgram"],
+)
+def test_the_transcript_of_a_vcon_keeps_the_times_of_its_words(body: dict[str, Any]) -> None:
+    document = {**VCON, "dialog": [], "analysis": [{"type": "transcript", "body": body}]}
+    [item] = items(*read("vcon", json.dumps(document)))
+    [turn] = item.fields["turns"]
+    assert (turn["role"], turn["text"]) == ("agent", "Hi.")
+    assert turn["words"] == [{"text": "Hi.", "startMs": 100, "endMs": 300}]
+
+
 def test_a_contact_lens_chat_becomes_a_conversation() -> None:
     chat = {
         **CALL,

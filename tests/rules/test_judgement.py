@@ -34,6 +34,7 @@ RESULT_KEYS = [
     "dimensions",
     "metrics",
     "metricsMissing",
+    "metricsUncertain",
     "sentiment",
     "topics",
     "resolution",

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from app.judge.context import Context
 from app.judge.facts.conversation_facts import Facts, facts_of
 from app.transcript import Transcript
-from tests.talks import call, scorecard, words
+from tests.talks import call, scorecard, with_words, words
 
 VOICE, BOT = scorecard("voice"), scorecard("voice_bot")
 
@@ -35,6 +37,35 @@ def test_talk_is_the_union_of_each_side() -> None:
     assert values["customerTalkMs"] == 6_000
     assert values["agentTalkPercent"] == 40
     assert values["talkRatio"] == 0.5714
+
+
+PAUSING = call(
+    ("a", 0, 9_000, "May I have your number? Thank you for waiting."),
+    ("c", 2_000, 3_000, "Yes it is eleven"),
+    duration=10_000,
+)
+
+
+def test_a_pause_inside_a_turn_is_silence_and_nobodys_interruption() -> None:
+    first, last = PAUSING.segments
+    said = with_words(
+        call(("a", 0, 1_500, "May I have your number?"), ("a", 7_000, 9_000, "Thank you."))
+    )
+    turn = replace(first, words=said.segments[0].words + said.segments[1].words)
+    segments = (turn, *with_words(replace(PAUSING, segments=(last,))).segments)
+    values = metrics(replace(PAUSING, segments=segments))
+    assert (values["agentTalkMs"], values["overtalkMs"], values["silenceMs"]) == (3_500, 0, 5_500)
+    assert values["interruptionsByCustomer"] == 0
+    assert values["longestSilenceMs"] == 4_000
+
+
+def test_measures_of_turns_are_uncertain() -> None:
+    measures = facts(PAUSING).measures
+    assert measures.values["interruptionsByCustomer"] == 1
+    assert {"overtalkMs", "interruptionsByCustomer", "agentTalkMs", "silenceMs"} <= set(
+        measures.uncertain
+    )
+    assert facts(with_words(PAUSING)).measures.uncertain == ()
 
 
 def test_silence_is_what_nobody_fills_of_the_whole_recording() -> None:

@@ -8,7 +8,7 @@ from app.judge.rules.judging import answer
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
 from app.transcript import Transcript
-from tests.talks import GOOD_CALL, call, chat, scorecard, words
+from tests.talks import GOOD_CALL, call, chat, scorecard, with_words, words
 
 VOICE, CHAT = scorecard("voice"), scorecard("chat")
 
@@ -51,7 +51,16 @@ def test_pace_needs_a_calm_and_patient_agent(count, interrupting, score) -> None
         start = 70_000 + 10_000 * index
         lines.append(("c", start, start + 3_000, words(9)))
         lines.append(("a", start + 2_000, start + 4_000, words(4)))
-    assert judge("communication.pace", call(*lines)).score == score
+    assert judge("communication.pace", with_words(call(*lines))).score == score
+
+
+def test_pace_is_not_failed_on_the_times_of_turns_alone() -> None:
+    lines = call(("a", 0, 60_000, words(400)), ("c", 60_000, 61_000, "Oh."))
+    assert judge("communication.pace", with_words(lines)).score == 0.5
+    answer = judge("communication.pace", lines)
+    assert answer.score is None
+    assert answer.unjudged
+    assert "times of turns only" in answer.explanation
 
 
 def test_pace_needs_a_minute_of_the_agent() -> None:

@@ -361,6 +361,7 @@ class ResultsSchema(StoredSchema):
         metadata={"description": "A number or null by name; metricsMissing tells why null."},
     )
     metrics_missing = fields.List(Nested(MissingMetricSchema), required=True)
+    metrics_uncertain = fields.List(fields.String(), required=True)
     sentiment = Nested(SentimentSchema, required=True, allow_none=True)
     topics = fields.List(fields.String(), required=True)
     resolution = Nested(ResolutionSchema, required=True, allow_none=True)

@@ -63,7 +63,30 @@ def _turns_of(
         end_ms = _milliseconds(turn, "EndOffsetMillis")
         require_order(start_ms, end_ms)
         role = _role_of(turn, participant_roles, roles)
-        yield TimedTurn(role, turn["Content"], start_ms, end_ms, turn.get("DisplayName"))
+        words = list(_words_of(turn.get("Items")))
+        yield TimedTurn(role, turn["Content"], start_ms, end_ms, turn.get("DisplayName"), words)
+
+
+def _words_of(items: object) -> Iterator[dict[str, Any]]:
+    """Yield the words of a turn; punctuation has no times and belongs to the word before it."""
+    word: dict[str, Any] = {}
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict) or not isinstance(item.get("Content"), str):
+            raise Unreadable(Fault.MALFORMED, "Each item of a turn must have its Content.")
+        start_ms = _milliseconds(item, "BeginOffsetMillis")
+        end_ms = _milliseconds(item, "EndOffsetMillis")
+        if start_ms is None or end_ms is None:
+            if word:
+                word["text"] += item["Content"]
+            continue
+        require_order(start_ms, end_ms)
+        if word:
+            yield word
+        word = {"text": item["Content"], "startMs": start_ms, "endMs": end_ms}
+        if isinstance(item.get("Confidence"), int | float):
+            word["confidence"] = item["Confidence"]
+    if word:
+        yield word
 
 
 def _messages_of(

@@ -73,7 +73,8 @@ class ReaderOptions:
 
     Args:
         roles: maps speakers' names and words of the source to roles of the API.
-        channel: with `chat`, a transcript becomes a conversation instead of a call.
+        channel: with `chat`, a transcript becomes a conversation instead of a call; else the
+            channel of the call, None to tell it by the roles.
         external_id: the caller's key of a file that is one record and has no key of its own.
         columns: maps columns of CSV to fields, by their names.
         timezone: IANA name of the time zone of times without an offset.
@@ -150,13 +151,17 @@ def _folded(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TimedTurn:
-    """One turn of one speaker; times are milliseconds from the start."""
+    """One turn of one speaker; times are milliseconds from the start.
+
+    `words` have the fields of the API: text, startMs, endMs, confidence.
+    """
 
     role: str
     text: str
     start_ms: int | None = None
     end_ms: int | None = None
     author: str | None = None
+    words: Sequence[Mapping[str, Any]] = ()
 
 
 def require_order(start_ms: int | None, end_ms: int | None, line: int = 0) -> None:
@@ -189,6 +194,7 @@ def record_of(
         fields.pop("durationSeconds", None)
         return conversation_of(line, [_message_of(turn) for turn in turns], **fields)
     fields.pop("subject", None)
+    fields["channel"] = channel
     call_turns = [_call_turn_of(turn) for turn in turns]
     fields = {"status": "completed", **_without_nulls(fields), "turns": call_turns}
     return NativeRecord(line, Kind.VOICE_CALL, fields)
@@ -215,12 +221,9 @@ def fingerprint(prefix: str, content: object) -> str:
 
 
 def _call_turn_of(turn: TimedTurn) -> dict[str, Any]:
-    return {
-        "role": turn.role,
-        "text": turn.text,
-        "startMs": turn.start_ms,
-        "endMs": turn.end_ms,
-    }
+    times = {"startMs": turn.start_ms, "endMs": turn.end_ms}
+    words = {"words": list(turn.words)} if turn.words else {}
+    return {"role": turn.role, "text": turn.text, **times, **words}
 
 
 def _message_of(turn: TimedTurn) -> dict[str, Any]:

@@ -128,13 +128,14 @@ def _transcript_turns(
     """Yield the turns of the first transcript.
 
     The transcript is a list of objects, or an object with a list in `segments`, `transcript` or
-    `utterances`. Each object has `text` or `message`, `party` (an index) or `speaker`, and may
-    have `start` and `end` in seconds.
+    `utterances`, which may be in `results` as Deepgram has them. Each object has `text`, `message`
+    or `transcript`, `party` (an index) or `speaker`, and may have `start` and `end` in seconds, and
+    `words` with the same.
     """
     transcripts = (analysis for analysis in analyses if analysis.get("type") == "transcript")
     transcript = next(transcripts, None)
     for segment in _segments_of(transcript.get("body")) if transcript is not None else ():
-        text = segment.get("text") or segment.get("message")
+        text = _first_of(segment, "text", "message", "transcript")
         if not isinstance(text, str) or not text.strip():
             continue
         start_ms, end_ms = _milliseconds(segment.get("start")), _milliseconds(segment.get("end"))
@@ -142,7 +143,23 @@ def _transcript_turns(
         party = segment.get("party")
         speaker = segment.get("speaker") if party is None else party
         name = speaker if isinstance(speaker, str) else None
-        yield TimedTurn(role_of(speaker), text, start_ms, end_ms, name)
+        words = [_word_of(word) for word in _objects_in(segment, "words")]
+        yield TimedTurn(role_of(speaker), text, start_ms, end_ms, name, words)
+
+
+def _word_of(word: Mapping[str, Any]) -> dict[str, Any]:
+    """Read a word as Deepgram or Whisper has it."""
+    text = _first_of(word, "punctuated_word", "word", "text")
+    start_ms, end_ms = _milliseconds(word.get("start")), _milliseconds(word.get("end"))
+    if not isinstance(text, str) or start_ms is None or end_ms is None:
+        raise Unreadable(Fault.MALFORMED, "Each word must have its text, start and end.")
+    confidence = _first_of(word, "confidence", "probability")
+    known = {} if confidence is None else {"confidence": confidence}
+    return {"text": text.strip(), "startMs": start_ms, "endMs": end_ms, **known}
+
+
+def _first_of(document: Mapping[str, Any], *names: str) -> Any:
+    return next((document[name] for name in names if document.get(name) is not None), None)
 
 
 def _segments_of(body: object) -> list[dict[str, Any]]:
@@ -152,6 +169,8 @@ def _segments_of(body: object) -> list[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             message = "The transcript must be JSON with a speaker for each text."
             raise Unreadable(Fault.MALFORMED, message) from error
+    if isinstance(body, dict) and isinstance(body.get("results"), dict):
+        body = body["results"]
     if isinstance(body, dict):
         body = next((body[field] for field in _LIST_FIELDS if field in body), None)
     if not isinstance(body, list) or not all(isinstance(segment, dict) for segment in body):

@@ -17,7 +17,7 @@ class ImportOptions:
 
     Args:
         defaults: values for records without one: `engagementId`, `campaignId`, `callCenterId`,
-            `executiveId`, `channel`, `language`, or the names `engagement`, `campaign`,
+            `executiveId`, `channel`, `direction`, `language`, or the names `engagement`, `campaign`,
             `callCenter`, `executive`.
         roles: maps speakers' names and words of the source to roles of the API.
         on_conflict: whether an existing record is updated or skipped.

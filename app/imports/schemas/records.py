@@ -78,7 +78,8 @@ def _missing(
 ) -> dict[str, str]:
     """Return the defaults of what the record does not give, neither by id nor by name."""
     same = [(camel_case(f"{name}_id"), camel_case(name)) for name in schema.name_fields()]
-    same += [(name, name) for name in ("language", "platform") if name in schema.fields]
+    own = ("direction", "language", "platform")
+    same += [(name, name) for name in own if name in schema.fields]
     return {
         name: defaults[name]
         for names in same

@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import fields, validates_schema
 
 from app.conversations.enums import PLATFORMS
+from app.evaluations.enums import DIRECTIONS, Channel
 from app.imports.files import AUTO
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.presets import PRESETS
@@ -52,9 +53,15 @@ class ImportDefaults(CamelSchema):
     call_center_id = Reference("cc", allow_none=True)
     executive_id = Reference("exec", allow_none=True)
     channel = Choice(
-        ("chat", "voice_bot"),
+        list(Channel),
         allow_none=True,
-        metadata={"description": "The channel of timed transcripts; `voice_bot` by default."},
+        metadata={
+            "description": "The channel of timed transcripts; by default `voice` if an agent talks "
+            "and no bot, else `voice_bot`."
+        },
+    )
+    direction = Choice(
+        DIRECTIONS, allow_none=True, metadata={"description": "Of calls and recordings."}
     )
     language = LanguageTag(allow_none=True)
     platform = Choice(

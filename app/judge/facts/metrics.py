@@ -12,7 +12,7 @@ from app.judge.dialogue.cues import Cues
 from app.judge.dialogue.turns import Dialogue, Line, Side
 from app.judge.facts.sentiment import Sentiment
 from app.judge.facts.timing import (
-    TimedLine,
+    Stretch,
     Timing,
     is_back_channel,
     percentile,
@@ -29,6 +29,9 @@ _SILENCE = ("silenceMs", "silencePercent", "nonTalkMs", "longestSilenceMs")
 _HOLD = ("holdMs", "deadAirCount", "deadAirMs")
 _PACE = ("agentWpm", "customerWpm", "fillerPerMinute")
 _FLOW = ("longestMonologueMs",)
+# Turns that span pauses make these too large or too small. Silences and delays can only be longer
+# than between such turns, so that a criterion may fail on those.
+DOUBTFUL_OF_TURNS = frozenset(_TALK + _OVERTALK + _INTERRUPTIONS + _PACE + _FLOW)
 _LATENCY = ("latencyMsP50", "latencyMsP90", "latencyMsP95", "latencyMsMax", "latencyMsCount")
 _RESPONSE_GAP = ("responseGapMsP50", "responseGapMsP90")
 _FIRST = "firstResponseSeconds"
@@ -44,10 +47,14 @@ _QUESTION = re.compile("[?\u061f\uff1f]+")
 
 @dataclass
 class Measures:
-    """`values` holds every metric, None where it can't be measured; `missing` the reasons."""
+    """`values` holds every metric, None where it can't be measured; `missing` the reasons.
+
+    `uncertain` are those that were measured on whole turns, for want of the times of words.
+    """
 
     values: dict[str, float | int | None] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    uncertain: tuple[str, ...] = ()
 
     def set(self, metric: str, value: float | None, why_missing: str = "") -> None:
         """Set a metric, fractions rounded to four places, or record why it can't be measured."""
@@ -167,14 +174,17 @@ def measure_speech(
         measures.set_missing(NO_TIMES, *of_roles, *_SILENCE, *_HOLD)
         return
     _silences(measures, dialogue, timing, settings)
-    if not dialogue.attributed:
+    if dialogue.attributed:
+        _talk(measures, timing)
+        _interruptions(measures, timing)
+        _pace(measures, dialogue, timing, settings)
+        measures.set("longestMonologueMs", _longest_monologue(timing.spoken, settings))
+        _answer_gaps(measures, dialogue.channel, timing)
+    else:
         measures.set_missing(_NO_ROLES, *of_roles)
-        return
-    _talk(measures, timing)
-    _interruptions(measures, timing)
-    _pace(measures, dialogue, timing, settings)
-    measures.set("longestMonologueMs", _longest_monologue(timing.spoken, settings))
-    _answer_gaps(measures, dialogue.channel, timing)
+    if not timing.of_words:
+        of_times = of_roles + _SILENCE + _HOLD
+        measures.uncertain = tuple(name for name in of_times if measures.get(name) is not None)
 
 
 def _silences(
@@ -237,11 +247,11 @@ def _pace(measures: Measures, dialogue: Dialogue, timing: Timing, settings: Metr
     measures.set("fillerPerMinute", 60_000 * fillers / talk)
 
 
-def _longest_monologue(spoken: Iterable[TimedLine], settings: MetricSettings) -> int:
+def _longest_monologue(spoken: Iterable[Stretch], settings: MetricSettings) -> int:
     longest = start = end = 0
     side: Side | None = None
     for item in spoken:
-        if item.start < end and is_back_channel(item.line, settings):
+        if item.start < end and is_back_channel(item.text, item.line.language, settings):
             continue
         if item.line.side is not side or item.start - end >= settings.monologue_gap_ms:
             side, start, end = item.line.side, item.start, item.end

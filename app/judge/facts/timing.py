@@ -1,10 +1,13 @@
-"""Timing of a spoken conversation: gaps, holds, overlaps and interruptions."""
+"""Timing of a spoken conversation: gaps, holds, overlaps and interruptions.
+
+A turn may span pauses ("Mhm." and four seconds of nothing), so its speech is that of its words.
+"""
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from app.judge.dialogue.cues import Cues
@@ -16,16 +19,19 @@ from app.judge.scorecard.values import MetricSettings
 _Interval: TypeAlias = tuple[int, int]
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})++(?:'(?:{LETTER})++)?")
+# Words with a smaller gap between them are one stretch of speech.
+_JOINED_MS = 700
 _OPPOSITE = {Side.SERVICE: Side.CUSTOMER, Side.CUSTOMER: Side.SERVICE}
 
 
 @dataclass(frozen=True, slots=True)
-class TimedLine:
-    """A line with its times, in ms from the start of the recording."""
+class Stretch:
+    """Speech of a line without a long pause; times in ms from the start of the recording."""
 
     line: Line
     start: int
     end: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +50,27 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """`line` starts while `over` is spoken; `start` to `end` is their overlap."""
+    """`text` of `line` starts while `over` is spoken; `start` to `end` is their overlap."""
 
     line: Line
     over: Line
     start: int
     end: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
     """Everything in order of time; `spoken` is empty where the transcript has no times.
 
+    `of_words` says that every line has the times of its words; else turns count as speech whole.
     `barge_ins` are all starts over the other side's speech, of which `interruptions` are those
     that are long enough and more than a back-channel.
     """
 
     duration: int
-    spoken: tuple[TimedLine, ...]
+    of_words: bool
+    spoken: tuple[Stretch, ...]
     speech: tuple[_Interval, ...]
     gaps: tuple[Gap, ...]
     overlaps: tuple[_Interval, ...]
@@ -88,6 +97,7 @@ def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timin
     barge_ins = _barge_ins(spoken)
     return Timing(
         duration=max(dialogue.transcript.duration_ms or 0, last),
+        of_words=all(line.segment.words for line in dialogue.lines),
         spoken=spoken,
         speech=speech,
         gaps=_gaps(dialogue, spoken, speech, cues, settings),
@@ -99,21 +109,34 @@ def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timin
     )
 
 
-def _spoken(dialogue: Dialogue) -> tuple[TimedLine, ...]:
+def _spoken(dialogue: Dialogue) -> tuple[Stretch, ...]:
     if dialogue.channel == "chat":
         return ()
-    spoken = []
+    spoken: list[Stretch] = []
     for line in dialogue.lines:
         start, end = line.segment.start_ms, line.segment.end_ms
         if start is None or end is None or end < start:
             return ()
-        spoken.append(TimedLine(line, start, end))
+        spoken += _stretches(line) or [Stretch(line, start, end, line.text)]
     return tuple(sorted(spoken, key=lambda item: (item.start, item.end)))
+
+
+def _stretches(line: Line) -> list[Stretch]:
+    """Join the words of a line; none where it has no times of words."""
+    stretches: list[Stretch] = []
+    for word in sorted(line.segment.words, key=lambda word: (word.start_ms, word.end_ms)):
+        last = stretches[-1] if stretches else None
+        if last is not None and word.start_ms - last.end <= _JOINED_MS:
+            end, text = max(last.end, word.end_ms), f"{last.text} {word.text}"
+            stretches[-1] = Stretch(line, last.start, end, text)
+        else:
+            stretches.append(Stretch(line, word.start_ms, word.end_ms, word.text))
+    return stretches
 
 
 def _gaps(
     dialogue: Dialogue,
-    spoken: Sequence[TimedLine],
+    spoken: Sequence[Stretch],
     speech: Sequence[_Interval],
     cues: Cues,
     settings: MetricSettings,
@@ -124,25 +147,24 @@ def _gaps(
     silences = []
     for start, end in gaps_between(speech):
         last = bisect_right(ends, start)
-        before = [
-            item.line for item in by_end[max(0, last - settings.hold_lookback_segments) : last]
-        ]
-        announced = any(line.position in announcing for line in before)
+        lines = dict.fromkeys(item.line.position for item in reversed(by_end[:last]))
+        before = islice(lines, settings.hold_lookback_segments)
+        announced = any(position in announcing for position in before)
         silences.append(
             Gap(start, end, by_end[last - 1].line, announced if dialogue.readable else None)
         )
     return tuple(silences)
 
 
-def _barge_ins(spoken: Sequence[TimedLine]) -> tuple[Interruption, ...]:
+def _barge_ins(spoken: Sequence[Stretch]) -> tuple[Interruption, ...]:
     # Only the line of each side that ends last can overlap the next one.
-    longest: dict[Side, TimedLine] = {}
+    longest: dict[Side, Stretch] = {}
     barge_ins = []
     for item in spoken:
         other = longest.get(_OPPOSITE.get(item.line.side, Side.OTHER))
         if other is not None and other.start < item.start < other.end:
             barge_ins.append(
-                Interruption(item.line, other.line, item.start, min(item.end, other.end))
+                Interruption(item.line, other.line, item.start, min(item.end, other.end), item.text)
             )
         if item.line.side in _OPPOSITE:
             longest_so_far = longest.get(item.line.side)
@@ -154,11 +176,11 @@ def _barge_ins(spoken: Sequence[TimedLine]) -> tuple[Interruption, ...]:
 def _interrupts(item: Interruption, settings: MetricSettings) -> bool:
     if item.end - item.start < settings.interruption_overlap_ms:
         return False
-    long_enough = len(words_of(item.line.text)) >= settings.interruption_words
-    return long_enough and not is_back_channel(item.line, settings)
+    long_enough = len(words_of(item.text)) >= settings.interruption_words
+    return long_enough and not is_back_channel(item.text, item.line.language, settings)
 
 
-def _speech_of(spoken: Sequence[TimedLine], side: Side) -> list[_Interval]:
+def _speech_of(spoken: Sequence[Stretch], side: Side) -> list[_Interval]:
     return union((item.start, item.end) for item in spoken if item.line.side is side)
 
 
@@ -167,13 +189,12 @@ def words_of(text: str) -> list[str]:
     return (_WORD if text.isascii() else _WORD_WITH_MARKS).findall(text.lower())
 
 
-def is_back_channel(line: Line, settings: MetricSettings) -> bool:
-    """Tell whether a line says no more than that its speaker listens, or nothing at all."""
-    lexicon = lexicon_of(line.language)
+def is_back_channel(text: str, language: str, settings: MetricSettings) -> bool:
+    """Tell whether a text says no more than that its speaker listens, or nothing at all."""
+    lexicon = lexicon_of(language)
     known = lexicon.back_channels if lexicon is not None else frozenset[str]()
     return all(
-        word in settings.back_channels or word.translate(PLAIN) in known
-        for word in words_of(line.text)
+        word in settings.back_channels or word.translate(PLAIN) in known for word in words_of(text)
     )
 
 

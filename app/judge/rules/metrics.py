@@ -6,6 +6,7 @@ from typing import Any
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.judge.dialogue.turns import Side
 from app.judge.facts.conversation_facts import Facts, examined, quoted
+from app.judge.facts.metrics import DOUBTFUL_OF_TURNS
 from app.judge.facts.timing import Gap, Interruption
 from app.judge.scorecard.values import Criterion, Parameters
 from app.judge.scoring.answers import Answer, judged, not_applicable, unjudged
@@ -28,7 +29,7 @@ def pace(facts: Facts, criterion: Criterion) -> Answer:
     allowed = parameters["interruptionsPer10MinBelow"] * _units(facts, 10)
     calm = parameters["minWpm"] <= wpm <= parameters["maxWpm"]
     patient = len(interruptions) < allowed
-    return judged(
+    answer = judged(
         round(wpm),
         (calm + patient) / 2,
         sentence(
@@ -43,6 +44,7 @@ def pace(facts: Facts, criterion: Criterion) -> Answer:
         evidence=_interrupting(interruptions),
         advice=_pace_advice(parameters, wpm, patient=patient),
     )
+    return unless_of_turns(facts, answer)
 
 
 def _pace_advice(parameters: Parameters, wpm: float, *, patient: bool) -> str:
@@ -101,7 +103,7 @@ def turn_taking(facts: Facts, criterion: Criterion) -> Answer:
         if item.end - item.start > parameters["stopsWithinMs"]
     ]
     polite = len(talked_over) <= parameters["maxPer5Min"] * _units(facts, 5)
-    return judged(
+    answer = judged(
         len(talked_over),
         (polite + (not ignored)) / 2,
         sentence(
@@ -115,6 +117,7 @@ def turn_taking(facts: Facts, criterion: Criterion) -> Answer:
         by="metric",
         evidence=_interrupting(talked_over + ignored),
     )
+    return unless_of_turns(facts, answer)
 
 
 def first_response(facts: Facts, criterion: Criterion) -> Answer:
@@ -143,7 +146,7 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
     ranges = [
         part(f"metric_range.{name}", range=range_in_words(parameters[name])) for name, _ in levels
     ]
-    return judged(
+    answer = judged(
         value,
         next(reached, 0.0),
         sentence(
@@ -155,6 +158,14 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
         confidence=0.9,
         by="metric",
     )
+    return unless_of_turns(facts, answer) if metric in DOUBTFUL_OF_TURNS else answer
+
+
+def unless_of_turns(facts: Facts, answer: Answer) -> Answer:
+    """Withhold an answer below the full score where only the times of whole turns are known."""
+    if facts.timing.of_words or answer.score in (None, 1.0):
+        return answer
+    return unjudged(sentence("not_judged.no_word_times"), by="metric")
 
 
 def is_within(bounds: Mapping[str, Any], value: float) -> bool:

@@ -173,6 +173,7 @@ class Results(TypedDict):
     dimensions: dict[str, float | None] | None
     metrics: dict[str, float | None]
     metricsMissing: list[dict[str, str]]
+    metricsUncertain: list[str]
     sentiment: dict[str, Any] | None
     topics: list[str]
     resolution: Resolution | None
