@@ -22,7 +22,7 @@ class LargeBodies:
         self._thread = ThreadPoolExecutor(1, "large body")
         self._count = 0  # of those that wait or are served
 
-    def serve(self, handle: Callable[[Any], bool], connection: Any) -> "Future[bool]":
+    def serve(self, answer: Callable[[Any], None], connection: Any) -> "Future[None]":
         """Serve a request after those that came before it; `end` is to be called after it.
 
         Raises:
@@ -32,7 +32,7 @@ class LargeBodies:
             message = "Too many large requests are waiting: try again."
             raise ServiceUnavailable(message, retry_after_s=2)
         self._count += 1
-        return self._thread.submit(handle, connection)
+        return self._thread.submit(answer, connection)
 
     def end(self) -> bool:
         """Note the end of a request; return whether the process has grown too large to keep."""
