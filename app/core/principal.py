@@ -16,19 +16,24 @@ TEAM_LISTS = ("executive_ids", "call_center_ids", "campaign_ids")
 class TeamScope:
     """The teams that a caller may see: conversations that fit each list which is not empty.
 
-    `caller_id` is the caller, whose own things are shown as well.
+    `caller_id` is the caller, whose own things are shown as well. An agent sees only what the rules
+    of the scorecards have released, and usually not who reviewed.
     """
 
     executive_ids: tuple[str, ...] = ()
     call_center_ids: tuple[str, ...] = ()
     campaign_ids: tuple[str, ...] = ()
     caller_id: str = field(default="", compare=False)
+    released_only: bool = False
+    hides_reviewers: bool = False
 
     @classmethod
-    def of(cls, lists: Mapping[str, Sequence[str]], caller_id: str = "") -> "TeamScope | None":
+    def of(
+        cls, lists: Mapping[str, Sequence[str]], caller_id: str = "", **limits: bool
+    ) -> "TeamScope | None":
         """Return the teams that these lists name; None where all are empty."""
         executives, centers, campaigns = (tuple(sorted(lists[name])) for name in TEAM_LISTS)
-        teams = cls(executives, centers, campaigns, caller_id)
+        teams = cls(executives, centers, campaigns, caller_id, **limits)
         return teams if teams.lists() else None
 
     @classmethod

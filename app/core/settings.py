@@ -112,6 +112,7 @@ class Settings:
     dashboard: bool = setting("CQE_DASHBOARD", True, read.boolean)
     session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60, read.YEAR_S))
     session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60, read.YEAR_S))
+    agents_see_reviewers: bool = setting("CQE_AGENTS_SEE_REVIEWERS", False, read.boolean)
     rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
 
     # Plan

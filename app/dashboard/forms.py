@@ -32,6 +32,7 @@ _NOTICES = {
     "campaign-changed": "The campaign is changed. New evaluations of its conversations use these scorecards.",
     "scorecard-published": "The version is published. New evaluations of what is chosen under Use are judged by it.",
     "scorecard-published-unused": "The scorecard is published. Nothing is judged by it yet: choose under Use what it is for.",
+    "release-saved": "Agents see what this scorecard judges by this rule from now on, also of the past.",
     "scorecard-used": "The use of this scorecard is saved. It counts for new evaluations; earlier ones stay as they are.",
     "not-sent": "You had to sign in or give your password first: what you sent was not saved. Check the form and send it again.",
     "password-changed": "Your password was changed. Other sessions have ended.",

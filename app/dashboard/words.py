@@ -10,6 +10,7 @@ from app.evaluations.schemas.trials import TRIAL_STATUSES
 from app.imports.schemas import requests as imports
 from app.judge.rules.catalogue import RULES
 from app.judge.scorecard import schema
+from app.scorecards.enums import ReleaseRule
 from app.usage.plan import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState
@@ -51,6 +52,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "granularity": analytics.Granularity.labels(),
     "groupBy": analytics.GroupBy.labels(),
     "usageMetric": UsageMetric.labels(),
+    "releaseRule": ReleaseRule.labels(),
     "trialStatus": TRIAL_STATUSES,
     "importStatus": imports.STATUSES,
     "outcome": OUTCOMES,

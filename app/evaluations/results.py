@@ -11,6 +11,7 @@ from app.core.clock import utc_now
 from app.core.database.upserts import insert_missing
 from app.core.errors import Conflict
 from app.core.hooks import hooks_of
+from app.core.principal import TeamScope, current_teams
 from app.evaluations import service
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationReviewer
@@ -53,6 +54,7 @@ _COLUMNS = {
     "band": "band",
 }
 
+_UNNAMED = "A reviewer"
 _SEALED: Mapping[str, Any] = {
     "reason": None,
     "criteria": [],
@@ -88,6 +90,9 @@ def results_of(
     if document.get("reviews"):
         reviews = unsealed(session, evaluation.id, document["reviews"])
         document = {**document, "reviews": reviews}
+        teams = current_teams()
+        if teams is not None and teams.released_only:
+            document = _for_agent(document, teams)
     late_metrics = hooks_of(session).late_metrics if document else ()
     return {
         **_EMPTY_RESULTS,
@@ -110,6 +115,24 @@ def unsealed(
     """Return the reviews of an evaluation, without the answers of those that are sealed."""
     sealed = hooks_of(session).sealed_reviews(session, evaluation_id)
     return [{**review, **_SEALED} if review["id"] in sealed else review for review in reviews]
+
+
+def _for_agent(document: Mapping[str, Any], teams: TeamScope) -> dict[str, Any]:
+    """Return results as their agent sees them: without sealed reviews, and without names of others."""
+    reviews = [review for review in document["reviews"] if not review.get("sealed")]
+    resolution = document["resolution"]
+    if teams.hides_reviewers:
+        for review in reviews:
+            # A changed resolution is explained by the reviewer, whose name comes first.
+            explanation = (resolution["explanation"] or "").removeprefix(f"{review['reviewer']}: ")
+            resolution = {**resolution, "explanation": explanation}
+        reviews = [
+            review
+            if review["reviewerRef"] == teams.caller_id
+            else {**review, "reviewer": _UNNAMED, "reviewerRef": None}
+            for review in reviews
+        ]
+    return {**document, "reviews": reviews, "resolution": resolution}
 
 
 def find_reviewable(

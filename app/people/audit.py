@@ -54,6 +54,7 @@ class Action(StrEnum):
     EXPORT_DOWNLOADED = "export_downloaded"
     SCORECARD_PUBLISHED = "scorecard_published"
     SCORECARD_USED = "scorecard_used"
+    SCORECARD_RELEASED = "scorecard_released"
     CAMPAIGN_CHANGED = "campaign_changed"
 
 

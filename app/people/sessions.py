@@ -85,7 +85,7 @@ def find(session: Session, token: str, settings: Settings) -> Person | None:
         session_id=row.id,
         confirmed_at=row.confirmed_at,
         last_seen_at=row.last_seen_at,
-        teams=_teams_of(user),
+        teams=_teams_of(user, settings),
         token=token,
     )
 
@@ -165,11 +165,17 @@ def purge(session: Session, settings: Settings) -> None:
     )
 
 
-def _teams_of(user: User) -> TeamScope | None:
+def _teams_of(user: User, settings: Settings) -> TeamScope | None:
     """Return the teams of a user; an agent without an executive sees none."""
-    own = [user.executive_id or ""] if user.role == AGENT else ()
+    is_agent = user.role == AGENT
+    own = [user.executive_id or ""] if is_agent else ()
     lists = {"call_center_ids": user.call_center_ids, "campaign_ids": user.campaign_ids}
-    return TeamScope.of({"executive_ids": own, **lists}, user.id)
+    return TeamScope.of(
+        {"executive_ids": own, **lists},
+        user.id,
+        released_only=is_agent,
+        hides_reviewers=is_agent and not settings.agents_see_reviewers,
+    )
 
 
 def _is_over(row: UserSession, settings: Settings, now: datetime) -> bool:

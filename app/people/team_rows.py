@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
+from app.core.clock import utc_now
 from app.core.database.session import Table
 from app.core.principal import TeamScope, current_teams
 
@@ -46,7 +47,7 @@ UNLIMITED = frozenset(
     {
         *("api_keys", "api_key_credentials", "users", "user_sessions", "audit_entries"),
         *("evaluation_facts", "evaluation_fact_parts", "score_layouts"),
-        *("scorecards", "scorecard_versions", "channel_scorecards"),
+        *("scorecards", "scorecard_versions", "scorecard_releases", "channel_scorecards"),
         *("events", "webhook_subscriptions", "webhook_deliveries", "webhook_attempts"),
         *("usage_records", "usage_batches", "usage_warnings", "usage_keys"),
         *("hosts", "keepers", "deployments", "spent_nonces", "idempotency_answers"),
@@ -84,7 +85,9 @@ def install(engine: Engine, *, schema: str = "main") -> None:
     ) -> tuple[str, Any]:
         teams = current_teams()
         if teams is not None:
-            statement = _limited(statement, _rows_of(teams, teams.caller_id, prefix))
+            # The rows change as days go by; the minute is exact enough.
+            now = f"{utc_now():%Y-%m-%d %H:%M}:00" if teams.released_only else ""
+            statement = _limited(statement, _rows_of(teams, teams.caller_id, prefix, now))
         return statement, parameters
 
 
@@ -126,8 +129,8 @@ def _locking(statement: str, rows: "_TeamRows", names: Sequence[str]) -> str:
 class _TeamRows:
     """The SQL of the rows that a team scope shows."""
 
-    def __init__(self, teams: TeamScope, prefix: str) -> None:
-        self._teams, self._prefix = teams, prefix
+    def __init__(self, teams: TeamScope, prefix: str, now: str) -> None:
+        self._teams, self._prefix, self._now = teams, prefix, now
         self._elements = "json_each" if prefix else "json_array_elements_text"
         hidden = Table.metadata.tables.keys() - UNLIMITED
         known = rf"(?:{'|'.join(sorted(hidden))})\b"
@@ -145,11 +148,13 @@ class _TeamRows:
 
     def condition(self, table: str, alias: str) -> str:
         """Return the condition that rows of a table, under an alias, have to meet."""
+        if table == "evaluation_reviewers" and self._teams.hides_reviewers:
+            return "1 = 0"
         if table in ("evaluations", "conversations", "voice_calls"):
-            return self._is_of_team(alias)
+            return self._is_of_team(table, alias)
         if table == "audio_files":
             of_call = self._exists("voice_calls", "recording_id", f"{alias}.id")
-            return f"({self._is_of_team(alias)} OR {of_call})"
+            return f"({self._is_of_team(table, alias)} OR {of_call})"
         if table in _PARTS:
             whole, column = _PARTS[table]
             return self._exists(whole, "id", f"{alias}.{column}")
@@ -164,14 +169,14 @@ class _TeamRows:
 
     def _selected(self, table: str) -> str:
         if table == "evaluation_totals":
-            counted = f"FROM {self._name('evaluations')} AS e WHERE {self._is_of_team('e')}"
+            counted = f"FROM {self._name('evaluations')} AS e WHERE {self._is_of_team('evaluations', 'e')}"
             return (
                 f"SELECT 'all' AS kind, count(*) AS quantity {counted} UNION ALL "
                 f"SELECT 'current', count(*) {counted} AND e.is_current"
             )
         if table == "audio_file_totals":
             # The usage of storage, which is metered, is of all.
-            counted = f"FROM {self._name('audio_files')} AS e WHERE {self._is_of_team('e')}"
+            counted = f"FROM {self._name('audio_files')} AS e WHERE {self._is_of_team('audio_files', 'e')}"
             return (
                 f"SELECT kind, quantity FROM {self._name(table)} WHERE kind <> 'recordings' "
                 f"UNION ALL SELECT 'recordings', count(*) {counted}"
@@ -190,19 +195,44 @@ class _TeamRows:
         reference = _DIRECTORY[table][1]
         return (
             f"(SELECT {number} FROM {self._name(counted)} AS e WHERE e.{reference} = t.id "
-            f"AND {self._is_of_team('e')}{condition})"
+            f"AND {self._is_of_team(counted, 'e')}{condition})"
         )
 
-    def _is_of_team(self, alias: str) -> str:
-        return " AND ".join(
+    def _is_of_team(self, table: str, alias: str) -> str:
+        conditions = [
             f"{alias}.{column} IN ({', '.join(map(_text, ids))})"
             for column, ids in self._teams.columns().items()
+        ]
+        if self._teams.released_only and table == "evaluations":
+            conditions.append(self._is_released(alias))
+        elif self._teams.released_only:
+            conditions.append(
+                f"EXISTS (SELECT 1 FROM {self._name('evaluations')} AS c WHERE "
+                f"c.source_id = {alias}.id AND c.is_current AND {self._is_released('c')})"
+            )
+        return " AND ".join(conditions)
+
+    def _is_released(self, alias: str) -> str:
+        """Match evaluations that their scorecard's rule lets an agent see; without a rule, all."""
+        reviewed = (
+            f"EXISTS (SELECT 1 FROM {self._name('reviews')} AS v WHERE v.evaluation_id = {alias}.id "
+            f"AND v.action IN ('confirm', 'override'))"
+        )
+        passed = f"CAST({_text(self._now)} AS timestamptz) - r.days * INTERVAL '1 day'"
+        if self._prefix:
+            passed = f"datetime({_text(self._now)}, '-' || r.days || ' days')"
+        return (
+            f"NOT EXISTS (SELECT 1 FROM {self._name('scorecard_releases')} AS r "
+            f"WHERE r.scorecard_id = {alias}.scorecard_id AND CASE r.rule "
+            f"WHEN 'after_review' THEN NOT {reviewed} "
+            f"WHEN 'after_days' THEN coalesce({alias}.completed_at > {passed}, 1 = 1) "
+            "ELSE r.rule <> 'at_once' END)"
         )
 
     def _exists(self, table: str, column: str, value: str) -> str:
         return (
             f"EXISTS (SELECT 1 FROM {self._name(table)} AS e WHERE e.{column} = {value} "
-            f"AND {self._is_of_team('e')})"
+            f"AND {self._is_of_team(table, 'e')})"
         )
 
     def _is_known(self, table: str, alias: str) -> str:
@@ -210,14 +240,14 @@ class _TeamRows:
         listed, column = _DIRECTORY[table]
         named = [
             f"{alias}.id IN (SELECT e.{column} FROM {self._name(source)} AS e "
-            f"WHERE {self._is_of_team('e')})"
+            f"WHERE {self._is_of_team(source, 'e')})"
             for source in ("evaluations", *_SOURCES)
         ]
         lists = self._teams.lists()
         if [*lists] == [listed]:
             named.append(f"{alias}.id IN ({', '.join(map(_text, lists[listed]))})")
         if table == "executives" and [*lists] == ["call_center_ids"]:
-            named.append(self._is_of_team(alias))
+            named.append(self._is_of_team(table, alias))
         return f"({' OR '.join(named)})"
 
     def _is_own(self, alias: str) -> str:
@@ -236,8 +266,8 @@ class _TeamRows:
 
 
 @lru_cache(maxsize=256)
-def _rows_of(teams: TeamScope, caller_id: str, prefix: str) -> _TeamRows:
-    return _TeamRows(teams, prefix)
+def _rows_of(teams: TeamScope, caller_id: str, prefix: str, now: str) -> _TeamRows:
+    return _TeamRows(teams, prefix, now)
 
 
 def _nothing(rows: _TeamRows, alias: str) -> str:

@@ -55,6 +55,19 @@ class ChannelScorecard(Table):
     scorecard_id: Mapped[str] = mapped_column(ForeignKey("scorecards.id"))
 
 
+class ScorecardRelease(Table):
+    """When agents see what a scorecard has judged, by a rule of `enums`; without a row, at once.
+
+    `days` is set for the rule `after_days` alone. The scorecards that ship have rows, too.
+    """
+
+    __tablename__ = "scorecard_releases"
+
+    scorecard_id: Mapped[str] = mapped_column(primary_key=True)
+    rule: Mapped[str]
+    days: Mapped[int | None]
+
+
 class ScorecardDraft(Table):
     """A scorecard that people edit before they publish it; everybody edits the same draft.
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.scorecards import authoring, service
+from app.scorecards import authoring, releases, service
 from app.scorecards.schemas import document
 from app.scorecards.schemas import scorecards as schemas
 from app.web.api import Blueprint, if_match
@@ -93,3 +93,22 @@ def add_scorecard_version(body: dict[str, Any], scorecard_id: str) -> Any:
             if_match=if_match(),
             has_model=runtime.settings.has_language_model,
         )
+
+
+@blp.get("/<id:scorecard_id>/release")
+@require_scope("scorecards:manage")
+@blp.response(200, schemas.ReleaseSchema)
+def get_scorecard_release(scorecard_id: str) -> Any:
+    """Show when agents see what a scorecard has judged."""
+    with current_runtime().db.reading() as session:
+        return releases.show(session, scorecard_id)
+
+
+@blp.put("/<id:scorecard_id>/release")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.ReleaseBody)
+@blp.response(200, schemas.ReleaseSchema)
+def change_scorecard_release(body: dict[str, Any], scorecard_id: str) -> Any:
+    """Set when agents see what a scorecard has judged, also of the past; until then, it is not there for them."""
+    with current_runtime().db.writing() as session:
+        return releases.change(session, scorecard_id, body)

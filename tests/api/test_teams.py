@@ -1,22 +1,17 @@
 """Teams: what agents, leads of a team and limited keys see, over every route and every page."""
 
-import re
 from collections.abc import Callable, Iterator
-from difflib import unified_diff
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
-import requests
 import time_machine
 from flask import Flask
 from sqlalchemy import text
-from werkzeug.routing import Rule
 
 from app.analytics import jobs
 from app.analytics.engine import rebuilding
 from app.analytics.enums import Dataset
-from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.api_keys.enums import TEAM_SCOPES
 from app.core.database.session import Table
 from app.core.ids import new_id
@@ -24,26 +19,23 @@ from app.core.json_documents import camel_case
 from app.core.principal import TeamScope, limited_to
 from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
-from app.people import service as people
 from app.people import team_rows
 from tests.caller import Caller, findings
 from tests.contacts import judge, put
 from tests.evaluation_rows import rows_of
+from tests.team_walk import (
+    Asker,
+    assert_equal,
+    limited_person,
+    path_of,
+    read_all,
+    shown,
+)
 from tests.team_world import AT, MARK, Team, TeamWorld
 from tests.visitor import Visitor, add_user, signed_in
 
 pytestmark = [pytest.mark.sql, pytest.mark.long]
-NOTHING = new_id("eval")
 MUCH = RateLimit(1_000_000, 60)
-PERIOD = "from=2026-11-01&to=2026-12-01"
-# What differs between two equal answers.
-_PASSING = re.compile(
-    r'req_\w{26}|name="form_token" value="[^"]+"|data-token="[^"]+"'
-    r"|[?&](amp;)?(exp|expires|sig|signature|holder)=[\w.~-]+|[?&]X-[^\"&]+"
-)
-_QUERIES = ("", f"?{PERIOD}&compare=previous_period")
-_SEARCHES = (f"?q={MARK}", f"?said={MARK}")
-_SEARCHED = re.compile(r"/(evaluations|conversations|voice-calls|audio-files|campaigns)")
 
 
 @pytest.fixture(autouse=True)
@@ -70,44 +62,6 @@ def world(base: str, runtime: Runtime, client: Caller) -> TeamWorld:
     return TeamWorld(client, runtime, signed_in(base, runtime, "admin"))
 
 
-def limited_person(base: str, runtime: Runtime, role: str, **teams: Any) -> Visitor:
-    user_id = add_user(runtime, role, name=f"{role}{len(teams)}{new_id('x')[-4:]}")
-    with runtime.db.writing() as session:
-        user = people.get(session, user_id)
-        people.change_role(session, user, role, **teams)
-        name = user.name
-    visitor = Visitor(base)
-    assert visitor.sign_in(name).status_code == 303
-    return visitor
-
-
-class Asker:
-    """A limited caller: a person over the pages, or a key over the API."""
-
-    def __init__(self, who: str, caller: Visitor | Caller) -> None:
-        self.who, self._caller = who, caller
-
-    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> requests.Response:
-        if isinstance(self._caller, Caller):
-            return self._caller.call(method, path, None if method in ("GET", "DELETE") else body)
-        answer: requests.Response = (
-            self._caller.get(path) if method == "GET" else self._caller.post(path, body)
-        )
-        return answer
-
-    def routes(self, app: Flask) -> Iterator[tuple[str, Rule]]:
-        """Yield the methods and rules that this caller could call."""
-        for rule in app.url_map.iter_rules():
-            if rule.endpoint in PUBLIC_ENDPOINTS or hasattr(
-                app.view_functions[rule.endpoint], "is_public"
-            ):
-                continue
-            is_page = rule.endpoint.startswith("dashboard.")
-            if is_page is isinstance(self._caller, Visitor) and not str(rule).startswith("/v1/"):
-                for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-                    yield method, rule
-
-
 def askers(base: str, runtime: Runtime, team: Team, make: Callable[..., Caller]) -> list[Asker]:
     scopes = sorted(TEAM_SCOPES)
     people_ = {
@@ -121,39 +75,6 @@ def askers(base: str, runtime: Runtime, team: Team, make: Callable[..., Caller])
     }
     everybody: dict[str, Visitor | Caller] = {**people_, **keys}
     return [Asker(who, caller) for who, caller in everybody.items()]
-
-
-def path_of(rule: Rule, ids: dict[str, str]) -> str:
-    return re.sub(r"<(?:\w+:)?(\w+)>", lambda match: ids.get(match[1], NOTHING), str(rule))
-
-
-def shown(answer: requests.Response, *asked_ids: str) -> tuple[int, str]:
-    """Return an answer without what differs between equal ones."""
-    text = _PASSING.sub("", answer.text)
-    for asked in asked_ids:
-        text = text.replace(asked, "ASKED")
-    return answer.status_code, text
-
-
-def read_all(asker: Asker, app: Flask, team: Team) -> dict[str, tuple[int, str]]:
-    """Open every page and call every reading route with the team's own ids, and some queries."""
-    answers = {}
-    for method, rule in asker.routes(app):
-        if method != "GET":
-            continue
-        path = path_of(rule, team.ids)
-        queries = _QUERIES if not rule.arguments else _QUERIES[:1]
-        for query in queries + (_SEARCHES if _SEARCHED.search(path[-14:]) else ()):
-            answer = asker.ask(method, path + query)
-            assert answer.status_code < 500, (asker.who, path + query, answer.text)
-            answers[path + query] = shown(answer)
-    return answers
-
-
-def assert_equal(now: tuple[int, str], before: tuple[int, str], where: Any) -> None:
-    """Compare two answers; a difference is shown by its lines."""
-    former, lines = (text.replace(",", ",\n").splitlines() for _, text in (before, now))
-    assert now == before, (where, now[0], before[0], [*unified_diff(former, lines, n=0)][:20])
 
 
 def exported(asker: Asker, world: TeamWorld) -> dict[str, str]:

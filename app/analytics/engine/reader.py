@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -20,8 +20,9 @@ from app.analytics.engine.selection import Period, Selection, bucket_starts
 from app.analytics.enums import Granularity
 from app.analytics.models import EvaluationFact
 from app.core.errors import ServiceUnavailable
-from app.core.principal import current_teams
+from app.core.principal import current_teams, limited_to
 from app.core.runtime import Runtime
+from app.evaluations.models import Evaluation
 
 _HOUR = "epoch_us({moment}) // 3600000000"
 _FILED_BY = "conversation_at"
@@ -119,10 +120,16 @@ class FactReader:
     """Aggregates the facts of one transaction; close it after use.
 
     The numbers of whole parts never change and are remembered.
+
+    Args:
+        left_out: facts that do not count, with the months of their parts.
     """
 
-    def __init__(self, session: Session, database: FactDatabase) -> None:
+    def __init__(
+        self, session: Session, database: FactDatabase, left_out: Mapping[int, str | None]
+    ) -> None:
         self.session = session
+        self.left_out = left_out
         self._database = database
         self._cursor = database.cursor()
         self.layouts = all_layouts(session)
@@ -166,7 +173,8 @@ class FactReader:
         registered = parts.registered(self.session, self._database.folder)
         readable = [part for part in registered if part.is_readable]
         lost_months = [part.month for part in registered if not part.is_readable]
-        changed = self._changed()
+        # A part with a fact that does not count is read as one with a fact that has changed.
+        changed = {**self._changed(), **self.left_out}
         missing = (
             or_(_FACT.is_pending, _FACT.part.in_(lost_months)) if lost_months else _FACT.is_pending
         )
@@ -175,6 +183,7 @@ class FactReader:
             self._cursor,
             table,
             missing,
+            *([_FACT.id.not_in([*self.left_out])] if self.left_out else ()),
             _FACT[moment] >= period.start,
             _FACT[moment] < period.end,
             score_count=self.score_count,
@@ -195,7 +204,7 @@ class FactReader:
         partial = [part for part in touched if part not in whole]
         return _Sources(whole, partial, table, list(changed), moment)
 
-    def _changed(self) -> dict[int, str]:
+    def _changed(self) -> dict[int, str | None]:
         """Map the facts that have changed since their part was written to the month of the part."""
         # This form keeps SQLite from using the index on `part`, as nearly every fact has a part.
         has_part = func.coalesce(_FACT.part, "") != ""
@@ -248,12 +257,34 @@ def _source(
     return " UNION ALL BY NAME ".join(selects), parameters
 
 
+def unreleased(session: Session) -> dict[int, str | None]:
+    """Map the facts that are not released to the caller, an agent, to the months of their parts."""
+    teams = current_teams()
+    if teams is None or not teams.released_only:
+        return {}
+    current = select(Evaluation.source_id).where(Evaluation.is_current)
+    shown = set(session.scalars(current))
+    with limited_to(replace(teams, released_only=False)):
+        hidden = set(session.scalars(current)) - shown
+    rows = session.execute(select(_FACT.id, _FACT.part).where(_FACT.source_id.in_(hidden)))
+    return {row.id: row.part for row in rows}
+
+
 @contextmanager
-def open_facts(runtime: Runtime) -> Iterator[FactReader]:
-    """Open a reader of the facts as of now."""
+def open_facts(
+    runtime: Runtime, left_out: Mapping[int, str | None] | None = None
+) -> Iterator[FactReader]:
+    """Open a reader of the facts as of now.
+
+    Args:
+        left_out: see `FactReader`; by default what is not released to the caller.
+    """
     database = fact_database(runtime.settings)
     # Without its file, a part is read from the table.
     with suppress(ServiceUnavailable):
         parts.fetch_missing(runtime.db, database)
-    with runtime.db.reading() as session, closing(FactReader(session, database)) as facts:
-        yield facts
+    with runtime.db.reading() as session:
+        if left_out is None:
+            left_out = unreleased(session)
+        with closing(FactReader(session, database, left_out)) as facts:
+            yield facts

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from app.analytics.engine.aggregates import Aggregate, Groups, ScoreMean
-from app.analytics.engine.reader import FactReader, open_facts
+from app.analytics.engine.reader import FactReader, open_facts, unreleased
 from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
 from app.analytics.reports.measures import rounded
@@ -115,7 +115,9 @@ def team_place(
     The limit of the caller's teams is lifted for it. None for few people, whose mean would say too
     much about each.
     """
-    with limited_to(None), open_facts(runtime) as facts:
+    with runtime.db.reading() as session:
+        left_out = unreleased(session)
+    with limited_to(None), open_facts(runtime, left_out) as facts:
         center_id = EXECUTIVES.get(facts.session, executive_id).call_center_id
         if center_id is None:
             return None

@@ -15,6 +15,7 @@ from app.audio_files import queries as audio_files
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, Conflict, NotFound
+from app.core.principal import current_teams
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
@@ -369,7 +370,8 @@ def _changes(
 
 def _listeners(session: Session, recording: Mapping[str, Any] | None) -> list[str]:
     """Return the names of those who have played the recording."""
-    if recording is None:
+    teams = current_teams()
+    if recording is None or (teams is not None and teams.hides_reviewers):
         return []
     listeners = audit.users_who(session, Action.RECORDING_PLAYED, recording["id"])
     names = people.display_names(session, listeners)

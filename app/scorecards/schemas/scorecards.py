@@ -4,9 +4,10 @@ from typing import Any
 
 from marshmallow import fields
 
+from app.scorecards.enums import MOST_DAYS, ReleaseRule
 from app.scorecards.schemas.document import CHANNELS
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Nested, Reference, Timestamp
+from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, QueryWhole, sort_field
 
 
@@ -43,6 +44,29 @@ class ScorecardsByChannel(CamelSchema):
 
 class ScorecardVersionsQuery(PageQuery):
     """The query of the list of versions."""
+
+
+class ReleaseBody(CamelSchema):
+    """When agents see what a scorecard has judged."""
+
+    rule = Choice(list(ReleaseRule), required=True)
+    days = Whole(
+        low=1,
+        high=MOST_DAYS,
+        metadata={"description": "Days after the evaluation; only with after_days."},
+    )
+
+
+class ReleaseSchema(CamelSchema):
+    """The rule by which agents see what a scorecard has judged."""
+
+    scorecard_id = fields.String(required=True)
+    rule = Choice(list(ReleaseRule), required=True)
+    days = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Days after the evaluation, of the rule after_days."},
+    )
 
 
 class ScorecardSchema(CamelSchema):

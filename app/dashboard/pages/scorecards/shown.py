@@ -17,8 +17,9 @@ from app.dashboard.views.scorecards.described import described_sections, version
 from app.evaluations import listing
 from app.people import service as people
 from app.people.audit import Action
-from app.scorecards import authoring, default_scorecards, drafts, service
-from app.scorecards.schemas.scorecards import VersionQuery
+from app.scorecards import authoring, default_scorecards, drafts, releases, service
+from app.scorecards.enums import MOST_DAYS, ReleaseRule
+from app.scorecards.schemas.scorecards import ReleaseBody, VersionQuery
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.schemas.base import CamelSchema
@@ -37,6 +38,12 @@ class VersionComparison(CamelSchema):
 
     before = QueryWhole(low=1, high=1_000_000, required=True)
     after = QueryWhole(low=1, high=1_000_000, required=True)
+
+
+class ReleaseForm(ReleaseBody):
+    """The rule of a release, whose days are a text."""
+
+    days = QueryWhole(low=1, high=MOST_DAYS)
 
 
 @blp.get("/scorecards")
@@ -76,6 +83,7 @@ def show(scorecard_id: str) -> str:
         counts = listing.count_by_scorecard(
             session, scorecard_id=scorecard_id, **_period(page_filters)
         )
+        release = releases.show(session, scorecard_id)
         used_by = campaigns.names_with_scorecard(session, scorecard_id, scorecard["channel"])
         choices = {**used_by, **CAMPAIGNS.choices(session, limit=_MOST_CAMPAIGNS)}
     return render_template(
@@ -87,6 +95,8 @@ def show(scorecard_id: str) -> str:
         versions=versions,
         campaigns=used_by,
         choices=choices,
+        release=release,
+        release_rules=ReleaseRule.labels(),
     )
 
 
@@ -108,6 +118,18 @@ def use(scorecard_id: str) -> Response:
             named = campaign_ids if chosen == "campaigns" else set()
             campaigns.use_scorecard(session, scorecard_id, channel, named)
     return forms.redirect_with("scorecard-used", "scorecards.show", scorecard_id=scorecard_id)
+
+
+@blp.post("/scorecards/<id:scorecard_id>/release")
+@require_scope(_SCOPE)
+@forms.shown_again(lambda scorecard_id: show(scorecard_id=scorecard_id))
+def change_release(scorecard_id: str) -> Response:
+    """Set when agents see what the scorecard has judged."""
+    days = {} if request.form.get("rule") == ReleaseRule.AFTER_DAYS else {"days": ""}
+    values = forms.load(ReleaseForm(), {**request.form, **days})
+    with audited(Action.SCORECARD_RELEASED, scorecard_id) as session:
+        releases.change(session, scorecard_id, values)
+    return forms.redirect_with("release-saved", "scorecards.show", scorecard_id=scorecard_id)
 
 
 @blp.get("/scorecards/<id:scorecard_id>/compare")
