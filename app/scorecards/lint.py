@@ -10,6 +10,7 @@ from app.judge.scorecard.schema import (
     ACTS,
     ACTS_OF,
     ANYONE,
+    KNOWN_VALUES,
     METRICS_OF,
     SLOTS,
     SPOKEN_EVENTS,
@@ -31,7 +32,7 @@ _TWO_QUESTIONS = re.compile(
     r"would|should)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_SLOT = re.compile(r"<([a-z]+)>")
+_SLOT = re.compile(r"<[a-z]+>|\{\w+\}")
 _MOST_OPTIONS = 3
 _MUCH_PERCENT = 50
 NEVER_JUDGED = "This service has no language model: this will never be judged. Choose a rule."
@@ -98,17 +99,15 @@ def _of_tone(where: str, text: str) -> Iterator[Finding]:
 
 
 def _of_phrases(where: str, criterion: Mapping[str, Any]) -> Iterator[Finding]:
+    known = [*(f"<{slot}>" for slot in SLOTS), *(f"{{{value}}}" for value in KNOWN_VALUES)]
     unknown = {
         slot
         for phrase in phrases_in([criterion["judge"], criterion.get("appliesWhen", {})])
         for slot in _SLOT.findall(phrase)
-        if slot not in SLOTS
+        if slot not in known
     }
     if unknown:
-        known = ", ".join(f"<{slot}>" for slot in SLOTS)
-        message = (
-            f"<{min(unknown)}> stands for nothing but its word; these stand for many: {known}."
-        )
+        message = f"{min(unknown)} stands for nothing but its word; these stand for many: {', '.join(known)}."
         yield _finding(where, message)
 
 

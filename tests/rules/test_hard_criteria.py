@@ -24,7 +24,7 @@ CRITERIA: dict[str, dict[str, Any]] = {
     },
     "fee_first": {"anyOf": FEE, "before": {"by": "agent", "acts": ["done"], "anyOf": CANCEL}},
     "no_blame": {"acts": ["blame"], "atMost": 0},
-    "name_twice": {"anyOf": ["<name>"], "atLeast": 2},
+    "name_twice": {"anyOf": ["{customerName}"], "atLeast": 2},
 }
 
 
@@ -56,13 +56,11 @@ def answer_of(case: Case) -> str:
     return criterion["answer"] or "n/a"
 
 
-# What these rules get wrong: an offer that is no question, blame in polite words, a price that is no fee, and the
-# name of somebody else.
+# What these rules get wrong: an offer that is no question, blame in polite words, and a price that is no fee.
 MISSED = {
     "more_help: in other words",
     "no_blame: politely",
     "fee_first: another price was told",
-    "name_twice: the name of somebody else",
 }
 ALL = [
     pytest.param(
@@ -79,6 +77,6 @@ def test_a_hard_conversation_is_judged_as_expected(case: Case) -> None:
     assert answer_of(case) == case.expected
 
 
-def test_at_least_34_of_40_hold() -> None:
+def test_at_least_36_of_40_hold() -> None:
     assert len(ALL) == 40
-    assert len(MISSED) <= 6
+    assert len(MISSED) <= 4

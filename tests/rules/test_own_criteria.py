@@ -1,5 +1,6 @@
 """Criteria that an author writes: phrases, metrics, and the conditions under which they apply."""
 
+from dataclasses import replace
 from typing import Any, Literal
 from unicodedata import normalize
 
@@ -489,3 +490,56 @@ def test_an_act_needs_something_to_count() -> None:
     assert "Only the other side says that it is solved" in checked.warnings[0].message
     checked = check(own(counts(anyOf=["a fee of <money>"])), channel="chat")
     assert checked.warnings[0].message.startswith("<money> stands for nothing but its word")
+
+
+LOYALTY = {
+    "like": ["Would you like to join our rewards programme?", "You can collect points with us."],
+    "unlike": ["Would you like a refund or a new one?"],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        ("Would you like to join our rewards programme today?", True),
+        ("You could collect points with our loyalty card.", True),
+        ("It is 20 euros. By the way, do you want to join the rewards programme?", True),
+        ("Would you like a refund, or a new one?", False),
+        ("Your parcel arrives tomorrow.", False),
+    ],
+)
+def test_lines_count_that_are_like_the_examples(said: str, counts: bool) -> None:
+    talk = chat(("c", 0, "Hello, how much is it?"), ("a", 5, said), ("c", 9, "Thanks."))
+    rule = {"judge": {"rule": "act", "parameters": LOYALTY}}
+    assert criteria_of(judged(talk, rule))[0]["answer"] == ("yes" if counts else "no")
+
+
+def test_only_the_first_or_last_messages_may_count() -> None:
+    talk = chat(
+        ("a", 0, "Hello."), ("a", 1, "This is Mia."), ("c", 5, "Hi."), ("a", 9, "How can I help?")
+    )
+    asked = [{"firstMessages": 1}, {"firstMessages": 2}, {"lastMessages": 2}, {"lastMessages": 1}]
+    answers = [criteria_of(judged(talk, says("Mia", within=w)))[0]["answer"] for w in asked]
+    counted = {"anyOf": ["Mia"], "within": {"firstMessages": 1}}
+    [act] = criteria_of(judged(talk, {"judge": {"rule": "act", "parameters": counted}}))
+    assert answers == ["no", "yes", "yes", "no"]
+    assert act["answer"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [("thanks, {customerName}", "yes"), ("{agentName} here", "yes"), ("at {company}", "no")],
+)
+def test_phrases_may_name_what_is_known_of_the_conversation(asked: str, answer: str) -> None:
+    talk = chat(
+        ("c", 0, "Good morning, my name is maria lopez."),
+        ("a", 5, "Thanks, Maria. Agent here, your loan is paid off."),
+    )
+    talk = replace(
+        talk,
+        participants=tuple(
+            replace(person, display_name="Agent") if person.role is Role.AGENT else person
+            for person in talk.participants
+        ),
+    )
+    assert criteria_of(judged(talk, says(asked), brand_names=("Acme",)))[0]["answer"] == answer

@@ -180,7 +180,7 @@ def metric_rule(**parameters: object) -> dict:
         (("criteria", 0, "judge"), phrase_rule(anyOf=["?!"]), "anyOf[0]", "a letter or a digit"),
         (("criteria", 0, "judge"), phrase_rule(anyOf=["a"] * 201), "anyOf", "1 to 200 entries"),
         (("criteria", 0, "judge"), phrase_rule(by="boss"), "by", "must be one of agent"),
-        (("criteria", 0, "judge"), phrase_rule(within={}), "within", "firstTurns and lastTurns"),
+        (("criteria", 0, "judge"), phrase_rule(within={}), "within", "firstTurns, lastTurns"),
         (
             ("criteria", 0, "judge"),
             phrase_rule(within={"lastTurns": 0}),
@@ -193,7 +193,7 @@ def metric_rule(**parameters: object) -> dict:
             "parameters.metric",
             "must be one of agentTalkMs",
         ),
-        (("criteria", 10, "judge"), metric_rule(half={}), "parameters.half", "atLeast, atMost"),
+        (("criteria", 10, "judge"), metric_rule(half={}), "parameters.half", "atLeast and atMost"),
         (
             ("criteria", 10, "judge"),
             metric_rule(full={"atLeast": 9, "atMost": 1}),

@@ -20,6 +20,8 @@ OWN_TOKENS, BEFORE_TOKENS = 80, 24
 _STEP = 64
 _BEFORE_CHARS = 300
 CLS, SEP = 101, 102
+# The inner value that the heads read: the meaning of a line as 384 numbers.
+_MEANING = "/Div_output_0"
 _SIDES = ("customer", "service")
 
 
@@ -41,7 +43,7 @@ class Encoder:
         # The jobs run next to each other already.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self._session: Any = onnxruntime.InferenceSession(
-            model.read_bytes(), options, providers=["CPUExecutionProvider"]
+            _with_output(model.read_bytes(), _MEANING), options, providers=["CPUExecutionProvider"]
         )
         self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
         told = self._session.get_modelmeta().custom_metadata_map
@@ -65,20 +67,39 @@ class Encoder:
         found: list[dict[Act, float]] = []
         for line, pieces in zip(lines, pieces_of(lines, self._tokenizer), strict=True):
             place, acts = self._heads[line.by_customer]
-            rows = [self._run(piece)[place : place + len(acts)] for piece in pieces]
+            logits = (self._run(piece, "logits")[place : place + len(acts)] for piece in pieces)
+            rows = [(1 / (1 + np.exp(-row))).tolist() for row in logits]
             found.append(dict(zip(acts, map(max, zip(*rows, strict=True)), strict=True)))
         return found
 
-    def _run(self, piece: Piece) -> list[float]:
+    def meaning(self, text: str, *, by_customer: bool) -> list[float]:
+        """Return the meaning of the beginning of a line as a vector of length 1."""
+        [[piece, *_]] = pieces_of([Heard(by_customer, text)], self._tokenizer)
+        vector = self._run(piece, _MEANING)
+        unit: list[float] = (vector / np.linalg.norm(vector)).tolist()
+        return unit
+
+    def _run(self, piece: Piece, output: str) -> Any:
         # One by one: weights of eight bits round by the largest number of all that is read at once, so
         # that a line would be read differently next to others.
         tokens = np.array([piece.tokens], np.int64)
         types = np.ones_like(tokens)
         types[0, : piece.own] = 0
         asked = {"tokens": tokens, "types": types, "mask": np.ones_like(tokens)}
-        (logits,) = self._session.run(None, asked)
-        likely: list[float] = (1 / (1 + np.exp(-logits[0]))).tolist()
-        return likely
+        ((row,),) = self._session.run([output], asked)
+        return row
+
+
+def _with_output(model: bytes, name: str) -> bytes:
+    """Let a model also return one of its inner values.
+
+    Parts that are appended to a message of protobuf are merged into it: here into the list of outputs (field
+    12) of the graph (field 7), by its name (field 1).
+    """
+    part = name.encode()
+    for field in (1, 12, 7):
+        part = bytes([field << 3 | 2, len(part)]) + part
+    return model + part
 
 
 def pieces_of(lines: Sequence[Heard], tokenizer: Any) -> Iterator[list[Piece]]:

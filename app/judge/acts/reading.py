@@ -137,6 +137,10 @@ class LineReader(Protocol):
         """Return how likely each line performs each act of its side."""
         ...
 
+    def meaning(self, text: str, *, by_customer: bool) -> list[float]:
+        """Return the meaning of the beginning of a line as a vector of length 1."""
+        ...
+
 
 class Readers(NamedTuple):
     """What reads English: the classifiers of the two sides and, where it is installed, the encoder."""

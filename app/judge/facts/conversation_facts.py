@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.judge.acts.catalogue import Act
+from app.judge.acts.likeness import Likeness
 from app.judge.acts.reading import SHOWN, Acts, LineActs, Readers, acts_of, shipped_readers
 from app.judge.conduct.readings import Readings, SpokenLine, readings_of
 from app.judge.context import Context
@@ -61,6 +62,7 @@ class Facts:
     context: Context
     settings: MetricSettings
     phrases: SpokenPhrases
+    likeness: Likeness
 
     @property
     def reader(self) -> Opinion | None:
@@ -131,10 +133,11 @@ def facts_of(
     Args:
         readers: what reads English lines; without them the shipped ones, with the encoder.
     """
+    readers = readers or shipped_readers(fast=False)
     dialogue = dialogue_of(transcript, channel=scorecard.channel, language=context.language)
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
-    acts = acts_of(dialogue, cues, readers or shipped_readers(fast=False))
+    acts = acts_of(dialogue, cues, readers)
     readings = readings_of(cues, acts)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
@@ -163,7 +166,8 @@ def facts_of(
         exchanges=exchanges_of(dialogue),
         context=context,
         settings=scorecard.metrics,
-        phrases=SpokenPhrases(dialogue, scorecard),
+        phrases=SpokenPhrases(dialogue, scorecard, context.brand_names),
+        likeness=Likeness(readers.encoder),
     )
 
 

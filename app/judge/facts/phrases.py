@@ -8,9 +8,8 @@ that were found for it.
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from heapq import merge
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -19,11 +18,12 @@ from unicodedata import normalize
 from app.judge.dialogue.evidence import SUPPORTS, Evidence, sentence_around
 from app.judge.dialogue.turns import SIDES, Dialogue, Line, Side, Turn
 from app.judge.facts.manner import Manner
-from app.judge.facts.slots import SLOT, SLOT_OR_TEXT, names_in, slot_spans
+from app.judge.facts.slots import SLOT, SLOT_OR_TEXT, KnownNames, slot_spans
 from app.judge.languages.lexicon import folded
 from app.judge.languages.words import WORD, holds_unspaced
 from app.judge.scorecard.schema import ANYONE, phrases_in
 from app.judge.scorecard.values import Scorecard
+from app.transcript import Transcript
 
 # Follows the items of each text. No item equals it, so that no phrase goes on into the next text.
 _END = "\0"
@@ -130,13 +130,14 @@ class PhraseIndex:
         self,
         texts: Sequence[str],
         phrases: Collection[str],
-        names: Callable[[], frozenset[str]] = frozenset,
+        names: KnownNames | None = None,
     ) -> None:
         """Index texts.
 
         Args:
-            names: the names that may stand in the slot of one.
+            names: what may stand in the slots of names.
         """
+        names = names or KnownNames(Transcript(()), ())
         self._words, self._letters = _Layer(), _Layer()
         self._nodes = {phrase: list(self._added(phrase)) for phrase in phrases}
         slots = {slot for phrase in phrases for slot in SLOT.findall(phrase)}
@@ -233,16 +234,29 @@ class PhraseMatch:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Successive turns in which phrases are looked for: those from `first` to `end` of a side's."""
+    """Successive turns in which phrases are looked for: those from `first` to `end` of a side's.
+
+    `messages` are those of its lines that count; all of them where that is None.
+    """
 
     side_turns: tuple[Turn, ...]
     index: PhraseIndex
     first: int
     end: int
+    messages: frozenset[int] | None = None
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         return self.side_turns[self.first : self.end]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Return the lines that count."""
+        return [line for turn in self.turns for line in turn.lines if self.has(line)]
+
+    def has(self, line: Line) -> bool:
+        """Tell whether a line counts."""
+        return self.messages is None or line.position in self.messages
 
     def said(
         self,
@@ -254,7 +268,8 @@ class Window:
         begin = max((self.first, 0), (after[0], after[1] + 1))
         for turn, start, end in self.index.find(phrases, begin, self.end):
             match = PhraseMatch((turn, start), self.side_turns[turn].lines, end)
-            if manner.is_any or manner.allows(*match.in_line()):
+            line, *span = match.in_line()
+            if self.has(line) and (manner.is_any or manner.allows(line, *span)):
                 yield match
 
     def first_said(
@@ -270,13 +285,15 @@ class Window:
 class SpokenPhrases:
     """The phrases of a scorecard in the turns of one side or of everyone; indexed on first use."""
 
-    def __init__(self, dialogue: Dialogue, scorecard: Scorecard) -> None:
+    def __init__(
+        self, dialogue: Dialogue, scorecard: Scorecard, brand_names: Iterable[str] = ()
+    ) -> None:
         self._dialogue, self._scorecard = dialogue, scorecard
         self._of: dict[Side | None, tuple[tuple[Turn, ...], PhraseIndex]] = {}
-        self._names = cache(lambda: names_in(dialogue.transcript))
+        self._names = KnownNames(dialogue.transcript, brand_names)
 
     def window(self, by: str, within: Mapping[str, int] | None = None) -> Window:
-        """Return the turns of one side, or of anyone; `within` the first or the last few of them.
+        """Return the turns of one side, or of anyone; `within` the first or the last few turns or messages.
 
         Where speakers are unknown, the whole conversation is one turn.
         """
@@ -291,6 +308,11 @@ class SpokenPhrases:
         count, within = len(turns), within or {}
         if "firstTurns" in within:
             return Window(turns, index, 0, min(count, within["firstTurns"]))
+        if "firstMessages" in within or "lastMessages" in within:
+            positions = [line.position for turn in turns for line in turn.lines]
+            first = within.get("firstMessages")
+            messages = positions[:first] if first else positions[-within["lastMessages"] :]
+            return Window(turns, index, 0, count, frozenset(messages))
         return Window(turns, index, max(0, count - within.get("lastTurns", count)), count)
 
     def speaker_known(self, by: str) -> bool:

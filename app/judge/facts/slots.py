@@ -1,12 +1,13 @@
-"""Slots of phrases, such as `<amount>`: what may stand in their place, found in a text."""
+"""Slots of phrases, such as `<amount>` or `{customerName}`: what may stand in their place, found in a text."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
-from app.judge.scorecard.schema import SLOTS
+from app.judge.scorecard.schema import KNOWN_VALUES, SLOTS
 from app.redaction.entities import Entity
-from app.redaction.masking import mask_segments
-from app.transcript import Transcript
+from app.redaction.masking import SERVICE_ROLES, mask_segments
+from app.transcript import Role, Transcript
 
 _UNITS = (
     "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
@@ -58,7 +59,7 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
     "letter": re.compile(r"\b[A-Za-z]\b"),
 }
 # Any other word in such brackets is an ordinary word of a phrase.
-_SLOT = rf"<(?:{'|'.join(SLOTS)})>"
+_SLOT = rf"(?:<(?:{'|'.join(SLOTS)})>|\{{(?:{'|'.join(KNOWN_VALUES)})\}})"
 SLOT = re.compile(_SLOT)
 SLOT_OR_TEXT = re.compile(rf"{_SLOT}|(?:(?!{_SLOT}).)+", re.DOTALL)
 # A capital word that somebody is spoken to with, and words that begin so and name nobody.
@@ -66,43 +67,89 @@ _SPOKEN_TO = re.compile(
     rf"\b(?i:hello|hi|hey|dear|thanks|thank you|sorry|welcome|morning|afternoon|evening|bye|goodbye),?\s({_CAPITAL})"
     rf"(?=[,.!?]|$)|,\s({_CAPITAL})(?=[,.!?]|$)"
 )
+_TITLE_BEFORE = re.compile(r"\b(?:mr|mrs|ms|miss|mister|dr|doctor)\.?\s\Z", re.IGNORECASE)
 _TITLED = re.compile(rf"\b(?:Mr|Mrs|Ms|Miss|Dr)\.?\s{_CAPITAL}")
 _NOBODY = re.compile(rf"(?i:{_DAYS}|{_MONTHS}|all|everyone|everybody|team|sir|madam|there|again)")
 
 
-def names_in(transcript: Transcript) -> frozenset[str]:
-    """Return the names of people that a conversation tells, without those of the service side."""
-    found = zip(transcript.segments, mask_segments(transcript), strict=True)
-    return frozenset(
-        segment.text[span.start : span.end]
-        for segment, masked in found
-        for span in masked.originals
-        if span.entity is Entity.NAME
-    )
+class KnownNames:
+    """Names that a conversation tells or that are known of it."""
+
+    def __init__(self, transcript: Transcript, brand_names: Iterable[str]) -> None:
+        self._transcript, self._brand_names = transcript, brand_names
+
+    @cached_property
+    def told(self) -> frozenset[str]:
+        """Return the names of people that are told, without those of the service side."""
+        return frozenset(name for _, name in self._told())
+
+    @cached_property
+    def values(self) -> Mapping[str, frozenset[str]]:
+        """Return the names that may stand for each known value, whole and word by word."""
+        people: dict[bool, set[str]] = {True: set(), False: set()}
+        for person in self._transcript.participants:
+            people[person.role in SERVICE_ROLES].add(person.display_name or "")
+        people[False] |= {name for role, name in self._told() if role not in SERVICE_ROLES and name}
+        return {
+            "{customerName}": _with_words(people[False]),
+            "{agentName}": _with_words(people[True]),
+            "{company}": frozenset(self._brand_names),
+        }
+
+    def _told(self) -> Iterator[tuple[Role, str]]:
+        segments = self._transcript.segments
+        for segment, masked in zip(segments, mask_segments(self._transcript), strict=True):
+            for span in masked.originals:
+                if span.entity is Entity.NAME:
+                    # Who is spoken of with a title is somebody else.
+                    titled = _TITLE_BEFORE.search(segment.text[: span.start])
+                    name = segment.text[span.start : span.end]
+                    yield segment.role, "" if titled or _TITLED.match(name) else name
 
 
-def slot_spans(
-    slot: str, text: str, names: Callable[[], frozenset[str]]
-) -> Iterator[tuple[int, int]]:
-    """Yield where a text has what may stand in a slot.
+def _with_words(names: Iterable[str]) -> frozenset[str]:
+    names = list(names)
+    words = (word for name in names for word in name.split() if len(word) > 1)
+    written = {*filter(None, names), *words}
+    return frozenset(written | {name.title() for name in written})
 
-    Args:
-        names: the names that the conversation tells; asked for names only.
-    """
+
+def slot_spans(slot: str, text: str, names: KnownNames) -> Iterator[tuple[int, int]]:
+    """Yield where a text has what may stand in a slot."""
     if slot == "<name>":
-        yield from _name_spans(text, names())
+        yield from _name_spans(text, names.told)
+    elif slot == "{customerName}":
+        known = names.values[slot] | {Entity.NAME.placeholder}
+        yield from _distinct([*_known_spans(text, known), *_addressed_spans(text)])
+    elif slot.startswith("{"):
+        yield from _known_spans(text, names.values[slot])
     else:
         yield from (match.span() for match in _PATTERNS[slot.strip("<>")].finditer(text))
 
 
-def _name_spans(text: str, names: frozenset[str]) -> Iterator[tuple[int, int]]:
-    known = sorted(map(re.escape, {Entity.NAME.placeholder, *names}), key=len, reverse=True)
-    spans = [match.span() for match in re.finditer(rf"(?<!\w)(?:{'|'.join(known)})(?!\w)", text)]
-    spans += [match.span() for match in _TITLED.finditer(text)]
+def _known_spans(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
+    known = sorted(map(re.escape, filter(None, names)), key=len, reverse=True)
+    if not known:
+        return []
+    pattern = rf"(?<!\w)(?:{'|'.join(known)})(?!\w)"
+    return [match.span() for match in re.finditer(pattern, text)]
+
+
+def _addressed_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the names that somebody is spoken to with."""
     for match in _SPOKEN_TO.finditer(text):
         place = match.span(1) if match[1] else match.span(2)
         if not _NOBODY.fullmatch(text[slice(*place)]):
-            spans.append(place)
+            yield place
+
+
+def _name_spans(text: str, names: frozenset[str]) -> Iterator[tuple[int, int]]:
+    titled = (match.span() for match in _TITLED.finditer(text))
+    known = _known_spans(text, {Entity.NAME.placeholder, *names})
+    return _distinct([*known, *titled, *_addressed_spans(text)])
+
+
+def _distinct(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     end = -1
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         if span[0] >= end:

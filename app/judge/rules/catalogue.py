@@ -192,6 +192,8 @@ RULES: dict[str, Rule] = {
         optional=(
             of.ACTS_DONE,
             of.ANY_OF,
+            of.LIKE,
+            of.UNLIKE,
             of.SAID_BY,
             of.SAID_AS,
             of.COUNTS,
@@ -201,7 +203,7 @@ RULES: dict[str, Rule] = {
             of.turns("atLeast", "Times at least"),
             of.whole("atMost", "Times at most", high=1000),
         ),
-        one_of=("acts", "anyOf"),
+        one_of=("acts", "anyOf", "like"),
     ),
     "metric_range": _metric(
         "A metric within a range",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from app.judge.acts.catalogue import Act
 from app.judge.acts.reading import Mark
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, sentence_around
-from app.judge.dialogue.turns import SIDES, Line, Turn
+from app.judge.dialogue.turns import SIDES, Line, Side
 from app.judge.facts.conversation_facts import Facts, distinct, examined
 from app.judge.facts.manner import EITHER, Manner
 from app.judge.facts.metrics import NO_CUSTOMER
@@ -64,7 +64,7 @@ def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
         not missing,
         " ".join(problems) or sentence("required_phrases.complete"),
         confidence=facts.confidence(0.7 if missing else 0.95),
-        evidence=distinct(evidence) or examined(_first_lines(window.turns)),
+        evidence=distinct(evidence) or examined(_first_lines(window)),
     )
 
 
@@ -82,7 +82,7 @@ def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
             True,
             sentence("forbidden_phrases.none"),
             confidence=facts.confidence(0.9),
-            evidence=examined(_first_lines(window.turns), SUPPORTS),
+            evidence=examined(_first_lines(window), SUPPORTS),
         )
     if not facts.phrases.speaker_known(_by(parameters)):
         return unjudged(sentence("not_judged.phrase_by_unknown"))
@@ -103,8 +103,11 @@ def _window(facts: Facts, parameters: Mapping[str, Any]) -> tuple[Window, Answer
     return window, None if window.turns else not_applicable(NO_CUSTOMER)
 
 
-def _first_lines(turns: Iterable[Turn]) -> list[Line]:
-    return [turn.lines[0] for turn in turns]
+def _first_lines(window: Window) -> list[Line]:
+    """Return the first line of each turn, of the lines that count."""
+    lines = window.lines
+    begins = {turn.lines[0].position for turn in window.turns}
+    return [line for line in lines if line.position in begins] or lines
 
 
 def _by(parameters: Mapping[str, Any]) -> str:
@@ -121,7 +124,7 @@ def act(facts: Facts, criterion: Criterion) -> Answer:
         reason = unjudged(facts.dialogue.unread_reason)
     if reason is not None:
         return reason
-    allowed = {line.position for turn in window.turns for line in turn.lines}
+    allowed = {line.position for line in window.lines}
     counted = [item for item in _happenings(facts, parameters) if item.line.position in allowed]
     for name, is_before in (("before", True), ("after", False)):
         if name in parameters:
@@ -153,16 +156,34 @@ def _counted(
             wanted=listed(wanted),
         ),
         confidence=0.75 if fulfilled == bool(counted) else 0.65,
-        evidence=distinct(shown) or examined(_first_lines(window.turns), SUPPORTS),
+        evidence=distinct(shown) or examined(_first_lines(window), SUPPORTS),
     )
 
 
 def _happenings(facts: Facts, asked: Mapping[str, Any], by: str = "agent") -> Iterator[Happening]:
-    """Yield in order where the acts are performed; with phrases, where these are said in doing so."""
+    """Yield in order where the acts are performed; with phrases, where these are said in doing so.
+
+    Of these, only those in lines that are like the examples, where there are some.
+    """
     by = str(asked.get("by", by))
+    happenings = _performed(facts, asked, by)
+    if "like" not in asked:
+        yield from happenings
+        return
+    for item in happenings:
+        customer = item.line.side is Side.CUSTOMER
+        examples = asked["like"], asked.get("unlike", ())
+        if facts.likeness.is_like(item.line.text, *examples, by_customer=customer):
+            yield item
+
+
+def _performed(facts: Facts, asked: Mapping[str, Any], by: str) -> Iterator[Happening]:
     acts, phrases = tuple(map(Act, asked.get("acts", ()))), asked.get("anyOf", ())
     said = facts.phrases.window(by).said(phrases, manner=_manner(asked)) if phrases else ()
     matches = [Happening(*match.in_line()) for match in said]
+    if not acts and not phrases:
+        lines = facts.phrases.window(by).lines
+        matches = [Happening(line, 0, len(line.text)) for line in lines]
     if not acts:
         yield from matches
         return
@@ -213,7 +234,8 @@ def _told(asked: Mapping[str, Any]) -> str:
     """Name what is counted in words."""
     acts = [act_in_words(name) for name in asked.get("acts", ())]
     phrases = [in_quotes(phrase) for phrase in asked.get("anyOf", ())[:_MOST_MATCHES]]
-    parts = [listed(texts, "or") for texts in (acts, phrases) if texts]
+    alike = [f"lines like {in_quotes(asked['like'][0])}"] if "like" in asked else []
+    parts = [listed(texts, "or") for texts in (acts, phrases, alike) if texts]
     return " with ".join(parts)
 
 

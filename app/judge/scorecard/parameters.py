@@ -31,7 +31,7 @@ class Parameter:
         options: the values of a choice, with their labels.
         shape: the name of an object's schema, which those with the same members share.
         members: the members of an object.
-        one_of: two members of which one is named, or both unless `only_one` is set.
+        one_of: members of which at least one is named, and only one where `only_one` is set.
         default: the value that a form begins with.
     """
 
@@ -43,7 +43,7 @@ class Parameter:
     options: Mapping[str, str] = field(default_factory=dict)
     shape: str = ""
     members: tuple["Parameter", ...] = ()
-    one_of: tuple[str, str] | None = None
+    one_of: tuple[str, ...] = ()
     only_one: bool = False
     default: Any = None
 
@@ -76,6 +76,8 @@ def statements(name: str, label: str, *, low: int = 0) -> Parameter:
 
 ACTS_DONE = choices("acts", "What is done, of which any counts", 1, _MOST_ACTS, ACTS)
 ANY_OF = phrases("anyOf", "Phrases, of which any counts")
+LIKE = phrases("like", "Lines that count, and those like them")
+UNLIKE = phrases("unlike", "Lines that do not count, and those like them")
 SAID_BY = choice("by", "Said by", options=SPEAKERS)
 WITHIN = _object(
     "within",
@@ -84,8 +86,10 @@ WITHIN = _object(
     members=(
         turns("firstTurns", "first turns"),
         turns("lastTurns", "last turns"),
+        turns("firstMessages", "first messages"),
+        turns("lastMessages", "last messages"),
     ),
-    one_of=("firstTurns", "lastTurns"),
+    one_of=("firstTurns", "lastTurns", "firstMessages", "lastMessages"),
     only_one=True,
 )
 SAID_AS = choice("said", "Said as", options=SAID)

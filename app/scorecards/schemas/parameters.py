@@ -40,13 +40,12 @@ class _ObjectShape(LimitsShape):
     @validates_schema
     def check_named(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse an object without any of the members that make it, or with too many of them."""
-        first, second = self.declared.one_of or ("", "")
-        named = data.keys() & {first, second}
+        named, names = data.keys() & {*self.declared.one_of}, self.declared.one_of
         if self.declared.only_one and len(named) != 1:
-            message = f"This must name one of {first} and {second}."
+            message = f"This must name one of {', '.join(names[:-1])} and {names[-1]}."
             raise ValidationError(CodedMessage(FORMAT, message))
         if not named:
-            message = f"This must name {first}, {second} or both."
+            message = f"This must name at least one of {' and '.join(names)}."
             raise ValidationError(CodedMessage(REQUIRED, message))
 
 
