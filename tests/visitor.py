@@ -28,13 +28,15 @@ def add_user(runtime: Runtime, role: str, name: str = "") -> str:
 class Visitor:
     """One browser without scripts. Paths are of the dashboard; redirects are not followed.
 
-    `cookie` is that of the session; `known` that of a browser in which somebody has signed in before.
+    `cookie` is that of the session; `known` that of a browser in which somebody has signed in before,
+    `pending` that of a sign-in that has begun.
     """
 
     def __init__(self, base: str) -> None:
         self.base = base
         self.cookie = ""
         self.known = ""
+        self.pending = ""
         self.token = ""
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> requests.Response:
@@ -71,7 +73,8 @@ class Visitor:
         return answer
 
     def _send(self, method: str, path: str, headers: dict[str, str], **more: Any) -> Any:
-        headers["Cookie"] = "; ".join(pair for pair in (self.cookie, self.known) if pair)
+        pairs = (self.cookie, self.known, self.pending)
+        headers["Cookie"] = "; ".join(filter(None, pairs))
         answer = requests.request(
             method, self.base + path, headers=headers, allow_redirects=False, timeout=30, **more
         )
@@ -79,6 +82,8 @@ class Visitor:
             pair = header.partition(";")[0]
             if "browser=" in pair:
                 self.known = pair
+            elif "pending=" in pair:
+                self.pending = pair if pair.partition("=")[2] else ""
             else:
                 self.cookie = pair if pair.partition("=")[2] else ""
         return answer

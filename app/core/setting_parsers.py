@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.core.ip_addresses import Network, network_of
+from app.core.ip_addresses import Network, is_loopback, network_of
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _STORAGE_FORM = re.compile(
@@ -27,6 +27,9 @@ _HTTP_FORM = re.compile(
     r"https?://([!-\"$-.0->A-~]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:(?P<port>[0-9]{1,5}))?(/[!-\"$->@-~]*)?",
     re.ASCII,
 )
+# Roles of people, from the least to the most rights; those that can be of a team.
+PERSON_ROLES = ("agent", "viewer", "reviewer", "lead", "admin")
+TEAM_ROLES = ("agent", "reviewer", "lead")
 _BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
 
@@ -44,6 +47,22 @@ class TokenPrices:
 
     prompt: float
     answer: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRole:
+    """The role that a group of the sign-in provider gives, and the call centre that it is limited to.
+
+    The group `*` is everybody; an empty `team` is no limit.
+    """
+
+    group: str
+    role: str
+    team: str
+
+    def __str__(self) -> str:
+        """Return it as it is written in the setting."""
+        return f"{self.group}={self.role}{'@' if self.team else ''}{self.team}"
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -197,6 +216,50 @@ def http_url(value: str) -> str:
     if match is None or int(match["port"] or 0) > 65535:
         raise ValueError(f"must be an address such as https://cqe.example.com, not {value!r}")
     return value.rstrip("/")
+
+
+def issuer(value: str) -> str:
+    """Parse the address of a sign-in provider; only this machine's own may be without TLS."""
+    address = http_url(value)
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise ValueError("must begin with https://")
+    if "@" in parts.netloc:
+        raise ValueError("must not contain a user name or password")
+    return address
+
+
+def oidc_scopes(value: str) -> str:
+    """Parse a list of scopes, separated by blanks, one of which is `openid`."""
+    scopes = value.split()
+    if "openid" not in scopes:
+        raise ValueError("must list scopes separated by blanks, and openid among them")
+    return " ".join(header_token(scope) for scope in scopes)
+
+
+def group_roles(value: str) -> tuple[GroupRole, ...]:
+    """Parse a comma list of `group=role` or `group=role@call centre`."""
+    return tuple(_group_role(part) for part in _parts(value))
+
+
+def _group_role(part: str) -> GroupRole:
+    group, _, granted = part.rpartition("=")
+    role, at, team = (text.strip() for text in granted.partition("@"))
+    if not group.strip() or role not in PERSON_ROLES or bool(at) != bool(team):
+        raise ValueError(
+            f"{part!r} is not group=role or group=role@call centre;"
+            f" the roles are {', '.join(PERSON_ROLES)}"
+        )
+    if team and role not in TEAM_ROLES:
+        raise ValueError(f"{part!r}: only {', '.join(TEAM_ROLES)} can be of a call centre")
+    return GroupRole(group.strip(), role, team)
+
+
+def header_name(value: str) -> str:
+    """Parse the name of a header; `_` is no part of it, since WSGI cannot tell it from `-`."""
+    if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", value):
+        raise ValueError("must be the name of a header such as Remote-User")
+    return value
 
 
 def origins(value: str) -> tuple[str, ...]:

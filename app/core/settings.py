@@ -9,13 +9,15 @@ from typing import Any
 
 from app.core import setting_parsers as read
 from app.core.ip_addresses import Network
-from app.core.setting_parsers import RateLimit, TokenPrices
+from app.core.setting_parsers import GroupRole, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
 # What a worker does; the keeper, one of all hosts, does what must be done once.
 SENDER, KEEPER = "sender", "keeper"
 ROLES = (SENDER, KEEPER, "audio", "evaluations", "imports", "exports", "erasures")
 LOCAL = "local"
+# Who may sign in with a password.
+ALL = "all"
 _STORAGE_CREDENTIALS = {
     "azure": ("CQE_STORAGE_SECRET",),
     "s3": ("CQE_STORAGE_ACCESS_KEY", "CQE_STORAGE_SECRET"),
@@ -114,6 +116,19 @@ class Settings:
     session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60, read.YEAR_S))
     agents_see_reviewers: bool = setting("CQE_AGENTS_SEE_REVIEWERS", False, read.boolean)
     rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
+    password_sign_in: str = setting("CQE_PASSWORD_SIGN_IN", ALL, read.one_of(ALL, "admins"))
+    second_factor_roles: tuple[str, ...] = setting(
+        "CQE_SECOND_FACTOR_ROLES", (), read.some_of(*read.PERSON_ROLES)
+    )
+    proxy_user_header: str = setting("CQE_PROXY_USER_HEADER", "", read.header_name)
+    oidc_issuer: str = setting("CQE_OIDC_ISSUER", "", read.issuer)
+    oidc_client_id: str = setting("CQE_OIDC_CLIENT_ID", "", read.header_token)
+    oidc_client_secret: str = setting("CQE_OIDC_CLIENT_SECRET", "", read.header_token, secret=True)
+    oidc_scopes: str = setting("CQE_OIDC_SCOPES", "openid profile email", read.oidc_scopes)
+    oidc_groups: tuple[GroupRole, ...] = setting("CQE_OIDC_GROUPS", (), read.group_roles)
+    oidc_groups_claim: str = setting("CQE_OIDC_GROUPS_CLAIM", "groups", read.header_token)
+    oidc_new_accounts: bool = setting("CQE_OIDC_NEW_ACCOUNTS", False, read.boolean)
+    oidc_ca_bundle: str = setting("CQE_OIDC_CA_BUNDLE", "", read.certificates)
 
     # Plan
     plan_tier: str = setting("CQE_PLAN_TIER", "self-hosted", str)
@@ -229,9 +244,32 @@ class Settings:
             problems.append(
                 "CQE_STORAGE_SECRET: must be an access key of the storage account, which is base64"
             )
+        problems += settings._sign_in_problems()
         if problems:
             raise SettingsError("\n".join(problems))
         return settings
+
+    def _sign_in_problems(self) -> list[str]:
+        """Return a sentence on each setting of the sign-in that lacks another."""
+        has_provider = bool(self.oidc_issuer)
+        lacking = {
+            "CQE_OIDC_CLIENT_ID: must be set when CQE_OIDC_ISSUER is": (
+                has_provider and not self.oidc_client_id
+            ),
+            "CQE_OIDC_ISSUER: must be set when CQE_OIDC_CLIENT_ID is": (
+                bool(self.oidc_client_id) and not has_provider
+            ),
+            "CQE_OIDC_GROUPS: must be set when CQE_OIDC_NEW_ACCOUNTS is on, to give them a role": (
+                self.oidc_new_accounts and not self.oidc_groups
+            ),
+            "CQE_TRUSTED_PROXIES: must be set when CQE_PROXY_USER_HEADER is": (
+                bool(self.proxy_user_header) and not self.trusted_proxies
+            ),
+            "CQE_PASSWORD_SIGN_IN: must be all unless CQE_OIDC_ISSUER or CQE_PROXY_USER_HEADER is set": (
+                self.password_sign_in != ALL and not (has_provider or self.proxy_user_header)
+            ),
+        }
+        return [sentence for sentence, is_lacking in lacking.items() if is_lacking]
 
     @property
     def most_worker_processes(self) -> int:

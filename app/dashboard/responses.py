@@ -11,7 +11,13 @@ from werkzeug.wrappers import Response as AnyResponse
 from app.core.errors import AppError, InsufficientScope, InvalidInput, MethodNotAllowed, NotFound
 from app.dashboard.navigation import own_path
 from app.dashboard.views.filters import label_of
-from app.people.gate import ConfirmationNeeded, PasswordChangeNeeded, SignInNeeded, StaleForm
+from app.people.gate import (
+    ConfirmationNeeded,
+    PasswordChangeNeeded,
+    SecondFactorNeeded,
+    SignInNeeded,
+    StaleForm,
+)
 from app.web import errors
 from app.web.request_record import request_id
 
@@ -34,6 +40,7 @@ _COMPRESSED_FROM_BYTES = 4096
 _DETOURS: dict[type[AppError], str] = {
     SignInNeeded: "dashboard.sign_in.form",
     PasswordChangeNeeded: "dashboard.account.show",
+    SecondFactorNeeded: "dashboard.second_factor.show",
     ConfirmationNeeded: "dashboard.sign_in.confirmation",
 }
 _SENTENCES: dict[type[AppError], str] = {

@@ -21,6 +21,7 @@ from app.core.settings import Settings
 from app.imports import sealed_documents
 from app.operations import data_dir
 from app.operations.failure import CannotRun
+from app.people import second_factor
 from app.redaction import raw_texts
 from app.webhooks import signing
 
@@ -48,6 +49,7 @@ _KINDS = tuple(
         ("webhook", signing),
         ("raw text", raw_texts),
         ("queued import", sealed_documents),
+        ("second factor", second_factor),
     )
 )
 

@@ -24,6 +24,10 @@ from app.web.current import current_runtime
 _PEOPLE_PER_ADDRESS = 6
 # Of an address, at once; then one a second.
 _AT_ONCE = 10
+# Of a second factor: three codes of a million are right at any moment.
+_CODES, _CODES_WINDOW_S = 5, 900
+# Longer than the browser keeps a sign-in that has begun.
+_STATE_WINDOW_S = 3600
 _KNOWN_FOR_S = 180 * 86_400
 _KEY_LABEL = "cqe/known-browser/v1"
 
@@ -60,6 +64,34 @@ def spend_of_session(session_id: str) -> None:
     """
     rate = current_runtime().settings.rate_limit_sign_in
     _spend([Limit("password-session", session_id, rate.limit, rate.window_s)])
+
+
+def spend_second_factor(user_id: str) -> None:
+    """Spend one attempt to give the second factor of an account, from wherever it comes.
+
+    Raises:
+        RateLimitExceeded: there were too many; nothing was spent.
+        ServiceUnavailable: attempts cannot be counted right now.
+    """
+    _spend([Limit("second-factor", user_id, _CODES, _CODES_WINDOW_S)])
+
+
+def spend_provider_sign_in(state: str) -> None:
+    """Spend one attempt of an address to come back from the provider, and the sign-in itself.
+
+    Raises:
+        RateLimitExceeded: there were too many, or this sign-in has ended already.
+        ServiceUnavailable: attempts cannot be counted right now.
+    """
+    runtime = current_runtime()
+    rate = runtime.settings.rate_limit_sign_in
+    limits = [Limit("sign-in-state", state, 1, _STATE_WINDOW_S)]
+    for network, factor in counted_networks(
+        client_address(request, runtime.settings.trusted_proxies)
+    ):
+        count = rate.limit * factor * _PEOPLE_PER_ADDRESS
+        limits.append(Limit("sign-in-provider", network, count, rate.window_s))
+    _spend(limits)
 
 
 def remember_browser(response: Response, name: str) -> None:

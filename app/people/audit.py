@@ -28,7 +28,13 @@ class Action(StrEnum):
     SESSION_ENDED = "session_ended"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105 - an action's name
     PASSWORD_RESET = "password_reset"  # noqa: S105 - an action's name
+    SECOND_FACTOR_SET = "second_factor_set"
+    SECOND_FACTOR_REMOVED = "second_factor_removed"
+    RECOVERY_CODES_MADE = "recovery_codes_made"
+    RECOVERY_CODE_USED = "recovery_code_used"
     USER_CREATED = "user_created"
+    ACCOUNT_LINKED = "account_linked"
+    EMAIL_CHANGED = "email_changed"
     ROLE_CHANGED = "role_changed"
     USER_DISABLED = "user_disabled"
     USER_ENABLED = "user_enabled"

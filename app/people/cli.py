@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import iso_utc
 from app.core.commands import COMMAND, errors_as_messages
 from app.core.errors import NotFound
-from app.people import audit, passwords, service, sessions
+from app.people import audit, passwords, second_factor, service, sessions
 from app.people.audit import COMMAND_LINE, Action
 from app.people.models import User
 from app.people.roles import ROLES
@@ -43,8 +43,9 @@ def users() -> None:
 @click.argument("name")
 @click.option("--role", type=_ROLE, required=True, help="What the person may do.")
 @click.option("--display-name", default="", help="Name that others see. Default: NAME.")
+@click.option("--email", help="Address by which the sign-in provider knows the person.")
 @_team_options
-def create(name: str, role: str, display_name: str, **teams: Any) -> None:
+def create(name: str, role: str, display_name: str, email: str | None, **teams: Any) -> None:
     """Create a user and print a one-time password. It is not shown again."""
     password = passwords.new_one_time_password()
     password_hash = passwords.hash_password(password)
@@ -54,6 +55,7 @@ def create(name: str, role: str, display_name: str, **teams: Any) -> None:
             name=name,
             role=role,
             display_name=display_name,
+            email=email,
             password_hash=password_hash,
             **teams,
         )
@@ -91,6 +93,26 @@ def role(name: str, role: str, **teams: Any) -> None:
     with _changed(name, Action.ROLE_CHANGED) as (session, user):
         service.change_role(session, user, role, **teams)
     click.echo(f"{user.name} is {role} now.")
+
+
+@users.command("email")
+@click.argument("name")
+@click.argument("address", required=False)
+def email(name: str, address: str | None) -> None:
+    """Set the e-mail address of NAME, by which the sign-in provider knows them; without one, remove it."""
+    with _changed(name, Action.EMAIL_CHANGED) as (session, user):
+        service.change_email(session, user, address)
+    click.echo(f"{user.name} has {user.email or 'no address'} now.")
+
+
+@users.command("remove-second-factor")
+@click.argument("name")
+def remove_second_factor(name: str) -> None:
+    """Remove the second factor of NAME, who has lost it, and end their sessions."""
+    with _changed(name, Action.SECOND_FACTOR_REMOVED) as (session, user):
+        second_factor.remove(session, user.id)
+        sessions.end_all(session, user.id)
+    click.echo(f"{user.name} signs in without a second factor now.")
 
 
 @users.command("disable")

@@ -23,9 +23,10 @@ from app.people import sessions
 from app.people.audit import Actor
 from app.people.cookies import SESSION, own_scheme
 from app.people.roles import CONFIRMED_SCOPES, OWN_ACCOUNT
-from app.people.sessions import Person
+from app.people.service import compared_name
+from app.people.sessions import Person, Via
 from app.web import rate_limit
-from app.web.addresses import client_address, require_own_host
+from app.web.addresses import client_address, is_trusted, peer_address, require_own_host
 from app.web.current import current_runtime
 from app.web.principal import DEFAULT, check_scope
 from app.web.request_record import request_id
@@ -49,6 +50,11 @@ class SignInNeeded(AppError):
 class PasswordChangeNeeded(AppError):
     status, code = 403, "PASSWORD_CHANGE_NEEDED"
     message = "Choose a password of your own first."
+
+
+class SecondFactorNeeded(AppError):
+    status, code = 403, "SECOND_FACTOR_NEEDED"
+    message = "Your role needs a second factor: set it up first."
 
 
 class ConfirmationNeeded(AppError):
@@ -77,7 +83,8 @@ class Gate:
         """Check a request before its view runs; sets the person and the principal of the request.
 
         Raises:
-            SignInNeeded, PasswordChangeNeeded, ConfirmationNeeded: the person has to do this first.
+            SignInNeeded, PasswordChangeNeeded, SecondFactorNeeded, ConfirmationNeeded: the person
+                has to do this first.
             ForgedRequest: the request changes something and was not sent by an own page.
             MalformedRequest: the request names another host.
             LengthRequired: the body has no length, which no browser sends.
@@ -92,7 +99,7 @@ class Gate:
         if "Transfer-Encoding" in request.headers:
             # What is longer than the limit would be cut off instead of refused.
             raise LengthRequired()
-        if changes:
+        if changes and not getattr(view, "is_for_servers", False):
             _check_origin(request, self._settings)
         if is_public:
             return
@@ -104,10 +111,14 @@ class Gate:
         scope: str = view.required_scope
         if person.must_change_password and scope != OWN_ACCOUNT:
             raise PasswordChangeNeeded()
+        if person.must_add_second_factor and scope != OWN_ACCOUNT:
+            raise SecondFactorNeeded()
         g.principal = _principal_of(person)
         limit_to(person.teams)
         check_scope(scope)
-        if scope in CONFIRMED_SCOPES and utc_now() - person.confirmed_at > _CONFIRMED_FOR:
+        # A proxy vouches for the person at each request.
+        is_old = person.via is not Via.PROXY and utc_now() - person.confirmed_at > _CONFIRMED_FOR
+        if scope in CONFIRMED_SCOPES and is_old:
             raise ConfirmationNeeded()
 
     def _person(self) -> Person:
@@ -136,7 +147,20 @@ def find_person(request: Request, runtime: Runtime) -> Person | None:
     if not token:
         return None
     with runtime.db.reading() as session:
-        return sessions.find(session, token, runtime.settings)
+        person = sessions.find(session, token, runtime.settings)
+    if person is not None and person.via is Via.PROXY:
+        # The proxy may have let in somebody else since, or not be between us any more.
+        return person if proxy_user(request, runtime.settings) == person.name else None
+    return person
+
+
+def proxy_user(request: Request, settings: Settings) -> str:
+    """Return the name of the person whom a trusted proxy has let in, or an empty text."""
+    peer = peer_address(request)
+    header = settings.proxy_user_header
+    if not header or peer is None or not is_trusted(peer, settings.trusted_proxies):
+        return ""
+    return compared_name(request.headers.get(header, ""))
 
 
 def current_person() -> Person:

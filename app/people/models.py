@@ -14,9 +14,16 @@ class User(Table):
 
     Of an agent, `executive_id` is whose conversations they see. Others see those that fit both lists;
     an empty list means any.
+
+    With `issuer` and `subject` a person signs in with the provider, else with a password; without
+    either, `password_hash` is empty. `totp_step` is the last time step whose code was used.
     """
 
     __tablename__ = "users"
+    __table_args__ = (
+        Index("uq_users_subject", "issuer", "subject", unique=True),
+        Index("uq_users_email", "email", unique=True),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
@@ -25,8 +32,14 @@ class User(Table):
     executive_id: Mapped[str | None]
     call_center_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
     campaign_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
+    email: Mapped[str | None]
+    issuer: Mapped[str | None]
+    subject: Mapped[str | None]
     password_hash: Mapped[str]
     must_change_password: Mapped[bool]
+    totp_secret: Mapped[str | None]
+    totp_step: Mapped[int | None]
+    recovery_codes: Mapped[list[str]] = mapped_column(JSON, default=list)
     timezone: Mapped[str]
     preferences: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
@@ -36,7 +49,10 @@ class User(Table):
 
 
 class UserSession(Table):
-    """One sign-in on one browser; the cookie's value is stored as a hash only."""
+    """One sign-in on one browser; the cookie's value is stored as a hash only.
+
+    `provider_session` is the session of the sign-in provider that it belongs to.
+    """
 
     __tablename__ = "user_sessions"
 
@@ -48,6 +64,8 @@ class UserSession(Table):
     last_seen_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
     address: Mapped[str]
     browser: Mapped[str]
+    via: Mapped[str] = mapped_column(server_default="password")
+    provider_session: Mapped[str | None]
 
 
 class AuditEntry(Table):

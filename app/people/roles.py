@@ -2,9 +2,9 @@
 
 from app.api_keys.enums import SCOPES, TEAM_SCOPES
 from app.core.principal import TeamScope
+from app.core.setting_parsers import PERSON_ROLES
 
-AGENT, VIEWER, REVIEWER = "agent", "viewer", "reviewer"
-LEAD, ADMIN = "lead", "admin"
+AGENT, VIEWER, REVIEWER, LEAD, ADMIN = PERSON_ROLES
 # Roles that may be limited to teams. An agent always is: to one executive.
 OF_TEAMS = (REVIEWER, LEAD)
 

@@ -1,5 +1,6 @@
-"""Users: created, listed, changed and disabled. An active admin always remains."""
+"""Users: created, listed, changed and disabled. An active admin with a password always remains."""
 
+import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -17,6 +18,8 @@ from app.people.models import User
 from app.people.roles import ADMIN, AGENT, OF_TEAMS, ROLES
 
 NAME_LENGTH = 64
+EMAIL_LENGTH = 254
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 FIRST_ADMIN = "admin"
 
 
@@ -32,11 +35,13 @@ def create(
     role: str,
     password_hash: str,
     display_name: str = "",
+    email: str | None = None,
     **teams: Any,
 ) -> User:
     """Create a user, who must change the password at the first sign-in.
 
     Args:
+        password_hash: empty for a person who signs in with the provider alone.
         teams: see `change_role`.
 
     Raises:
@@ -58,15 +63,22 @@ def create(
         role=_checked(role),
         **_checked_teams(role, **teams),
         password_hash=password_hash,
-        must_change_password=True,
+        must_change_password=bool(password_hash),
+        recovery_codes=[],
         timezone="UTC",
         preferences={},
         created_at=now,
         updated_at=now,
     )
     session.add(user)
+    change_email(session, user, email)
     session.flush()
     return user
+
+
+def find_by_email(session: Session, email: str) -> User | None:
+    """Return the user of an e-mail address."""
+    return session.scalar(select(User).where(User.email == email.casefold()))
 
 
 def find_by_name(session: Session, name: str) -> User | None:
@@ -84,10 +96,10 @@ def find_active(session: Session, name: str) -> User | None:
     return user if user is not None and user.disabled_at is None else None
 
 
-def sign_in(session: Session, user: User, *, address: str, browser: str) -> str:
-    """Start a session of a user whose password was verified; return the value of its cookie."""
+def sign_in(session: Session, user: User, **of_session: Any) -> str:
+    """Start a session of a user who was verified; return the value of its cookie."""
     user.signed_in_at = utc_now()
-    return sessions.start(session, user.id, address=address, browser=browser)
+    return sessions.start(session, user.id, **of_session)
 
 
 def get(session: Session, user_id: str) -> User:
@@ -98,6 +110,22 @@ def get(session: Session, user_id: str) -> User:
 def any_user(session: Session) -> bool:
     """Return whether a user was ever created; false only at the first start."""
     return session.scalar(select(User.id).limit(1)) is not None
+
+
+def agents_without_executive(session: Session) -> Sequence[User]:
+    """List the active agents who are tied to no executive yet, by name."""
+    rows = select(User).where(
+        User.role == AGENT, User.executive_id.is_(None), User.disabled_at.is_(None)
+    )
+    return session.scalars(rows.order_by(User.name)).all()
+
+
+def executives_in_use(session: Session, executive_ids: Collection[str]) -> dict[str, str]:
+    """Return the name of the account of each of these executives that has one."""
+    rows = session.execute(
+        select(User.executive_id, User.name).where(User.executive_id.in_(executive_ids))
+    )
+    return {row.executive_id: row.name for row in rows}
 
 
 def list_all(session: Session) -> Sequence[User]:
@@ -112,9 +140,42 @@ def display_names(session: Session, user_ids: Collection[str]) -> dict[str, str]
 
 
 def reset_password(session: Session, user: User, password_hash: str) -> None:
-    """Set a one-time password and end the user's sessions."""
-    _change(user, password_hash=password_hash, must_change_password=True)
+    """Set a one-time password and end the user's sessions.
+
+    Whoever signed in with the provider signs in with passwords from now on.
+    """
+    _change(user, password_hash=password_hash, must_change_password=True, issuer=None, subject=None)
     sessions.end_all(session, user.id)
+
+
+def link(session: Session, user: User, issuer: str, subject: str) -> None:
+    """Let a user sign in as this subject of the provider, and no longer with a password.
+
+    Raises:
+        Conflict: no active admin with a password would be left.
+    """
+    _change(user, issuer=issuer, subject=subject, password_hash="", must_change_password=False)
+    _change(user, totp_secret=None, totp_step=None, recovery_codes=[])
+    sessions.end_all(session, user.id)
+    _require_an_admin(session)
+
+
+def change_email(session: Session, user: User, email: str | None) -> None:
+    """Set the e-mail address by which the provider and executives know a user; None for none.
+
+    Raises:
+        InvalidInput: it is not an address, or belongs to another user.
+    """
+    if not email:
+        user.email = None
+        return
+    if not _EMAIL.fullmatch(email) or len(email) > EMAIL_LENGTH:
+        raise InvalidInput.field("email", "This must be an e-mail address.")
+    with session.no_autoflush:
+        other = find_by_email(session, email)
+    if other is not None and other is not user:
+        raise InvalidInput.field("email", f"The address belongs to {other.name} already.")
+    user.email = email.casefold()
 
 
 def change_password(session: Session, user: User, password_hash: str, *, keep: str) -> None:
@@ -128,7 +189,8 @@ def change_role(session: Session, user: User, role: str, **teams: Any) -> None:
 
     Args:
         teams: `executive_id` of an agent, `call_center_ids` and `campaign_ids` of others; without
-            them, an agent sees nothing and the others see all.
+            them, an agent sees nothing and the others see all. The call centres of an agent say
+            where their executive is to be looked for.
 
     Raises:
         InvalidInput: the role is invalid or has no such teams.
@@ -188,7 +250,7 @@ def _checked_teams(
     if executive_id is not None and role != AGENT:
         raise InvalidInput.field("executiveId", "Only an agent has an executive.")
     for field, ids in (("callCenterIds", call_center_ids), ("campaignIds", campaign_ids)):
-        if ids and role not in OF_TEAMS:
+        if ids and role not in OF_TEAMS and (role, field) != (AGENT, "callCenterIds"):
             raise InvalidInput.field(
                 field, f"Only the roles {' and '.join(OF_TEAMS)} can be limited to teams."
             )
@@ -202,6 +264,11 @@ def _checked_teams(
 def _require_an_admin(session: Session) -> None:
     session.flush()
     one_at_a_time(session, "active admins")
-    active = select(User.id).where(User.role == ADMIN, User.disabled_at.is_(None)).limit(1)
-    if session.scalar(active) is None:
-        raise Conflict("No active admin would be left: make another user an admin first.")
+    # With a password: the provider may be away.
+    active = select(User.id).where(
+        User.role == ADMIN, User.disabled_at.is_(None), User.password_hash != ""
+    )
+    if session.scalar(active.limit(1)) is None:
+        raise Conflict(
+            "No active admin would be left who has a password: make another user an admin first."
+        )

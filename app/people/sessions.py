@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import delete, or_, select, update
@@ -22,6 +23,14 @@ _SEEN_EVERY_S = 300
 _BROWSER_LENGTH = 200
 
 
+class Via(StrEnum):
+    """Way in which a person has signed in."""
+
+    PASSWORD = "password"  # noqa: S105 - the name of a way
+    PROVIDER = "provider"
+    PROXY = "proxy"
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """The person of a session, as the account is at this request."""
@@ -33,6 +42,9 @@ class Person:
     timezone: str
     preferences: dict[str, Any]
     must_change_password: bool
+    must_add_second_factor: bool
+    has_second_factor: bool
+    via: Via
     session_id: str
     confirmed_at: datetime
     last_seen_at: datetime
@@ -45,8 +57,21 @@ class Person:
         return scopes_of(self.role, self.teams)
 
 
-def start(session: Session, user_id: str, *, address: str, browser: str) -> str:
-    """Start a session; return the value of its cookie, which is stored nowhere."""
+def start(
+    session: Session,
+    user_id: str,
+    *,
+    address: str,
+    browser: str,
+    via: Via = Via.PASSWORD,
+    confirmed_at: datetime | None = None,
+    provider_session: str | None = None,
+) -> str:
+    """Start a session; return the value of its cookie, which is stored nowhere.
+
+    Args:
+        confirmed_at: when the person has proven who they are; None for now.
+    """
     token = secrets.token_urlsafe(32)
     now = utc_now()
     session.add(
@@ -55,10 +80,12 @@ def start(session: Session, user_id: str, *, address: str, browser: str) -> str:
             user_id=user_id,
             token_hash=_hash_of(token),
             created_at=now,
-            confirmed_at=now,
+            confirmed_at=min(confirmed_at or now, now),
             last_seen_at=now,
             address=address,
             browser=browser[:_BROWSER_LENGTH],
+            via=via,
+            provider_session=provider_session,
         )
     )
     return token
@@ -82,6 +109,13 @@ def find(session: Session, token: str, settings: Settings) -> Person | None:
         timezone=user.timezone,
         preferences=user.preferences,
         must_change_password=user.must_change_password,
+        must_add_second_factor=(
+            row.via == Via.PASSWORD
+            and user.role in settings.second_factor_roles
+            and user.totp_secret is None
+        ),
+        has_second_factor=user.totp_secret is not None,
+        via=Via(row.via),
         session_id=row.id,
         confirmed_at=row.confirmed_at,
         last_seen_at=row.last_seen_at,
@@ -152,6 +186,24 @@ def end_all(session: Session, user_id: str, *, but: str = "") -> int:
     return len(ended.all())
 
 
+def end_of_provider(
+    session: Session, *, user_id: str | None = None, provider_session: str | None = None
+) -> list[str]:
+    """End the sessions that began with the provider: of a user, or of one session there.
+
+    Returns the users whose sessions they were.
+    """
+    of_them = [UserSession.via == Via.PROVIDER]
+    if user_id is not None:
+        of_them.append(UserSession.user_id == user_id)
+    if provider_session is not None:
+        of_them.append(UserSession.provider_session == provider_session)
+    if len(of_them) == 1:
+        return []
+    ended = session.scalars(delete(UserSession).where(*of_them).returning(UserSession.user_id))
+    return sorted(set(ended))
+
+
 def purge(session: Session, settings: Settings) -> None:
     """Delete the sessions that are over."""
     now = utc_now()
@@ -169,9 +221,10 @@ def _teams_of(user: User, settings: Settings) -> TeamScope | None:
     """Return the teams of a user; an agent without an executive sees none."""
     is_agent = user.role == AGENT
     own = [user.executive_id or ""] if is_agent else ()
-    lists = {"call_center_ids": user.call_center_ids, "campaign_ids": user.campaign_ids}
+    # An agent has call centres only for the search of their executive.
+    centers = () if is_agent else user.call_center_ids
     return TeamScope.of(
-        {"executive_ids": own, **lists},
+        {"executive_ids": own, "call_center_ids": centers, "campaign_ids": user.campaign_ids},
         user.id,
         released_only=is_agent,
         hides_reviewers=is_agent and not settings.agents_see_reviewers,

@@ -36,6 +36,7 @@ from app.core.storage.objects import StorageAway, StorageMissing
 from app.core.storage.opening import open_storage, storage_folder
 from app.judge.judges import endpoint_of
 from app.judge.language_model.asking import complete
+from app.people.oidc.provider import ProviderAway, provider_of
 from app.speech.transcribers import server_of
 from app.system import last_backup, queue_choice
 
@@ -68,12 +69,13 @@ Check = Callable[[Settings], Outcome]
 
 
 def examine(settings: Settings) -> list[CheckResult]:
-    """Run all checks, which may ask the storage, the language model and the transcription server."""
+    """Run all checks, which may ask the storage, the sign-in provider, and the servers of models."""
     return [
         *examine_here(settings),
         CheckResult("storage", *_outcome(_storage, settings)),
         CheckResult("transcriber", *_outcome(_transcriber, settings)),
         CheckResult("judge", *_outcome(_judge, settings)),
+        CheckResult("sign-in", *_outcome(_sign_in, settings)),
     ]
 
 
@@ -349,6 +351,20 @@ def _transcriber(settings: Settings) -> Outcome:
     except ModelError as error:
         return Verdict.FAIL, _failure(where, error)
     return Verdict.OK, f"{where}: answers in {time.monotonic() - began_at:.1f} s"
+
+
+def _sign_in(settings: Settings) -> Outcome:
+    if not settings.oidc_issuer:
+        return Verdict.OK, "passwords" if not settings.proxy_user_header else "a proxy"
+    try:
+        provider_of(settings).check()
+    except ProviderAway:
+        return (
+            Verdict.FAIL,
+            f"{settings.oidc_issuer}: no proper answer; the lines above say why."
+            " Admins can sign in with passwords",
+        )
+    return Verdict.OK, f"{settings.oidc_issuer} tells its addresses and keys"
 
 
 def _failure(where: str, error: ModelError) -> str:

@@ -70,10 +70,13 @@ class Reply:
 
 
 class HttpClient(Protocol):
-    """Sends POST requests."""
+    """Sends requests."""
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
         """Send, and wait for the status line and the headers, `timeout_s` in all."""
+
+    def get(self, url: str, *, headers: Mapping[str, str], timeout_s: float) -> Reply:
+        """Send, and wait as `post` does."""
 
     def close_idle(self) -> None:
         """Close connections that were not used for a while."""

@@ -9,12 +9,11 @@ from app.dashboard.pages import (
     exports,
     live,
     review_queue,
-    sign_in,
     sound,
     work,
 )
 from app.dashboard.pages.add import columns, files
-from app.dashboard.pages.admin import audit, keys, operation, people, webhooks
+from app.dashboard.pages.admin import audit, keys, links, operation, people, webhooks
 from app.dashboard.pages.figures import (
     agreement,
     calibration,
@@ -25,9 +24,12 @@ from app.dashboard.pages.figures import (
 )
 from app.dashboard.pages.scorecards import campaigns, editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
+from app.dashboard.pages.sign_in import password, provider, second_factor
 
 PAGES: tuple[PageBlueprint, ...] = (
-    sign_in.blp,
+    password.blp,
+    provider.blp,
+    second_factor.blp,
     overview.blp,
     evaluation_list.blp,
     evaluation.blp,
@@ -51,6 +53,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     webhooks.blp,
     keys.blp,
     people.blp,
+    links.blp,
     audit.blp,
     operation.blp,
     live.blp,

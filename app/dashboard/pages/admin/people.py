@@ -16,7 +16,7 @@ from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.pickers import teams_offered
 from app.directory.service import CALL_CENTERS, EXECUTIVES
-from app.people import audit, passwords, service, sessions
+from app.people import audit, passwords, second_factor, service, sessions
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
 from app.people.roles import MANAGE_PEOPLE, ROLES, VIEWER
@@ -45,6 +45,13 @@ class NewUserForm(RoleForm):
 
     name = Text(service.NAME_LENGTH, low=1, required=True)
     display_name = Text(service.NAME_LENGTH, load_default="")
+    email = Text(service.EMAIL_LENGTH, load_default=None)
+
+
+class EmailForm(CamelSchema):
+    """The e-mail address of an account."""
+
+    email = Text(service.EMAIL_LENGTH, load_default=None)
 
 
 @blp.get("/people")
@@ -101,6 +108,33 @@ def change_role(user_id: str) -> Response:
         lambda session, user: service.change_role(session, user, **values),
     )
     return redirect_with("role-changed", "people.show", user_id=user_id)
+
+
+@blp.post("/people/<id:user_id>/email")
+@require_scope(MANAGE_PEOPLE)
+@forms.shown_again(lambda user_id: _show(user_id))
+def change_email(user_id: str) -> Response:
+    """Set or remove the address by which the provider and executives know the person."""
+    email = forms.load(EmailForm(), request.form)["email"]
+    _change(
+        user_id,
+        Action.EMAIL_CHANGED,
+        lambda session, user: service.change_email(session, user, email),
+    )
+    return redirect_with("email-changed", "people.show", user_id=user_id)
+
+
+@blp.post("/people/<id:user_id>/second-factor/remove")
+@require_scope(MANAGE_PEOPLE)
+def remove_second_factor(user_id: str) -> Response:
+    """Remove the second factor of a person who has lost it; their sessions end."""
+
+    def remove(session: Session, user: Any) -> None:
+        second_factor.remove(session, user.id)
+        sessions.end_all(session, user.id)
+
+    _change(user_id, Action.SECOND_FACTOR_REMOVED, remove)
+    return redirect_with("second-factor-removed", "people.show", user_id=user_id)
 
 
 @blp.post("/people/<id:user_id>/disable")
@@ -183,6 +217,7 @@ def _list(*, issued: dict[str, str] | None = None) -> str:
             "people/list.html",
             users=users,
             issued=issued,
+            has_provider=bool(current_runtime().settings.oidc_issuer),
             typed={} if issued else request.form,
             **_teams(session, users, is_typed=not issued),
         )

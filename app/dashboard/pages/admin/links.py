@@ -1,0 +1,92 @@
+"""Links of agents' accounts to executives: proposed by e-mail address or external id, confirmed in bulk."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flask import render_template, request
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
+
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.forms import redirect_with
+from app.directory.service import CALL_CENTERS, executives_known_by
+from app.people import audit, service
+from app.people.audit import Action
+from app.people.gate import current_actor
+from app.people.roles import AGENT, MANAGE_PEOPLE
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("links", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An agent's account with the executive that it probably is, or the reason why there is none."""
+
+    user: Any
+    executive: Any | None
+    reason: str
+
+    @property
+    def value(self) -> str:
+        """What the form sends for it."""
+        return f"{self.user.id}:{self.executive.id}" if self.executive else ""
+
+
+@blp.get("/people/links")
+@require_scope(MANAGE_PEOPLE)
+def show() -> str:
+    """Show the agents who see nothing yet, each with the executive that is proposed."""
+    with current_runtime().db.reading() as session:
+        proposals = list(_proposals(session))
+        centers = CALL_CENTERS.names(
+            session,
+            {each.executive.call_center_id for each in proposals if each.executive} - {None},
+        )
+        return render_template("people/links.html", proposals=proposals, centers=centers)
+
+
+@blp.post("/people/links")
+@require_scope(MANAGE_PEOPLE)
+def confirm() -> Response:
+    """Link the agents that were chosen, unless the proposal is another one by now."""
+    chosen = set(request.form.getlist("link"))
+    with current_runtime().db.writing() as session:
+        for proposal in list(_proposals(session)):
+            if proposal.executive is not None and proposal.value in chosen:
+                user = proposal.user
+                service.change_role(
+                    session,
+                    user,
+                    AGENT,
+                    executive_id=proposal.executive.id,
+                    call_center_ids=user.call_center_ids,
+                )
+                audit.record(session, current_actor(), Action.ROLE_CHANGED, user.id)
+    return redirect_with("agents-linked", "links.show")
+
+
+def _proposals(session: Session) -> Iterator[Proposal]:
+    agents = service.agents_without_executive(session)
+    names = {name for user in agents for name in (user.name, user.email) if name}
+    executives = executives_known_by(session, names)
+    taken = service.executives_in_use(session, [executive.id for executive in executives])
+    for user in agents:
+        fitting = [executive for executive in executives if _fits(user, executive)]
+        if len(fitting) != 1:
+            reason = "several agents fit" if fitting else "no agent fits"
+            yield Proposal(user, None, reason)
+        elif fitting[0].id in taken:
+            yield Proposal(user, None, f"{fitting[0].name} has the account {taken[fitting[0].id]}")
+        else:
+            yield Proposal(user, fitting[0], "")
+
+
+def _fits(user: Any, executive: Any) -> bool:
+    """Return whether an executive has the address or the name of a user, in their call centres."""
+    is_there = not user.call_center_ids or executive.call_center_id in user.call_center_ids
+    has_address = bool(user.email) and (executive.email or "").casefold() == user.email
+    has_name = (executive.external_id or "").casefold() == user.name
+    return is_there and (has_address or has_name)

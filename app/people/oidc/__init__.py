@@ -1,0 +1,1 @@
+"""Sign-in with the account of a provider (OpenID Connect)."""
