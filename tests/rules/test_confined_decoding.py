@@ -58,11 +58,8 @@ def stored(tmp_path: Path) -> Callable[[bytes], Path]:
 
 
 def children_of(pid: int) -> list[int]:
-    listing = subprocess.run(
-        ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
-    )
-    rows = [line.split(None, 2) for line in listing.stdout.splitlines()]
-    return [int(row[0]) for row in rows if int(row[1]) == pid and "app.speech" in row[2]]
+    """Return the processes that this thread of a process has started and not yet waited for."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 @pytest.mark.parametrize("file", FIXTURES, ids=lambda file: file.name)

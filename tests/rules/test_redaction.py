@@ -125,7 +125,8 @@ def _calls_to_mask(unit: str, turns: int) -> int:
         nonlocal calls
         calls += 1
 
-    text = (unit * 20_000)[:20_000]
+    length = examples(20_000)
+    text = (unit * length)[:length]
     conversation = [SpeakerTurn("customer", f"{place} {text}") for place in range(turns)]
     sys.setprofile(count)
     try:

@@ -83,6 +83,7 @@ def models(labelled: Path, answered: Path, tmp_path_factory: pytest.TempPathFact
     return into
 
 
+@pytest.mark.nightly("trains twice")
 def test_training_repeats_to_the_byte_and_names_what_it_was_made_from(
     labelled: Path, answered: Path, models: Path, tmp_path: Path
 ) -> None:
