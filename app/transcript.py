@@ -73,7 +73,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class AudioInfo:
-    """What decoding a recording has shown; its headers are not trusted for any of it."""
+    """Findings of decoding a recording; its headers are not trusted for any of it."""
 
     container: str
     codec: str

@@ -22,7 +22,7 @@ def hello() -> Response:
 
 @dataclass
 class Load:
-    """What one run saw: latencies in seconds, answers by status, CPU seconds of the server."""
+    """Results of one run: latencies in seconds, answers by status, CPU seconds of the server."""
 
     latencies_s: list[float] = field(default_factory=list)
     statuses: dict[int, int] = field(default_factory=dict)

@@ -36,7 +36,7 @@ class Label(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """How many were found rightly, wrongly, and not at all, by kind."""
+    """Numbers of those found rightly, wrongly, and not at all, by kind."""
 
     right: Counter[str]
     wrong: Counter[str]

@@ -1,4 +1,4 @@
-"""How much of a long search each commit tries: a seeded sample; `make nightly` tries all of it."""
+"""Sample of a long search that each commit tries, with a fixed seed; `make nightly` tries all of it."""
 
 import os
 import random

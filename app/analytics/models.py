@@ -67,7 +67,7 @@ class EvaluationFact(Table):
 
 
 class ScoreLayout(Table):
-    """Which criteria and sections the `scores` of facts are of, in their order.
+    """Criteria and sections that the `scores` of facts are of, in their order.
 
     Each entry of `columns` has a `kind` (criterion or section), `key`, `title` and `section`.
     """

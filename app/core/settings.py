@@ -281,7 +281,7 @@ class Settings:
 
     @property
     def has_language_model(self) -> bool:
-        """Whether a language model judges, too."""
+        """True if a language model judges, too."""
         return self.judge != EMBEDDED
 
     @property

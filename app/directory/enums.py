@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ExecutiveKind(StrEnum):
-    """Who handles the contacts: a person or a bot. Rankings keep the two apart."""
+    """Person or bot that handles the contacts. Rankings keep the two apart."""
 
     HUMAN = "human"
     BOT = "bot"

@@ -26,7 +26,7 @@ class Channel(LabelledEnum):
 
 
 class ByDay(LabelledEnum):
-    """What a period bounds: the day of the conversation, or that of its evaluation."""
+    """Day that a period bounds: that of the conversation, or of its evaluation."""
 
     CONVERSATION = "conversation", "of the conversation"
     JUDGEMENT = "judgement", "of the evaluation"

@@ -134,7 +134,7 @@ class ApiKeyRotated(TypedDict):
 
 
 class ConversationFailed(TypedDict):
-    """What came in has no result; `evaluation_id` is null if it failed before it was evaluated."""
+    """Conversation without a result; `evaluation_id` is null if it failed before it was evaluated."""
 
     source_type: Literal["audio_file", "conversation", "voice_call", "import"]
     source_id: str

@@ -56,7 +56,7 @@ class CallRecords:
                 self._add(row)
 
     def __bool__(self) -> bool:
-        """Whether there are rows."""
+        """True if there are rows."""
         return bool(self._by_name or self._by_start)
 
     @property

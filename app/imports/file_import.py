@@ -99,7 +99,7 @@ class FileImport:
 
     @property
     def has_failures(self) -> bool:
-        """Whether an evaluation or a recording that was waited for has failed."""
+        """True if an evaluation or a recording that was waited for has failed."""
         return bool(self.ended[Status.FAILED] or self._failed_recordings)
 
     def load_files(self, sources: Sequence[ImportFile], progress: Progress) -> ImportCounts:

@@ -73,7 +73,7 @@ class ModelUse:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What the judgement cost, and how much of its evidence the transcript didn't hold.
+    """Cost of the judgement, and how much of its evidence the transcript didn't hold.
 
     `model_calls` counts all requests to a model, `retries` those that repeated a failed one.
     `cost_estimate` is in the currency of the prices that are set, None where none are.

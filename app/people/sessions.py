@@ -53,7 +53,7 @@ class Person:
 
     @property
     def scopes(self) -> frozenset[str]:
-        """What the person may do."""
+        """Scopes of the person."""
         return scopes_of(self.role, self.teams)
 
 

@@ -6,7 +6,7 @@ MOST_DAYS = 365
 
 
 class ReleaseRule(LabelledEnum):
-    """When an agent sees an evaluation. Until then, there is no such evaluation for them."""
+    """Time at which an agent sees an evaluation. Until then, there is no such evaluation for them."""
 
     AT_ONCE = "at_once", "At once"
     AFTER_REVIEW = "after_review", "After a review confirmed or changed it"

@@ -56,7 +56,7 @@ class ChannelScorecard(Table):
 
 
 class ScorecardRelease(Table):
-    """When agents see what a scorecard has judged, by a rule of `enums`; without a row, at once.
+    """Time at which agents see what a scorecard has judged, by a rule of `enums`; without a row, at once.
 
     `days` is set for the rule `after_days` alone. The scorecards that ship have rows, too.
     """

@@ -48,7 +48,7 @@ _BACKUP_WITHIN = timedelta(days=7)
 
 
 class Verdict(StrEnum):
-    """How a check ended; only `FAIL` makes `doctor` fail."""
+    """Result of a check; only `FAIL` makes `doctor` fail."""
 
     OK = "ok"
     WARN = "warn"

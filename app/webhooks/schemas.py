@@ -80,7 +80,7 @@ class IssuedSubscriptionSchema(SubscriptionSchema):
 
 
 class SecretRotate(PlainSchema):
-    """How long the previous secret still signs `webhook-signature`."""
+    """Time for which the previous secret still signs `webhook-signature`."""
 
     overlap_seconds = Whole(high=_MOST_OVERLAP_S, load_default=86400)
 

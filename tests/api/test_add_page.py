@@ -103,7 +103,7 @@ TICKETS = (
 
 
 def choice(**others: str) -> dict[str, str]:
-    """What the form of the columns sends."""
+    """Fields that the form of the columns sends."""
     columns = {"column-0": "externalId", "column-1": "role", "column-2": "text"}
     columns |= {"column-3": "sentAt", "column-4": "label", "timezone": "Europe/London"}
     roles = {"value-0": "Kunde", "role-0": "customer", "value-1": "Rep", "role-1": "agent"}

@@ -36,7 +36,7 @@ def data_of(client: Caller, view: str, **params: Any) -> Any:
 
 
 def checked() -> str:
-    """What `analytics check` says."""
+    """Output of `analytics check`."""
     result = CommandRunner().invoke(analytics, ["check"])
     return result.output
 

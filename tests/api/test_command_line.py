@@ -89,7 +89,7 @@ def test_usage_says_what_was_typed_and_names_are_completed() -> None:
 
 
 def typed(*arguments: str, **variables: str) -> str:
-    """What the command prints where it is called as `run` calls it."""
+    """Output of the command, called as `run` calls it."""
     shown = subprocess.run(
         [sys.executable, "-P", "-m", "app.cli", *arguments],
         env={**os.environ, **variables},

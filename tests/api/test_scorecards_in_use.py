@@ -1,4 +1,4 @@
-"""What scorecards are used for: campaigns with a scorecard for each channel, and the default of a channel."""
+"""Use of scorecards: campaigns with a scorecard for each channel, and the default of a channel."""
 
 from typing import Any
 

@@ -77,7 +77,7 @@ def test_the_style_of_the_frame_keeps_its_budget() -> None:
 
 
 def visible_texts(template: Path) -> list[str]:
-    """What a template says: its texts, its labels, and the words that its expressions write."""
+    """Words of a template: its texts, its labels, and the words that its expressions write."""
     source = re.sub(
         r"{#.*?#}|{%-? *import.*?%}|{% from.*?%}", " ", template.read_text(), flags=re.S
     )

@@ -71,7 +71,7 @@ def test_doctor_says_what_a_start_says_of_lost_keys(client: Caller, data_dir: Pa
 
 
 def of_start(data_dir: Path) -> str:
-    """What doctor says of a start."""
+    """Lines of doctor about a start."""
     [line] = [line for line in run(doctor, data_dir).stdout.splitlines() if "  start  " in line]
     return line[20:]
 

@@ -96,7 +96,7 @@ def store_in_use(runtime: Runtime) -> CountStore:
 
 @dataclass
 class Tally:
-    """What one process has asked for and been answered, readable after its death."""
+    """Requests and answers of one process, readable after its death."""
 
     process: ForkProcess
     asked: Any

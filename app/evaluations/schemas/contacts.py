@@ -16,7 +16,7 @@ from app.web.schemas.records import (
 
 
 class EvaluateQuery(CamelSchema):
-    """Whether the record is evaluated."""
+    """Choice to evaluate the record, or only to store it."""
 
     evaluate = QueryFlag(
         metadata={

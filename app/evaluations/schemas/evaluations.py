@@ -195,7 +195,7 @@ class FailureSchema(CamelSchema):
 
 
 class SaidMatchSchema(CamelSchema):
-    """Where in the snippet what was searched for is."""
+    """Place in the snippet of what was searched for."""
 
     start = fields.Integer(required=True, metadata={"description": "Characters before it."})
     end = fields.Integer(required=True, metadata={"description": "Characters up to its end."})

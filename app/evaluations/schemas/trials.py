@@ -88,7 +88,7 @@ class TrialAnswerSchema(CamelSchema):
 
 
 class TrialCriterionSchema(CamelSchema):
-    """How a criterion of the tried scorecard was answered."""
+    """Answers to a criterion of the tried scorecard."""
 
     key = fields.String(required=True)
     title = fields.String(required=True)

@@ -52,7 +52,7 @@ _FEW = 5_000
 
 
 class _SaysAll(FunctionElement[bool]):
-    """Whether the words of a row match a query, given in the form of each database."""
+    """Condition that the words of a row match a query, given in the form of each database."""
 
     type = Boolean()
     inherit_cache = True

@@ -112,7 +112,7 @@ def _are_words(held: Sequence[str]) -> bool:
 
 
 def _are_keys(held: Sequence[str]) -> bool:
-    """Whether values come in runs, each once: as those of a column that says what belongs together."""
+    """True if values come in runs, each once: as those of a column that says what belongs together."""
     runs = [cell for before, cell in zip(["", *held], held, strict=False) if cell != before]
     return len(held) > len(runs) == len(set(runs)) > 1
 

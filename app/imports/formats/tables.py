@@ -83,7 +83,7 @@ FORM = TableForm(
 
 
 def is_header(line: str) -> bool:
-    """Whether a line names the columns of a table of conversations."""
+    """True if a line names the columns of a table of conversations."""
     return FORM.delimiter_of(line, lambda _: {}) is not None
 
 
@@ -181,7 +181,7 @@ def _key_of(row: TableRow) -> str:
 
 
 def _is_fragment(row: TableRow, roles: RoleResolver) -> bool:
-    """Whether an unquoted line break may have cut this row off the one before: it has no role."""
+    """True if an unquoted line break may have cut this row off the one before: it has no role."""
     speaker, role = row.cells.get("speaker"), row.cells.get("role")
     with suppress(Unreadable):
         return row.is_cut and not roles.role_of(role or speaker, names=[speaker])

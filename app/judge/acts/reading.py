@@ -79,7 +79,7 @@ _MEANT = (Act.PRAISE, Act.THANK, Act.SOLVED)
 
 
 class Mark(NamedTuple):
-    """How likely a line performs an act, 0 to 1, and `text[start:end]`, which shows it best."""
+    """Probability, 0 to 1, that a line performs an act, and `text[start:end]`, which shows it best."""
 
     probability: float
     start: int
@@ -143,7 +143,7 @@ class LineReader(Protocol):
 
 
 class Readers(NamedTuple):
-    """What reads English: the classifiers of the two sides and, where it is installed, the encoder."""
+    """Models that read English: the classifiers of the two sides and, where installed, the encoder."""
 
     customer: Classifier
     service: Classifier

@@ -13,7 +13,7 @@ from app.judge.acts.reading import SHOWN
 
 
 class State(StrEnum):
-    """What last became of a request."""
+    """Last state of a request."""
 
     OPEN = "open"
     ASKED_BACK = "asked_back"
@@ -58,7 +58,7 @@ _WEAK = frozenset(
 
 
 class RequestKind(StrEnum):
-    """What a request asks for: an action, a fact, a person, or to be left alone."""
+    """Aim of a request: an action, a fact, a person, or to be left alone."""
 
     ACTION = "action"
     QUESTION = "question"

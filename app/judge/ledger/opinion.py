@@ -50,7 +50,7 @@ class OpinionModel:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What readers would say of one conversation."""
+    """Likely answers of readers about one conversation."""
 
     model: OpinionModel
     values: Mapping[str, float]

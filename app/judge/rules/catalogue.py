@@ -15,7 +15,7 @@ from app.judge.scoring.answers import Answer
 
 
 class Needs(Flag):
-    """What a rule can't do without: words of a known language, known roles, times of speech or of messages."""
+    """Needs of a rule: words of a known language, known roles, times of speech or of messages."""
 
     NOTHING = 0
     WORDS = auto()

@@ -75,7 +75,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """How much must be judged before a score is given.
+    """Least that must be judged before a score is given.
 
     `words` are those of all speakers; `judged_weight_percent` is the share that was judged of the
     weight of all criteria that apply. With less than `verdict_weight_percent` of it there is a score, but no

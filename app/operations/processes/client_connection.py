@@ -18,7 +18,7 @@ _STOPPING_S = 1.0
 
 
 class ConnectionState(Enum):
-    """What a connection waits for."""
+    """Peer, application or disk that a connection waits for."""
 
     RECEIVING = auto()
     """For the peer: a request is expected, or has arrived in part."""

@@ -34,7 +34,7 @@ _EXPECT_CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", r
 
 
 class Patience:
-    """How long a peer may still keep us waiting.
+    """Time for which a peer may still keep us waiting.
 
     A peer has ten seconds in all. Every 4 KiB that it moves give one second back, up to ten. So a
     peer that stalls or that is slower than 4 KiB/s runs out of time, and a steady one never does.

@@ -47,7 +47,7 @@ class ScorecardVersionsQuery(PageQuery):
 
 
 class ReleaseBody(CamelSchema):
-    """When agents see what a scorecard has judged."""
+    """Time at which agents see what a scorecard has judged."""
 
     rule = Choice(list(ReleaseRule), required=True)
     days = Whole(

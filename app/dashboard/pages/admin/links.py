@@ -31,7 +31,7 @@ class Proposal:
 
     @property
     def value(self) -> str:
-        """What the form sends for it."""
+        """Value that the form sends for it."""
         return f"{self.user.id}:{self.executive.id}" if self.executive else ""
 
 
