@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.api_keys.enums import SCOPES, SignaturePolicy
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import Choice, Flag, Items, Network, Reference, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -51,31 +51,31 @@ class KeyQuery(PageQuery):
     sort = sort_field("createdAt", "name")
 
 
-class KeySchema(CamelSchema):
+class KeySchema(AnswerSchema):
     """A key, without its strings."""
 
-    id = fields.String(required=True)
-    name = fields.String(required=True)
-    description = fields.String(required=True, allow_none=True)
-    key_prefix = fields.String(required=True)
-    scopes = fields.List(fields.String(), required=True)
-    ip_allowlist = fields.List(fields.String(), required=True)
-    executive_ids = fields.List(fields.String(), required=True, metadata=_seen("Executives"))
-    call_center_ids = fields.List(fields.String(), required=True, metadata=_seen("Call centres"))
-    campaign_ids = fields.List(fields.String(), required=True, metadata=_seen("Campaigns"))
-    signature_policy = fields.String(required=True)
-    require_nonce = fields.Boolean(required=True)
-    status = Choice(("active", "revoked", "expired"), required=True)
-    expires_at = Timestamp(required=True, allow_none=True)
-    last_used_at = Timestamp(required=True, allow_none=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
-    rotated_at = Timestamp(required=True, allow_none=True)
-    previous_credential_expires_at = Timestamp(required=True, allow_none=True)
+    id = fields.String()
+    name = fields.String()
+    description = fields.String(allow_none=True)
+    key_prefix = fields.String()
+    scopes = fields.List(fields.String())
+    ip_allowlist = fields.List(fields.String())
+    executive_ids = fields.List(fields.String(), metadata=_seen("Executives"))
+    call_center_ids = fields.List(fields.String(), metadata=_seen("Call centres"))
+    campaign_ids = fields.List(fields.String(), metadata=_seen("Campaigns"))
+    signature_policy = fields.String()
+    require_nonce = fields.Boolean()
+    status = Choice(("active", "revoked", "expired"))
+    expires_at = Timestamp(allow_none=True)
+    last_used_at = Timestamp(allow_none=True)
+    created_at = Timestamp()
+    updated_at = Timestamp()
+    rotated_at = Timestamp(allow_none=True)
+    previous_credential_expires_at = Timestamp(allow_none=True)
 
 
 class IssuedKeySchema(KeySchema):
     """A new or rotated key with its two strings, which are shown only once."""
 
-    api_key = fields.String(required=True)
-    secret = fields.String(required=True)
+    api_key = fields.String()
+    secret = fields.String()

@@ -6,7 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.scorecards.schemas.scorecards import ScorecardsByChannel
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import (
     Choice,
     Items,
@@ -34,57 +34,55 @@ class CampaignQuery(PeriodQuery):
     sort = sort_field("name", "createdAt", "startsAt", "meanScore")
 
 
-class CampaignTargetsSchema(CamelSchema):
+class CampaignTargetsSchema(AnswerSchema):
     """Targets of a campaign; null if none is set."""
 
-    score = fields.Integer(required=True, allow_none=True, metadata={"minimum": 0, "maximum": 100})
-    evaluations = fields.Integer(required=True, allow_none=True)
-    pass_rate = fields.Float(required=True, allow_none=True, metadata={"minimum": 0, "maximum": 1})
+    score = fields.Integer(allow_none=True, metadata={"minimum": 0, "maximum": 100})
+    evaluations = fields.Integer(allow_none=True)
+    pass_rate = fields.Float(allow_none=True, metadata={"minimum": 0, "maximum": 1})
 
 
-class CampaignCountsSchema(CamelSchema):
+class CampaignCountsSchema(AnswerSchema):
     """Number of records that belong to a campaign."""
 
-    conversations = fields.Integer(required=True)
-    voice_calls = fields.Integer(required=True)
-    audio_files = fields.Integer(required=True)
-    evaluations = fields.Integer(required=True)
+    conversations = fields.Integer()
+    voice_calls = fields.Integer()
+    audio_files = fields.Integer()
+    evaluations = fields.Integer()
 
 
-class CampaignSchema(CamelSchema):
+class CampaignSchema(AnswerSchema):
     """A campaign."""
 
-    id = fields.String(required=True, metadata={"example": "camp_01k9zq3r7vf8t5n2c6d0hjx4wm"})
-    external_id = fields.String(required=True, allow_none=True)
-    name = fields.String(required=True)
-    description = fields.String(required=True, allow_none=True)
-    type = Choice(list(CampaignType), required=True)
-    channels = fields.List(Choice(CHANNELS), required=True)
-    status = Choice(list(CampaignStatus), required=True)
-    engagement_id = fields.String(required=True, allow_none=True)
-    call_center_ids = fields.List(fields.String(), required=True)
-    scorecard_id = fields.String(required=True, allow_none=True)
+    id = fields.String(metadata={"example": "camp_01k9zq3r7vf8t5n2c6d0hjx4wm"})
+    external_id = fields.String(allow_none=True)
+    name = fields.String()
+    description = fields.String(allow_none=True)
+    type = Choice(list(CampaignType))
+    channels = fields.List(Choice(CHANNELS))
+    status = Choice(list(CampaignStatus))
+    engagement_id = fields.String(allow_none=True)
+    call_center_ids = fields.List(fields.String())
+    scorecard_id = fields.String(allow_none=True)
     scorecard_ids = fields.Dict(
-        required=True,
         keys=fields.String(),
         values=fields.String(allow_none=True),
         metadata={
             "description": "Scorecards by channel, null for the default; each comes before `scorecardId`."
         },
     )
-    language = fields.String(required=True, allow_none=True)
-    starts_at = Timestamp(required=True, allow_none=True)
-    ends_at = Timestamp(required=True, allow_none=True)
-    targets = Nested(CampaignTargetsSchema, required=True)
-    counts = Nested(CampaignCountsSchema, required=True)
+    language = fields.String(allow_none=True)
+    starts_at = Timestamp(allow_none=True)
+    ends_at = Timestamp(allow_none=True)
+    targets = Nested(CampaignTargetsSchema)
+    counts = Nested(CampaignCountsSchema)
     mean_score = fields.Float(
-        required=True,
         allow_none=True,
         metadata={"description": "Of current evaluations with a verdict; null without any."},
     )
-    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    labels = fields.Dict(keys=fields.String(), values=fields.String())
+    created_at = Timestamp()
+    updated_at = Timestamp()
 
 
 class CampaignTargetsUpsert(CamelSchema):

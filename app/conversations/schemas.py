@@ -8,7 +8,7 @@ from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.evaluations.enums import MAX_MESSAGES
 from app.evaluations.schemas.contacts import ContactUpsert
 from app.evaluations.schemas.transcripts import RedactionSchema
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -75,102 +75,93 @@ class MessageQuery(PageQuery):
     )
 
 
-class SatisfactionSchema(CamelSchema):
+class SatisfactionSchema(AnswerSchema):
     """Rating by the customer, 1 to 5."""
 
-    score = fields.Float(required=True, allow_none=True)
-    comment = fields.String(required=True, allow_none=True)
+    score = fields.Float(allow_none=True)
+    comment = fields.String(allow_none=True)
 
 
-class ConversationSchema(CamelSchema):
+class ConversationSchema(AnswerSchema):
     """A conversation."""
 
-    id = fields.String(required=True, metadata={"example": "conv_01k9zq4a7dfk2m5s8w1xq4vbnt"})
-    external_id = fields.String(required=True, allow_none=True)
-    channel = Choice(("chat",), required=True)
-    platform = Choice(PLATFORMS, required=True)
-    status = Choice(list(ConversationStatus), required=True)
-    subject = fields.String(required=True, allow_none=True)
-    engagement_id = fields.String(required=True, allow_none=True)
-    campaign_id = fields.String(required=True, allow_none=True)
-    call_center_id = fields.String(required=True, allow_none=True)
-    executive_id = fields.String(required=True, allow_none=True)
+    id = fields.String(metadata={"example": "conv_01k9zq4a7dfk2m5s8w1xq4vbnt"})
+    external_id = fields.String(allow_none=True)
+    channel = Choice(("chat",))
+    platform = Choice(PLATFORMS)
+    status = Choice(list(ConversationStatus))
+    subject = fields.String(allow_none=True)
+    engagement_id = fields.String(allow_none=True)
+    campaign_id = fields.String(allow_none=True)
+    call_center_id = fields.String(allow_none=True)
+    executive_id = fields.String(allow_none=True)
     executives = fields.List(
-        fields.String(),
-        required=True,
-        metadata={"description": "Ids of all executives who took part."},
+        fields.String(), metadata={"description": "Ids of all executives who took part."}
     )
-    customer_ref = fields.String(required=True, allow_none=True)
-    language = fields.String(required=True, allow_none=True)
+    customer_ref = fields.String(allow_none=True)
+    language = fields.String(allow_none=True)
     started_at = Timestamp(
-        required=True,
         allow_none=True,
         metadata={"description": "Time of the first message, unless the source gives another."},
     )
-    ended_at = Timestamp(required=True, allow_none=True)
-    duration_seconds = fields.Integer(required=True, allow_none=True)
+    ended_at = Timestamp(allow_none=True)
+    duration_seconds = fields.Integer(allow_none=True)
     message_count = fields.Integer(
-        required=True, metadata={"description": "All messages, including internal notes."}
+        metadata={"description": "All messages, including internal notes."}
     )
-    customer_message_count = fields.Integer(required=True)
-    agent_message_count = fields.Integer(
-        required=True, metadata={"description": "Without internal notes."}
-    )
-    bot_message_count = fields.Integer(required=True)
+    customer_message_count = fields.Integer()
+    agent_message_count = fields.Integer(metadata={"description": "Without internal notes."})
+    bot_message_count = fields.Integer()
     first_response_seconds = fields.Float(
-        required=True,
         allow_none=True,
         metadata={"description": "Until a person answers; null if message times are missing."},
     )
-    average_response_seconds = fields.Float(required=True, allow_none=True)
-    csat = Nested(SatisfactionSchema, required=True, allow_none=True)
-    disposition = fields.String(required=True, allow_none=True)
-    tags = fields.List(fields.String(), required=True)
-    evaluation_id = fields.String(required=True, allow_none=True)
-    score = fields.Integer(required=True, allow_none=True)
-    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    conversation_at = Timestamp(required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    average_response_seconds = fields.Float(allow_none=True)
+    csat = Nested(SatisfactionSchema, allow_none=True)
+    disposition = fields.String(allow_none=True)
+    tags = fields.List(fields.String())
+    evaluation_id = fields.String(allow_none=True)
+    score = fields.Integer(allow_none=True)
+    labels = fields.Dict(keys=fields.String(), values=fields.String())
+    conversation_at = Timestamp()
+    created_at = Timestamp()
+    updated_at = Timestamp()
 
 
-class AttachmentSchema(CamelSchema):
+class AttachmentSchema(AnswerSchema):
     """A file that was sent with a message; the service does not store its content."""
 
-    file_name = fields.String(required=True)
-    content_type = fields.String(required=True, allow_none=True)
-    size_bytes = fields.Integer(required=True, allow_none=True)
-    url = fields.String(required=True, allow_none=True)
+    file_name = fields.String()
+    content_type = fields.String(allow_none=True)
+    size_bytes = fields.Integer(allow_none=True)
+    url = fields.String(allow_none=True)
 
 
-class MessageSchema(CamelSchema):
+class MessageSchema(AnswerSchema):
     """A message of a conversation."""
 
-    id = fields.String(required=True, metadata={"example": "msg_01k9zq4a7ef3n6t9x2c5h8kmqv"})
-    conversation_id = fields.String(required=True)
-    index = fields.Integer(required=True, metadata={"description": "From 0, without gaps."})
-    role = Choice(ROLES, required=True)
-    participant_id = fields.String(required=True)
-    author_name = fields.String(required=True, allow_none=True)
-    executive_id = fields.String(required=True, allow_none=True)
-    text = fields.String(required=True)
-    language = fields.String(required=True, allow_none=True)
-    sent_at = Timestamp(required=True, allow_none=True)
-    internal = fields.Boolean(
-        required=True, metadata={"description": "A note that the customer does not see."}
-    )
-    attachments = fields.List(Nested(AttachmentSchema), required=True)
-    sentiment = Choice(("positive", "neutral", "negative", "mixed"), required=True, allow_none=True)
+    id = fields.String(metadata={"example": "msg_01k9zq4a7ef3n6t9x2c5h8kmqv"})
+    conversation_id = fields.String()
+    index = fields.Integer(metadata={"description": "From 0, without gaps."})
+    role = Choice(ROLES)
+    participant_id = fields.String()
+    author_name = fields.String(allow_none=True)
+    executive_id = fields.String(allow_none=True)
+    text = fields.String()
+    language = fields.String(allow_none=True)
+    sent_at = Timestamp(allow_none=True)
+    internal = fields.Boolean(metadata={"description": "A note that the customer does not see."})
+    attachments = fields.List(Nested(AttachmentSchema))
+    sentiment = Choice(("positive", "neutral", "negative", "mixed"), allow_none=True)
     sentiment_score = fields.Float(
-        required=True, allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
+        allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
     )
     response_seconds = fields.Float(
-        required=True,
         allow_none=True,
         metadata={"description": "Seconds that the customer waited for this answer."},
     )
-    redactions = fields.List(Nested(RedactionSchema), required=True)
-    details = fields.Dict(data_key="metadata", keys=fields.String(), required=True)
+    redactions = fields.List(Nested(RedactionSchema))
+    details = fields.Dict(data_key="metadata", keys=fields.String())
 
 
 class AttachmentUpsert(CamelSchema):

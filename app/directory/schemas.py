@@ -3,34 +3,34 @@
 from marshmallow import fields, validate
 
 from app.directory.enums import ExecutiveKind
-from app.web.schemas.base import FORMAT, CamelSchema, CodedMessage
+from app.web.schemas.base import FORMAT, AnswerSchema, CodedMessage
 from app.web.schemas.fields import Choice, Reference, Text, Timestamp
 from app.web.schemas.records import NamedUpsert, ReferenceName
 
 
-class CallCenterSchema(CamelSchema):
+class CallCenterSchema(AnswerSchema):
     """A call centre."""
 
-    id = fields.String(required=True, metadata={"example": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"})
-    external_id = fields.String(required=True, allow_none=True)
-    name = fields.String(required=True)
-    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    id = fields.String(metadata={"example": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"})
+    external_id = fields.String(allow_none=True)
+    name = fields.String()
+    labels = fields.Dict(keys=fields.String(), values=fields.String())
+    created_at = Timestamp()
+    updated_at = Timestamp()
 
 
-class ExecutiveSchema(CamelSchema):
+class ExecutiveSchema(AnswerSchema):
     """An executive."""
 
-    id = fields.String(required=True, metadata={"example": "exec_01k9zq2x8ha4j6k0m3p5q7stvw"})
-    external_id = fields.String(required=True, allow_none=True)
-    name = fields.String(required=True)
-    kind = Choice(list(ExecutiveKind), required=True)
-    call_center_id = fields.String(required=True, allow_none=True)
-    email = fields.String(required=True, allow_none=True)
-    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    id = fields.String(metadata={"example": "exec_01k9zq2x8ha4j6k0m3p5q7stvw"})
+    external_id = fields.String(allow_none=True)
+    name = fields.String()
+    kind = Choice(list(ExecutiveKind))
+    call_center_id = fields.String(allow_none=True)
+    email = fields.String(allow_none=True)
+    labels = fields.Dict(keys=fields.String(), values=fields.String())
+    created_at = Timestamp()
+    updated_at = Timestamp()
 
 
 class CallCenterUpsert(NamedUpsert):

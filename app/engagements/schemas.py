@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.engagements.enums import EngagementStatus
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import Choice, Pattern, Text, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -34,14 +34,14 @@ class EngagementQuery(PageQuery):
     sort = sort_field("createdAt", "updatedAt", "name")
 
 
-class EngagementSchema(CamelSchema):
+class EngagementSchema(AnswerSchema):
     """An engagement."""
 
-    id = fields.String(required=True, metadata={"example": "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"})
-    name = fields.String(required=True)
-    description = fields.String(required=True, allow_none=True)
-    type = fields.String(required=True, metadata={"example": "quality_audit"})
-    status = Choice(list(EngagementStatus), required=True)
-    evaluation_count = fields.Integer(required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    id = fields.String(metadata={"example": "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"})
+    name = fields.String()
+    description = fields.String(allow_none=True)
+    type = fields.String(metadata={"example": "quality_audit"})
+    status = Choice(list(EngagementStatus))
+    evaluation_count = fields.Integer()
+    created_at = Timestamp()
+    updated_at = Timestamp()

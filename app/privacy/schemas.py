@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.web.schemas.base import CamelSchema, StoredSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, StoredSchema
 from app.web.schemas.fields import Choice, Nested, Text, Timestamp
 
 
@@ -22,22 +22,20 @@ class ErasedCountsSchema(StoredSchema):
     exports = fields.Integer(required=True)
 
 
-class ErasureFailureSchema(CamelSchema):
+class ErasureFailureSchema(AnswerSchema):
     """Why an erasure failed."""
 
-    code = fields.String(required=True)
-    message = fields.String(required=True)
+    code = fields.String()
+    message = fields.String()
 
 
-class ErasureSchema(CamelSchema):
+class ErasureSchema(AnswerSchema):
     """An erasure and its counts so far; it does not show the customer."""
 
-    erasure_id = fields.String(
-        required=True, metadata={"example": "era_01k9zq4v2me8wb7xq3s5ndt6ha"}
-    )
-    status = Choice(("queued", "running", "completed", "failed"), required=True)
-    counts = Nested(ErasedCountsSchema, required=True)
-    requested_by = fields.String(required=True)
-    created_at = Timestamp(required=True)
-    completed_at = Timestamp(required=True, allow_none=True)
-    error = Nested(ErasureFailureSchema, required=True, allow_none=True)
+    erasure_id = fields.String(metadata={"example": "era_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    status = Choice(("queued", "running", "completed", "failed"))
+    counts = Nested(ErasedCountsSchema)
+    requested_by = fields.String()
+    created_at = Timestamp()
+    completed_at = Timestamp(allow_none=True)
+    error = Nested(ErasureFailureSchema, allow_none=True)

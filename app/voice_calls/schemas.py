@@ -16,7 +16,7 @@ from app.voice_calls.enums import (
     CallStatus,
     EpaStatus,
 )
-from app.web.schemas.base import TYPE, CamelSchema, CodedMessage
+from app.web.schemas.base import TYPE, AnswerSchema, CamelSchema, CodedMessage
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -67,168 +67,162 @@ class VoiceCallQuery(PeriodQuery):
     )
 
 
-class LatencySchema(CamelSchema):
+class LatencySchema(AnswerSchema):
     """Time until the bot answers, in milliseconds; `count` is the number of measured answers."""
 
-    p50 = fields.Float(required=True, allow_none=True)
-    p90 = fields.Float(required=True, allow_none=True)
-    p95 = fields.Float(required=True, allow_none=True)
-    max = fields.Float(required=True, allow_none=True)
-    count = fields.Integer(required=True, allow_none=True)
+    p50 = fields.Float(allow_none=True)
+    p90 = fields.Float(allow_none=True)
+    p95 = fields.Float(allow_none=True)
+    max = fields.Float(allow_none=True)
+    count = fields.Integer(allow_none=True)
 
 
-class VoiceCallSchema(CamelSchema):
+class VoiceCallSchema(AnswerSchema):
     """A call of a voice bot, or a call of people from another system."""
 
-    id = fields.String(required=True, metadata={"example": "call_01k9zq5b9hf3ktr6c0wnxs2v7e"})
-    external_id = fields.String(required=True, allow_none=True)
-    engagement_id = fields.String(required=True, allow_none=True)
-    campaign_id = fields.String(required=True, allow_none=True)
-    call_center_id = fields.String(required=True, allow_none=True)
-    executive_id = fields.String(required=True, allow_none=True)
-    bot_id = fields.String(required=True, allow_none=True)
-    bot_name = fields.String(required=True, allow_none=True)
-    bot_version = fields.String(required=True, allow_none=True)
-    channel = Choice(SPOKEN_CHANNELS, required=True)
-    direction = Choice(DIRECTIONS, required=True)
+    id = fields.String(metadata={"example": "call_01k9zq5b9hf3ktr6c0wnxs2v7e"})
+    external_id = fields.String(allow_none=True)
+    engagement_id = fields.String(allow_none=True)
+    campaign_id = fields.String(allow_none=True)
+    call_center_id = fields.String(allow_none=True)
+    executive_id = fields.String(allow_none=True)
+    bot_id = fields.String(allow_none=True)
+    bot_name = fields.String(allow_none=True)
+    bot_version = fields.String(allow_none=True)
+    channel = Choice(SPOKEN_CHANNELS)
+    direction = Choice(DIRECTIONS)
     from_number = fields.String(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Only the last two digits are shown."},
+        allow_none=True, metadata={"description": "Only the last two digits are shown."}
     )
     to_number = fields.String(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Only the last two digits are shown."},
+        allow_none=True, metadata={"description": "Only the last two digits are shown."}
     )
-    status = Choice(list(CallStatus), required=True)
-    end_reason = fields.String(required=True, allow_none=True)
-    ended_by = Choice(ENDED_BY, required=True, allow_none=True)
-    started_at = Timestamp(required=True, allow_none=True)
-    answered_at = Timestamp(required=True, allow_none=True)
-    ended_at = Timestamp(required=True, allow_none=True)
-    duration_seconds = fields.Integer(required=True, allow_none=True)
-    ring_seconds = fields.Integer(required=True, allow_none=True)
-    language = fields.String(required=True, allow_none=True)
-    has_recording = fields.Boolean(required=True)
-    has_transcript = fields.Boolean(required=True)
-    outcome = Choice(OUTCOMES, required=True)
-    transferred_to_human = fields.Boolean(required=True)
-    latency_ms = Nested(LatencySchema, required=True, allow_none=True)
-    interruptions_by_customer = fields.Integer(required=True, allow_none=True)
-    interruptions_by_bot = fields.Integer(required=True, allow_none=True)
-    fallback_count = fields.Integer(required=True, allow_none=True)
-    collected_fields = fields.Dict(keys=fields.String(), required=True)
-    evaluation_id = fields.String(required=True, allow_none=True)
-    score = fields.Integer(required=True, allow_none=True)
-    epa_status = Choice(list(EpaStatus), required=True)
-    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    conversation_at = Timestamp(required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    status = Choice(list(CallStatus))
+    end_reason = fields.String(allow_none=True)
+    ended_by = Choice(ENDED_BY, allow_none=True)
+    started_at = Timestamp(allow_none=True)
+    answered_at = Timestamp(allow_none=True)
+    ended_at = Timestamp(allow_none=True)
+    duration_seconds = fields.Integer(allow_none=True)
+    ring_seconds = fields.Integer(allow_none=True)
+    language = fields.String(allow_none=True)
+    has_recording = fields.Boolean()
+    has_transcript = fields.Boolean()
+    outcome = Choice(OUTCOMES)
+    transferred_to_human = fields.Boolean()
+    latency_ms = Nested(LatencySchema, allow_none=True)
+    interruptions_by_customer = fields.Integer(allow_none=True)
+    interruptions_by_bot = fields.Integer(allow_none=True)
+    fallback_count = fields.Integer(allow_none=True)
+    collected_fields = fields.Dict(keys=fields.String())
+    evaluation_id = fields.String(allow_none=True)
+    score = fields.Integer(allow_none=True)
+    epa_status = Choice(list(EpaStatus))
+    labels = fields.Dict(keys=fields.String(), values=fields.String())
+    conversation_at = Timestamp()
+    created_at = Timestamp()
+    updated_at = Timestamp()
 
 
-class RecordingSchema(CamelSchema):
+class RecordingSchema(AnswerSchema):
     """A signed link to the recording, usable without an API key."""
 
-    voice_call_id = fields.String(required=True)
-    recording_url = fields.String(required=True, metadata={"format": "uri"})
-    expires_at = Timestamp(required=True)
-    content_type = fields.String(required=True)
-    channels = fields.Integer(required=True, allow_none=True)
-    duration_seconds = fields.Integer(required=True, allow_none=True)
-    redacted = fields.Boolean(required=True)
+    voice_call_id = fields.String()
+    recording_url = fields.String(metadata={"format": "uri"})
+    expires_at = Timestamp()
+    content_type = fields.String()
+    channels = fields.Integer(allow_none=True)
+    duration_seconds = fields.Integer(allow_none=True)
+    redacted = fields.Boolean()
 
 
-class EpaSubjectSchema(CamelSchema):
+class EpaSubjectSchema(AnswerSchema):
     """The person or bot whose performance is assessed."""
 
-    kind = Choice(("human", "bot"), required=True)
-    executive_id = fields.String(required=True, allow_none=True)
-    bot_id = fields.String(required=True, allow_none=True)
-    name = fields.String(required=True, allow_none=True)
+    kind = Choice(("human", "bot"))
+    executive_id = fields.String(allow_none=True)
+    bot_id = fields.String(allow_none=True)
+    name = fields.String(allow_none=True)
 
 
-class EpaDimensionSchema(CamelSchema):
+class EpaDimensionSchema(AnswerSchema):
     """A dimension of performance from 0 to 100; null if none of its criteria was judged."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
-    weight = fields.Float(
-        required=True, metadata={"description": "Part of the scorecard's total weight of 100."}
-    )
-    score = fields.Float(required=True, allow_none=True)
-    explanation = fields.String(required=True, allow_none=True)
-    evidence = fields.List(Nested(EvidenceSchema), required=True)
+    key = fields.String()
+    title = fields.String()
+    weight = fields.Float(metadata={"description": "Part of the scorecard's total weight of 100."})
+    score = fields.Float(allow_none=True)
+    explanation = fields.String(allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema))
 
 
-class EpaLatencySchema(CamelSchema):
+class EpaLatencySchema(AnswerSchema):
     """Time until an answer, in milliseconds."""
 
-    p50 = fields.Float(required=True, allow_none=True)
-    p90 = fields.Float(required=True, allow_none=True)
+    p50 = fields.Float(allow_none=True)
+    p90 = fields.Float(allow_none=True)
 
 
-class EpaDeliverySchema(CamelSchema):
+class EpaDeliverySchema(AnswerSchema):
     """Speaking style, from the metrics of the evaluation; null if not measured."""
 
-    agent_wpm = fields.Float(required=True, allow_none=True)
-    pitch_variation = fields.Float(required=True, allow_none=True)
-    energy = fields.Float(required=True, allow_none=True)
-    filler_per_minute = fields.Float(required=True, allow_none=True)
-    response_latency_ms = Nested(EpaLatencySchema, required=True)
-    interruptions = fields.Integer(required=True, allow_none=True)
-    talk_ratio = fields.Float(required=True, allow_none=True)
-    silence_percent = fields.Float(required=True, allow_none=True)
+    agent_wpm = fields.Float(allow_none=True)
+    pitch_variation = fields.Float(allow_none=True)
+    energy = fields.Float(allow_none=True)
+    filler_per_minute = fields.Float(allow_none=True)
+    response_latency_ms = Nested(EpaLatencySchema)
+    interruptions = fields.Integer(allow_none=True)
+    talk_ratio = fields.Float(allow_none=True)
+    silence_percent = fields.Float(allow_none=True)
 
 
-class EpaOutcomeSchema(CamelSchema):
+class EpaOutcomeSchema(AnswerSchema):
     """Outcome of the call as given by the source, or else as judged."""
 
-    goal = fields.String(required=True, allow_none=True)
-    met = fields.Boolean(required=True, allow_none=True)
-    confidence = fields.Float(required=True, allow_none=True)
-    details = fields.Dict(data_key="fields", keys=fields.String(), required=True)
+    goal = fields.String(allow_none=True)
+    met = fields.Boolean(allow_none=True)
+    confidence = fields.Float(allow_none=True)
+    details = fields.Dict(data_key="fields", keys=fields.String())
 
 
-class ComplianceFlagSchema(CamelSchema):
+class ComplianceFlagSchema(AnswerSchema):
     """A violated rule."""
 
-    criterion_key = fields.String(required=True)
-    title = fields.String(required=True)
-    severity = Choice(("warn", "critical"), required=True)
-    explanation = fields.String(required=True, allow_none=True)
-    evidence = fields.List(Nested(EvidenceSchema), required=True)
+    criterion_key = fields.String()
+    title = fields.String()
+    severity = Choice(("warn", "critical"))
+    explanation = fields.String(allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema))
 
 
-class EpaBenchmarkSchema(CamelSchema):
+class EpaBenchmarkSchema(AnswerSchema):
     """Mean scores of the same subject and campaign; `percentile` is within the campaign."""
 
-    executive_mean = fields.Float(required=True, allow_none=True)
-    campaign_mean = fields.Float(required=True, allow_none=True)
-    percentile = fields.Float(required=True, allow_none=True)
+    executive_mean = fields.Float(allow_none=True)
+    campaign_mean = fields.Float(allow_none=True)
+    percentile = fields.Float(allow_none=True)
 
 
-class EpaSchema(CamelSchema):
+class EpaSchema(AnswerSchema):
     """Performance assessment of the agent side of a call, derived from its evaluation."""
 
-    voice_call_id = fields.String(required=True)
-    status = Choice(list(EpaStatus), required=True)
-    subject = Nested(EpaSubjectSchema, required=True)
-    overall_score = fields.Integer(required=True, allow_none=True)
-    grade = Choice(("A", "B", "C", "D", "E"), required=True, allow_none=True)
-    dimensions = fields.List(Nested(EpaDimensionSchema), required=True)
-    delivery = Nested(EpaDeliverySchema, required=True)
-    outcome = Nested(EpaOutcomeSchema, required=True)
-    compliance_flags = fields.List(Nested(ComplianceFlagSchema), required=True)
-    strengths = fields.List(Nested(AdviceSchema), required=True)
-    improvements = fields.List(Nested(AdviceSchema), required=True)
-    benchmark = Nested(EpaBenchmarkSchema, required=True)
-    evaluation_id = fields.String(required=True, allow_none=True)
-    scorecard_id = fields.String(required=True, allow_none=True)
-    scorecard_version = fields.Integer(required=True, allow_none=True)
-    engine = Nested(EngineSchema, required=True, allow_none=True)
-    generated_at = Timestamp(required=True, allow_none=True)
+    voice_call_id = fields.String()
+    status = Choice(list(EpaStatus))
+    subject = Nested(EpaSubjectSchema)
+    overall_score = fields.Integer(allow_none=True)
+    grade = Choice(("A", "B", "C", "D", "E"), allow_none=True)
+    dimensions = fields.List(Nested(EpaDimensionSchema))
+    delivery = Nested(EpaDeliverySchema)
+    outcome = Nested(EpaOutcomeSchema)
+    compliance_flags = fields.List(Nested(ComplianceFlagSchema))
+    strengths = fields.List(Nested(AdviceSchema))
+    improvements = fields.List(Nested(AdviceSchema))
+    benchmark = Nested(EpaBenchmarkSchema)
+    evaluation_id = fields.String(allow_none=True)
+    scorecard_id = fields.String(allow_none=True)
+    scorecard_version = fields.Integer(allow_none=True)
+    engine = Nested(EngineSchema, allow_none=True)
+    generated_at = Timestamp(allow_none=True)
 
 
 class SpokenWord(CamelSchema):

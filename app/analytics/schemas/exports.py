@@ -7,7 +7,7 @@ from marshmallow import fields
 from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.schemas.reports import Day
 from app.evaluations.schemas.evaluations import EvaluationFilters
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import Choice, FileName, Flag, Items, Nested, Text, Timestamp, Zone
 from app.web.schemas.query_fields import Choices, PageQuery, sort_field
 
@@ -64,41 +64,40 @@ class ExportQuery(PageQuery):
     sort = sort_field("createdAt")
 
 
-class ExportAcceptedSchema(CamelSchema):
+class ExportAcceptedSchema(AnswerSchema):
     """A queued export, and the link to its status."""
 
-    job_id = fields.String(required=True, metadata={"example": "exp_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    status = Choice(list(ExportStatus), required=True)
-    created_at = Timestamp(required=True)
-    status_url = fields.String(required=True, metadata={"format": "uri"})
+    job_id = fields.String(metadata={"example": "exp_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    status = Choice(list(ExportStatus))
+    created_at = Timestamp()
+    status_url = fields.String(metadata={"format": "uri"})
 
 
-class ExportErrorSchema(CamelSchema):
+class ExportErrorSchema(AnswerSchema):
     """The reason why there is no file."""
 
-    code = Choice(("TOO_MANY_ROWS", "INTERRUPTED", "INTERNAL"), required=True)
-    message = fields.String(required=True)
+    code = Choice(("TOO_MANY_ROWS", "INTERRUPTED", "INTERNAL"))
+    message = fields.String()
 
 
-class ExportSchema(CamelSchema):
+class ExportSchema(AnswerSchema):
     """One export; each answer has a new signed download link, which requires no key."""
 
-    job_id = fields.String(required=True)
-    status = Choice(list(ExportStatus), required=True)
-    dataset = Choice(list(Dataset), required=True)
-    format = Choice(list(Format), required=True)
-    progress = fields.Integer(required=True, metadata={"minimum": 0, "maximum": 100})
-    row_count = fields.Integer(required=True, allow_none=True)
-    file_size_bytes = fields.Integer(required=True, allow_none=True)
-    sha256 = fields.String(required=True, allow_none=True)
-    download_url = fields.String(required=True, allow_none=True, metadata={"format": "uri"})
-    download_expires_at = Timestamp(required=True, allow_none=True)
+    job_id = fields.String()
+    status = Choice(list(ExportStatus))
+    dataset = Choice(list(Dataset))
+    format = Choice(list(Format))
+    progress = fields.Integer(metadata={"minimum": 0, "maximum": 100})
+    row_count = fields.Integer(allow_none=True)
+    file_size_bytes = fields.Integer(allow_none=True)
+    sha256 = fields.String(allow_none=True)
+    download_url = fields.String(allow_none=True, metadata={"format": "uri"})
+    download_expires_at = Timestamp(allow_none=True)
     created_by = fields.String(
-        required=True,
-        metadata={"description": "Id of the API key, or of the user of the dashboard."},
+        metadata={"description": "Id of the API key, or of the user of the dashboard."}
     )
-    created_at = Timestamp(required=True)
-    started_at = Timestamp(required=True, allow_none=True)
-    completed_at = Timestamp(required=True, allow_none=True)
-    expires_at = Timestamp(required=True, allow_none=True)
-    error = Nested(ExportErrorSchema, required=True, allow_none=True)
+    created_at = Timestamp()
+    started_at = Timestamp(allow_none=True)
+    completed_at = Timestamp(allow_none=True)
+    expires_at = Timestamp(allow_none=True)
+    error = Nested(ExportErrorSchema, allow_none=True)

@@ -10,7 +10,7 @@ from marshmallow import fields, validates_schema
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.evaluations.enums import Channel
 from app.evaluations.schemas.evaluations import by_day_field
-from app.web.schemas.base import ENUM, CamelSchema, reject
+from app.web.schemas.base import ENUM, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Zone
 from app.web.schemas.query_fields import Choices, PageQuery, QueryWhole, sort_field
 
@@ -32,7 +32,7 @@ class Day(Timestamp):
 def _optional_number(description: str = "") -> fields.Float:
     """Return the field of a number that may be null."""
     metadata = {"description": description} if description else {}
-    return fields.Float(required=True, allow_none=True, metadata=metadata)
+    return fields.Float(allow_none=True, metadata=metadata)
 
 
 class AnalyticsQuery(CamelSchema):
@@ -73,37 +73,36 @@ class LeaderboardQuery(AnalyticsQuery, PageQuery):
     )
 
 
-class AnalyticsSectionMeanSchema(CamelSchema):
+class AnalyticsSectionMeanSchema(AnswerSchema):
     """The mean score of one section."""
 
-    key = fields.String(required=True)
+    key = fields.String()
     mean_score = _optional_number()
 
 
-class AnalyticsLeaderboardChangeSchema(CamelSchema):
+class AnalyticsLeaderboardChangeSchema(AnswerSchema):
     """Changes of a member since the period before."""
 
     mean_score = _optional_number()
     pass_rate = _optional_number()
 
 
-class AnalyticsStandoutSchema(CamelSchema):
+class AnalyticsStandoutSchema(AnswerSchema):
     """The criterion with the highest or the lowest mean score."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
+    key = fields.String()
+    title = fields.String()
     mean_score = _optional_number()
 
 
-class AnalyticsMemberSchema(CamelSchema):
+class AnalyticsMemberSchema(AnswerSchema):
     """The numbers of one campaign or call centre."""
 
-    id = fields.String(required=True)
-    name = fields.String(required=True)
-    evaluations = fields.Integer(required=True)
+    id = fields.String()
+    name = fields.String()
+    evaluations = fields.Integer()
     without_verdict = fields.Integer(
-        required=True,
-        metadata={"description": "Of the evaluations; they count in no score, pass rate or rank."},
+        metadata={"description": "Of the evaluations; they count in no score, pass rate or rank."}
     )
     mean_score = _optional_number()
     median_score = _optional_number()
@@ -121,32 +120,31 @@ class AnalyticsMemberSchema(CamelSchema):
     silence_percent = _optional_number()
     interruptions_per_call = _optional_number()
     first_response_seconds_median = _optional_number()
-    sections = fields.List(Nested(AnalyticsSectionMeanSchema), required=True)
-    change = Nested(AnalyticsLeaderboardChangeSchema, required=True, allow_none=True)
+    sections = fields.List(Nested(AnalyticsSectionMeanSchema))
+    change = Nested(AnalyticsLeaderboardChangeSchema, allow_none=True)
     rank = fields.Integer(
-        required=True,
         allow_none=True,
         metadata={
             "description": "By adjustedScore; null below minEvaluations, evaluations without a "
             "verdict left out."
         },
     )
-    rank_eligible = fields.Boolean(required=True)
+    rank_eligible = fields.Boolean()
     adjusted_score = _optional_number(
         "(n * mean + 5 * mean of all) / (n + 5) over the n evaluations with a verdict."
     )
-    last_evaluation_at = Timestamp(required=True, allow_none=True)
+    last_evaluation_at = Timestamp(allow_none=True)
 
 
 class AnalyticsExecutiveSchema(AnalyticsMemberSchema):
     """The numbers of one executive; people and bots are ranked separately."""
 
-    call_center_id = fields.String(required=True, allow_none=True)
-    call_center = fields.String(required=True, allow_none=True)
-    kind = Choice(("human", "bot"), required=True)
-    top_strength = Nested(AnalyticsStandoutSchema, required=True, allow_none=True)
-    top_weakness = Nested(AnalyticsStandoutSchema, required=True, allow_none=True)
-    reviewed_count = fields.Integer(required=True)
+    call_center_id = fields.String(allow_none=True)
+    call_center = fields.String(allow_none=True)
+    kind = Choice(("human", "bot"))
+    top_strength = Nested(AnalyticsStandoutSchema, allow_none=True)
+    top_weakness = Nested(AnalyticsStandoutSchema, allow_none=True)
+    reviewed_count = fields.Integer()
 
 
 class TrendQuery(AnalyticsQuery):
@@ -163,52 +161,50 @@ class TrendQuery(AnalyticsQuery):
             raise reject("groupBy", "With groupBy=section, metric must be score.", code=ENUM)
 
 
-class AnalyticsPeriodSchema(CamelSchema):
+class AnalyticsPeriodSchema(AnswerSchema):
     """The period of a report: from (inclusive) to (exclusive)."""
 
-    start = Timestamp(data_key="from", required=True)
-    end = Timestamp(data_key="to", required=True)
-    timezone = fields.String(required=True)
+    start = Timestamp(data_key="from")
+    end = Timestamp(data_key="to")
+    timezone = fields.String()
 
 
-class AnalyticsTotalsSchema(CamelSchema):
+class AnalyticsTotalsSchema(AnswerSchema):
     """Counts of contacts, evaluated or not, and of evaluations by status.
 
     A contact counts at its start, or when it came in where that is unknown. Unanswered calls and
     uploads that were never completed are not contacts.
     """
 
-    conversations = fields.Integer(required=True)
-    voice_calls = fields.Integer(required=True)
-    audio_files = fields.Integer(required=True)
+    conversations = fields.Integer()
+    voice_calls = fields.Integer()
+    audio_files = fields.Integer()
     evaluations = fields.Integer(
-        required=True,
         metadata={
             "description": "All of them; one that was canceled, such as by an erasure, is neither "
             "completed nor failed nor pending."
-        },
+        }
     )
-    completed = fields.Integer(required=True)
+    completed = fields.Integer()
     without_verdict = fields.Integer(
-        required=True,
         metadata={
             "description": "Completed, but too little was judged to pass or fail: in no pass rate, "
             "mean score or rank."
-        },
+        }
     )
-    failed = fields.Integer(required=True)
-    pending = fields.Integer(required=True)
+    failed = fields.Integer()
+    pending = fields.Integer()
 
 
-class AnalyticsScoreClassSchema(CamelSchema):
+class AnalyticsScoreClassSchema(AnswerSchema):
     """The number of scores from `from` (inclusive) to `to` (exclusive); the last class includes 100."""
 
-    low = fields.Integer(data_key="from", required=True)
-    high = fields.Integer(data_key="to", required=True)
-    count = fields.Integer(required=True)
+    low = fields.Integer(data_key="from")
+    high = fields.Integer(data_key="to")
+    count = fields.Integer()
 
 
-class AnalyticsScoreSchema(CamelSchema):
+class AnalyticsScoreSchema(AnswerSchema):
     """The scores of evaluations with a verdict; percentiles are exact and interpolated."""
 
     mean = _optional_number()
@@ -219,31 +215,31 @@ class AnalyticsScoreSchema(CamelSchema):
     pass_rate = _optional_number()
     auto_fail_rate = _optional_number()
     compliance_mean = _optional_number()
-    distribution = fields.List(Nested(AnalyticsScoreClassSchema), required=True)
+    distribution = fields.List(Nested(AnalyticsScoreClassSchema))
 
 
-class AnalyticsSentimentSchema(CamelSchema):
+class AnalyticsSentimentSchema(AnswerSchema):
     """Customer sentiment: positive from 0.1, negative from -0.1."""
 
-    positive = fields.Integer(required=True)
-    neutral = fields.Integer(required=True)
-    negative = fields.Integer(required=True)
+    positive = fields.Integer()
+    neutral = fields.Integer()
+    negative = fields.Integer()
     mean_customer = _optional_number()
     improving_rate = _optional_number("Among those with a trend.")
     declining_rate = _optional_number("Among those with a trend.")
 
 
-class AnalyticsResolutionSchema(CamelSchema):
+class AnalyticsResolutionSchema(AnswerSchema):
     """The number of evaluations by resolution."""
 
-    resolved = fields.Integer(required=True)
-    partially_resolved = fields.Integer(required=True, data_key="partially_resolved")
-    unresolved = fields.Integer(required=True)
-    escalated = fields.Integer(required=True)
-    unknown = fields.Integer(required=True)  # type: ignore[assignment]
+    resolved = fields.Integer()
+    partially_resolved = fields.Integer(data_key="partially_resolved")
+    unresolved = fields.Integer()
+    escalated = fields.Integer()
+    unknown = fields.Integer()  # type: ignore[assignment]
 
 
-class AnalyticsSpeechSchema(CamelSchema):
+class AnalyticsSpeechSchema(AnswerSchema):
     """Means over the evaluations that have the metric."""
 
     talk_ratio = _optional_number()
@@ -253,17 +249,17 @@ class AnalyticsSpeechSchema(CamelSchema):
     agent_wpm = _optional_number()
 
 
-class AnalyticsResponseSchema(CamelSchema):
+class AnalyticsResponseSchema(AnswerSchema):
     """The time until the first reply by a person."""
 
     first_response_seconds_median = _optional_number()
     first_response_seconds_p90 = _optional_number()
 
 
-class AnalyticsHeadlineSchema(CamelSchema):
+class AnalyticsHeadlineSchema(AnswerSchema):
     """The main numbers of a group of evaluations."""
 
-    evaluations = fields.Integer(required=True)
+    evaluations = fields.Integer()
     mean_score = _optional_number()
     pass_rate = _optional_number()
     auto_fail_rate = _optional_number()
@@ -274,73 +270,73 @@ class AnalyticsHeadlineSchema(CamelSchema):
 class AnalyticsChannelSchema(AnalyticsHeadlineSchema):
     """The main numbers of one channel."""
 
-    channel = Choice(list(Channel), required=True)
+    channel = Choice(list(Channel))
 
 
 class AnalyticsChangeSchema(AnalyticsHeadlineSchema):
     """Changes since the period before; null where one of the two values is null."""
 
-    period = Nested(AnalyticsPeriodSchema, required=True)
+    period = Nested(AnalyticsPeriodSchema)
 
 
-class AnalyticsTopicSchema(CamelSchema):
+class AnalyticsTopicSchema(AnswerSchema):
     """A topic and the share of completed evaluations that have it."""
 
-    topic = fields.String(required=True)
-    count = fields.Integer(required=True)
+    topic = fields.String()
+    count = fields.Integer()
     share = _optional_number()
 
 
-class AnalyticsCriterionMeanSchema(CamelSchema):
+class AnalyticsCriterionMeanSchema(AnswerSchema):
     """A criterion with its mean score, 0 to 100, where it applied."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
-    section = fields.String(required=True)
+    key = fields.String()
+    title = fields.String()
+    section = fields.String()
     mean_score = _optional_number()
-    evaluations = fields.Integer(required=True)
+    evaluations = fields.Integer()
 
 
-class AnalyticsSummarySchema(CamelSchema):
+class AnalyticsSummarySchema(AnswerSchema):
     """Summary of a period; it counts current revisions only."""
 
-    period = Nested(AnalyticsPeriodSchema, required=True)
-    totals = Nested(AnalyticsTotalsSchema, required=True)
+    period = Nested(AnalyticsPeriodSchema)
+    totals = Nested(AnalyticsTotalsSchema)
     coverage = _optional_number("Share of the contacts that have a completed evaluation.")
-    score = Nested(AnalyticsScoreSchema, required=True)
-    sentiment = Nested(AnalyticsSentimentSchema, required=True)
-    resolution = Nested(AnalyticsResolutionSchema, required=True)
-    speech = Nested(AnalyticsSpeechSchema, required=True)
-    response = Nested(AnalyticsResponseSchema, required=True)
-    by_channel = fields.List(Nested(AnalyticsChannelSchema), required=True)
-    top_topics = fields.List(Nested(AnalyticsTopicSchema), required=True)
-    weakest_criteria = fields.List(Nested(AnalyticsCriterionMeanSchema), required=True)
-    change = Nested(AnalyticsChangeSchema, required=True, allow_none=True)
+    score = Nested(AnalyticsScoreSchema)
+    sentiment = Nested(AnalyticsSentimentSchema)
+    resolution = Nested(AnalyticsResolutionSchema)
+    speech = Nested(AnalyticsSpeechSchema)
+    response = Nested(AnalyticsResponseSchema)
+    by_channel = fields.List(Nested(AnalyticsChannelSchema))
+    top_topics = fields.List(Nested(AnalyticsTopicSchema))
+    weakest_criteria = fields.List(Nested(AnalyticsCriterionMeanSchema))
+    change = Nested(AnalyticsChangeSchema, allow_none=True)
 
 
-class AnalyticsPointSchema(CamelSchema):
+class AnalyticsPointSchema(AnswerSchema):
     """One point; the first begins and the last ends with the period."""
 
-    period_start = Timestamp(required=True)
-    period_end = Timestamp(required=True)
+    period_start = Timestamp()
+    period_end = Timestamp()
     value = _optional_number("Null where a mean has no evaluations.")
-    count = fields.Integer(required=True)
+    count = fields.Integer()
 
 
-class AnalyticsSeriesSchema(CamelSchema):
+class AnalyticsSeriesSchema(AnswerSchema):
     """The points of one group; `slopePerPeriod` is a least-squares fit of the points with a value."""
 
-    key = fields.String(required=True)
-    name = fields.String(required=True)
-    points = fields.List(Nested(AnalyticsPointSchema), required=True)
+    key = fields.String()
+    name = fields.String()
+    points = fields.List(Nested(AnalyticsPointSchema))
     slope_per_period = _optional_number()
 
 
-class AnalyticsTrendSchema(CamelSchema):
+class AnalyticsTrendSchema(AnswerSchema):
     """One metric over time."""
 
-    period = Nested(AnalyticsPeriodSchema, required=True)
-    metric = Choice(list(TrendMetric), required=True)
-    granularity = Choice(list(Granularity), required=True)
-    group_by = Choice(list(GroupBy), required=True)
-    series = fields.List(Nested(AnalyticsSeriesSchema), required=True)
+    period = Nested(AnalyticsPeriodSchema)
+    metric = Choice(list(TrendMetric))
+    granularity = Choice(list(Granularity))
+    group_by = Choice(list(GroupBy))
+    series = fields.List(Nested(AnalyticsSeriesSchema))

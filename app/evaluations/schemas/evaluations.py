@@ -19,7 +19,15 @@ from app.evaluations.enums import (
     Status,
 )
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
-from app.web.schemas.base import RANGE, TYPE, CamelSchema, CodedMessage, not_one_of, reject
+from app.web.schemas.base import (
+    RANGE,
+    TYPE,
+    AnswerSchema,
+    CamelSchema,
+    CodedMessage,
+    not_one_of,
+    reject,
+)
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -187,92 +195,91 @@ class ResultsQuery(CamelSchema):
     )
 
 
-class FailureSchema(CamelSchema):
+class FailureSchema(AnswerSchema):
     """The reason of a failed evaluation."""
 
-    code = Choice(list(FailureCode), required=True)
-    message = fields.String(required=True)
+    code = Choice(list(FailureCode))
+    message = fields.String()
 
 
-class SaidMatchSchema(CamelSchema):
+class SaidMatchSchema(AnswerSchema):
     """Place in the snippet of what was searched for."""
 
-    start = fields.Integer(required=True, metadata={"description": "Characters before it."})
-    end = fields.Integer(required=True, metadata={"description": "Characters up to its end."})
+    start = fields.Integer(metadata={"description": "Characters before it."})
+    end = fields.Integer(metadata={"description": "Characters up to its end."})
 
 
-class SaidSchema(CamelSchema):
+class SaidSchema(AnswerSchema):
     """The turn in which it was said: the first one with the most of what was searched for."""
 
-    segment_id = fields.String(required=True, metadata={"example": "seg_0007"})
-    role = Choice(ROLES, required=True)
-    start_ms = fields.Integer(required=True, allow_none=True)
-    sent_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
-    snippet = fields.String(
-        required=True, metadata={"description": "Its words around what was said."}
-    )
-    matches = fields.List(Nested(SaidMatchSchema), required=True)
+    segment_id = fields.String(metadata={"example": "seg_0007"})
+    role = Choice(ROLES)
+    start_ms = fields.Integer(allow_none=True)
+    sent_at = fields.String(allow_none=True, metadata={"format": "date-time"})
+    snippet = fields.String(metadata={"description": "Its words around what was said."})
+    matches = fields.List(Nested(SaidMatchSchema))
 
 
-class EvaluationSchema(CamelSchema):
+class EvaluationSchema(AnswerSchema):
     """One revision of an evaluation; names and ids as they were when it was opened."""
 
-    id = fields.String(required=True, metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    engagement_id = fields.String(required=True, allow_none=True)
-    campaign_id = fields.String(required=True, allow_none=True)
-    campaign = fields.String(required=True, allow_none=True)
-    call_center_id = fields.String(required=True, allow_none=True)
-    call_center = fields.String(required=True, allow_none=True)
-    executive_id = fields.String(required=True, allow_none=True)
-    executive = fields.String(required=True, allow_none=True)
-    source_type = Choice(list(SourceType), required=True)
-    source_id = fields.String(required=True)
-    channel = Choice(list(Channel), required=True)
-    direction = Choice(DIRECTIONS, required=True)
-    language = fields.String(required=True, allow_none=True)
-    status = Choice(list(Status), required=True)
-    review_status = Choice(list(ReviewStatus), required=True)
-    score = fields.Integer(required=True, allow_none=True)
-    raw_score = fields.Float(required=True, allow_none=True)
-    compliance_score = fields.Float(required=True, allow_none=True)
-    judged_weight_percent = fields.Float(required=True, allow_none=True)
+    sometimes = frozenset({"said"})
+
+    id = fields.String(metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    engagement_id = fields.String(allow_none=True)
+    campaign_id = fields.String(allow_none=True)
+    campaign = fields.String(allow_none=True)
+    call_center_id = fields.String(allow_none=True)
+    call_center = fields.String(allow_none=True)
+    executive_id = fields.String(allow_none=True)
+    executive = fields.String(allow_none=True)
+    source_type = Choice(list(SourceType))
+    source_id = fields.String()
+    channel = Choice(list(Channel))
+    direction = Choice(DIRECTIONS)
+    language = fields.String(allow_none=True)
+    status = Choice(list(Status))
+    review_status = Choice(list(ReviewStatus))
+    score = fields.Integer(allow_none=True)
+    raw_score = fields.Float(allow_none=True)
+    compliance_score = fields.Float(allow_none=True)
+    judged_weight_percent = fields.Float(allow_none=True)
     has_verdict = fields.Boolean(
-        required=True,
         allow_none=True,
         metadata={
             "description": "false: too little was judged for a band, pass or fail; such an "
             "evaluation counts in no pass rate, mean score or rank. null without a score."
         },
     )
-    passed = fields.Boolean(required=True, allow_none=True)
-    pass_threshold = fields.Integer(required=True, allow_none=True)
-    band = Choice(BANDS, required=True, allow_none=True)
-    auto_failed = fields.Boolean(required=True)
-    failed_criteria = fields.List(fields.String(), required=True)
-    customer_sentiment = fields.Float(required=True, allow_none=True)
-    sentiment_trend = Choice(TRENDS, required=True, allow_none=True)
-    resolution = Choice(RESOLUTIONS, required=True, allow_none=True)
-    predicted_satisfaction = fields.Float(required=True, allow_none=True)
-    topics = fields.List(fields.String(), required=True)
-    scorecard_id = fields.String(required=True)
-    scorecard_version = fields.Integer(required=True)
-    scorecard_name = fields.String(required=True)
-    engine = Nested(EngineSchema, required=True, allow_none=True)
-    confidence = fields.Float(required=True, allow_none=True)
-    duration_seconds = fields.Integer(required=True, allow_none=True)
-    turn_count = fields.Integer(required=True, allow_none=True)
-    started_at = Timestamp(required=True, allow_none=True)
-    conversation_at = Timestamp(required=True)
-    created_at = Timestamp(required=True)
-    completed_at = Timestamp(required=True, allow_none=True)
-    updated_at = Timestamp(required=True)
-    redacted = fields.Boolean(required=True)
-    revision = fields.Integer(required=True)
-    supersedes_id = fields.String(required=True, allow_none=True)
-    is_current = fields.Boolean(required=True)
-    error = Nested(FailureSchema, required=True, allow_none=True)
-    external_id = fields.String(required=True, allow_none=True)
-    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    passed = fields.Boolean(allow_none=True)
+    pass_threshold = fields.Integer(allow_none=True)
+    band = Choice(BANDS, allow_none=True)
+    auto_failed = fields.Boolean()
+    failed_criteria = fields.List(fields.String())
+    customer_sentiment = fields.Float(allow_none=True)
+    sentiment_trend = Choice(TRENDS, allow_none=True)
+    resolution = Choice(RESOLUTIONS, allow_none=True)
+    predicted_satisfaction = fields.Float(allow_none=True)
+    topics = fields.List(fields.String())
+    scorecard_id = fields.String()
+    scorecard_version = fields.Integer()
+    scorecard_name = fields.String()
+    engine = Nested(EngineSchema, allow_none=True)
+    confidence = fields.Float(allow_none=True)
+    duration_seconds = fields.Integer(allow_none=True)
+    turn_count = fields.Integer(allow_none=True)
+    started_at = Timestamp(allow_none=True)
+    conversation_at = Timestamp()
+    created_at = Timestamp()
+    completed_at = Timestamp(allow_none=True)
+    updated_at = Timestamp()
+    redacted = fields.Boolean()
+    revision = fields.Integer()
+    supersedes_id = fields.String(allow_none=True)
+    is_current = fields.Boolean()
+    error = Nested(FailureSchema, allow_none=True)
+    external_id = fields.String(allow_none=True)
+    labels = fields.Dict(keys=fields.String(), values=fields.String())
     said = Nested(
         SaidSchema,
         allow_none=True,
@@ -283,4 +290,4 @@ class EvaluationSchema(CamelSchema):
 class EvaluationDetailSchema(EvaluationSchema):
     """An evaluation with its summary."""
 
-    summary = Nested(SummarySchema, required=True, allow_none=True)
+    summary = Nested(SummarySchema, allow_none=True)

@@ -6,7 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.evaluations.enums import Status
 from app.evaluations.schemas.evaluations import CurrentFilters
-from app.web.schemas.base import REQUIRED, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import Choice, Flag, Nested, Reference, Timestamp, Whole
 
 STATUSES = ("queued", "running", "completed", "failed")
@@ -37,16 +37,16 @@ class ReEvaluateMany(ReEvaluateBody):
             raise reject("scorecardId", "scorecardVersion requires scorecardId.", code=REQUIRED)
 
 
-class ReEvaluationAcceptedSchema(CamelSchema):
+class ReEvaluationAcceptedSchema(AnswerSchema):
     """The next revision and the URL of its progress."""
 
-    id = fields.String(required=True, metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    revision = fields.Integer(required=True)
-    status = Choice(list(Status), required=True)
-    supersedes_id = fields.String(required=True, allow_none=True)
-    scorecard_id = fields.String(required=True)
-    scorecard_version = fields.Integer(required=True)
-    status_url = fields.String(required=True, metadata={"format": "uri"})
+    id = fields.String(metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    revision = fields.Integer()
+    status = Choice(list(Status))
+    supersedes_id = fields.String(allow_none=True)
+    scorecard_id = fields.String()
+    scorecard_version = fields.Integer()
+    status_url = fields.String(metadata={"format": "uri"})
 
 
 class ReEvaluationCounts(CamelSchema):
@@ -67,33 +67,31 @@ class ReEvaluationCounts(CamelSchema):
     )
 
 
-class ReEvaluationErrorSchema(CamelSchema):
+class ReEvaluationErrorSchema(AnswerSchema):
     """The reason why a bulk re-evaluation failed."""
 
-    code = Choice(("INTERNAL",), required=True)
-    message = fields.String(required=True)
+    code = Choice(("INTERNAL",))
+    message = fields.String()
 
 
-class ReEvaluationSchema(CamelSchema):
+class ReEvaluationSchema(AnswerSchema):
     """A bulk re-evaluation and its progress."""
 
-    id = fields.String(required=True, metadata={"example": "reev_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    status = Choice(STATUSES, required=True)
-    count = fields.Integer(
-        required=True, metadata={"description": "Number of matching evaluations."}
-    )
-    scorecard_id = fields.String(required=True, allow_none=True)
-    scorecard_version = fields.Integer(required=True, allow_none=True)
-    counts = Nested(ReEvaluationCounts, required=True)
-    error = Nested(ReEvaluationErrorSchema, required=True, allow_none=True)
-    created_at = Timestamp(required=True)
+    id = fields.String(metadata={"example": "reev_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    status = Choice(STATUSES)
+    count = fields.Integer(metadata={"description": "Number of matching evaluations."})
+    scorecard_id = fields.String(allow_none=True)
+    scorecard_version = fields.Integer(allow_none=True)
+    counts = Nested(ReEvaluationCounts)
+    error = Nested(ReEvaluationErrorSchema, allow_none=True)
+    created_at = Timestamp()
 
 
-class ReEvaluationManyAcceptedSchema(CamelSchema):
+class ReEvaluationManyAcceptedSchema(AnswerSchema):
     """The number of matching evaluations; a dry run has nothing else."""
 
-    count = fields.Integer(required=True)
-    dry_run = fields.Boolean(required=True)
-    id = fields.String(required=True, allow_none=True)
-    status = Choice(STATUSES, required=True, allow_none=True)
-    status_url = fields.String(required=True, allow_none=True, metadata={"format": "uri"})
+    count = fields.Integer()
+    dry_run = fields.Boolean()
+    id = fields.String(allow_none=True)
+    status = Choice(STATUSES, allow_none=True)
+    status_url = fields.String(allow_none=True, metadata={"format": "uri"})

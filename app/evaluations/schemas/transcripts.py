@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.evaluations.enums import ROLES, TranscriptStatus
 from app.redaction.redactor import ENTITY_TYPES
-from app.web.schemas.base import CamelSchema, StoredSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, StoredSchema
 from app.web.schemas.fields import Choice, Nested, Timestamp
 from app.web.schemas.query_fields import QueryFlag
 
@@ -90,31 +90,30 @@ class SegmentSchema(StoredSchema):
     )
 
 
-class TranscriptSchema(CamelSchema):
+class TranscriptSchema(AnswerSchema):
     """A transcript; it has no segments while it is pending."""
 
-    source_type = fields.String(required=True)
-    source_id = fields.String(required=True)
-    evaluation_id = fields.String(required=True, allow_none=True)
-    audio_file_id = fields.String(required=True, allow_none=True)
-    status = Choice(list(TranscriptStatus), required=True)
-    language = fields.String(required=True, allow_none=True)
-    languages = fields.List(Nested(LanguageShareSchema), required=True)
-    duration_seconds = fields.Integer(required=True, allow_none=True)
-    word_count = fields.Integer(required=True)
-    segment_count = fields.Integer(required=True)
-    confidence = fields.Float(required=True, allow_none=True)
-    provider = fields.String(required=True, allow_none=True)
-    model = fields.String(required=True, allow_none=True)
-    redacted = fields.Boolean(required=True)
-    redaction_entities = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True)
+    source_type = fields.String()
+    source_id = fields.String()
+    evaluation_id = fields.String(allow_none=True)
+    audio_file_id = fields.String(allow_none=True)
+    status = Choice(list(TranscriptStatus))
+    language = fields.String(allow_none=True)
+    languages = fields.List(Nested(LanguageShareSchema))
+    duration_seconds = fields.Integer(allow_none=True)
+    word_count = fields.Integer()
+    segment_count = fields.Integer()
+    confidence = fields.Float(allow_none=True)
+    provider = fields.String(allow_none=True)
+    model = fields.String(allow_none=True)
+    redacted = fields.Boolean()
+    redaction_entities = fields.Dict(keys=fields.String(), values=fields.Integer())
     erased_at = Timestamp(
-        required=True,
         allow_none=True,
         metadata={"description": "When the words were erased: then each text is empty."},
     )
-    participants = fields.List(Nested(ParticipantSchema), required=True)
-    segments = fields.List(Nested(SegmentSchema), required=True)
+    participants = fields.List(Nested(ParticipantSchema))
+    segments = fields.List(Nested(SegmentSchema))
 
 
 class EvidenceSchema(StoredSchema):

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import fields, validates_schema
 
 from app.scorecards.schemas.document import CHANNELS, ScorecardCreate
-from app.web.schemas.base import REQUIRED, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Whole
 
 # Values with their labels.
@@ -39,124 +39,106 @@ class ScorecardTrialCreate(CamelSchema):
             raise reject("baselineId", "baselineVersion requires baselineId.", code=REQUIRED)
 
 
-class TriedConversationSchema(CamelSchema):
+class TriedConversationSchema(AnswerSchema):
     """One conversation, judged by both scorecards."""
 
-    evaluation_id = fields.String(required=True)
+    evaluation_id = fields.String()
     before = fields.Integer(
-        required=True,
         allow_none=True,
         metadata={"description": "Its score by the baseline; null without a verdict."},
     )
     after = fields.Integer(
-        required=True,
         allow_none=True,
         metadata={"description": "Its score by the tried scorecard; null without a verdict."},
     )
     passed_before = fields.Boolean(
-        required=True, allow_none=True, metadata={"description": "Whether the baseline passes it."}
+        allow_none=True, metadata={"description": "Whether the baseline passes it."}
     )
     passed_after = fields.Boolean(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Whether the tried scorecard passes it."},
+        allow_none=True, metadata={"description": "Whether the tried scorecard passes it."}
     )
 
 
-class TrialSideSchema(CamelSchema):
+class TrialSideSchema(AnswerSchema):
     """Figures of one scorecard over the conversations to which both give a verdict."""
 
-    mean_score = fields.Float(required=True, allow_none=True)
-    pass_rate = fields.Float(required=True, allow_none=True)
+    mean_score = fields.Float(allow_none=True)
+    pass_rate = fields.Float(allow_none=True)
 
 
-class TrialAnswerSchema(CamelSchema):
+class TrialAnswerSchema(AnswerSchema):
     """An answer to a criterion, and conversations that have it."""
 
     answer = fields.String(
-        required=True,
         metadata={
             "description": "The answer, the share of the points of what is measured, `not applicable` or `not judged`."
-        },
+        }
     )
-    count = fields.Integer(required=True, metadata={"description": "Conversations with it."})
+    count = fields.Integer(metadata={"description": "Conversations with it."})
     evaluation_ids = fields.List(
         fields.String(),
-        required=True,
         metadata={"description": "The newest evaluations of these conversations, at most 5."},
     )
 
 
-class TrialCriterionSchema(CamelSchema):
+class TrialCriterionSchema(AnswerSchema):
     """Answers to a criterion of the tried scorecard."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
+    key = fields.String()
+    title = fields.String()
     answers = fields.List(
-        Nested(TrialAnswerSchema),
-        required=True,
-        metadata={"description": "The most frequent one first."},
+        Nested(TrialAnswerSchema), metadata={"description": "The most frequent one first."}
     )
 
 
-class TrialResultSchema(CamelSchema):
+class TrialResultSchema(AnswerSchema):
     """Results of the two scorecards on the same conversations."""
 
-    judged = fields.Integer(
-        required=True, metadata={"description": "Conversations that were judged."}
-    )
+    judged = fields.Integer(metadata={"description": "Conversations that were judged."})
     compared = fields.Integer(
-        required=True,
-        metadata={"description": "Those to which both scorecards give a verdict."},
+        metadata={"description": "Those to which both scorecards give a verdict."}
     )
     without_verdict_before = fields.Integer(
-        required=True, metadata={"description": "Those without a verdict by the baseline."}
+        metadata={"description": "Those without a verdict by the baseline."}
     )
     without_verdict_after = fields.Integer(
-        required=True, metadata={"description": "Those without a verdict by the tried scorecard."}
+        metadata={"description": "Those without a verdict by the tried scorecard."}
     )
-    before = Nested(TrialSideSchema, required=True)
-    after = Nested(TrialSideSchema, required=True)
+    before = Nested(TrialSideSchema)
+    after = Nested(TrialSideSchema)
     criteria = fields.List(
         Nested(TrialCriterionSchema),
-        required=True,
         metadata={"description": "The answers to each criterion of the tried scorecard."},
     )
     conversations = fields.List(
         Nested(TriedConversationSchema),
-        required=True,
         metadata={"description": "At most 200, the largest change first."},
     )
 
 
-class TrialErrorSchema(CamelSchema):
+class TrialErrorSchema(AnswerSchema):
     """The reason why a trial failed."""
 
-    code = Choice(("INTERNAL",), required=True)
-    message = fields.String(required=True)
+    code = Choice(("INTERNAL",))
+    message = fields.String()
 
 
-class ScorecardTrialSchema(CamelSchema):
+class ScorecardTrialSchema(AnswerSchema):
     """A trial of a scorecard on past conversations."""
 
-    id = fields.String(required=True, metadata={"example": "trial_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    status = Choice(TRIAL_STATUSES, required=True)
-    progress = fields.Integer(required=True)
-    channel = Choice(CHANNELS, required=True)
-    baseline_id = fields.String(
-        required=True, metadata={"description": "The scorecard that it is compared with."}
-    )
+    id = fields.String(metadata={"example": "trial_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    status = Choice(TRIAL_STATUSES)
+    progress = fields.Integer()
+    channel = Choice(CHANNELS)
+    baseline_id = fields.String(metadata={"description": "The scorecard that it is compared with."})
     baseline_version = fields.Integer(
-        required=True, metadata={"description": "The version that it is compared with."}
+        metadata={"description": "The version that it is compared with."}
     )
     result = Nested(
         TrialResultSchema,
-        required=True,
         allow_none=True,
         metadata={"description": "Null until the trial is completed."},
     )
-    error = Nested(TrialErrorSchema, required=True, allow_none=True)
-    created_at = Timestamp(required=True)
-    expires_at = Timestamp(
-        required=True, metadata={"description": "When it is deleted, a day after the request."}
-    )
+    error = Nested(TrialErrorSchema, allow_none=True)
+    created_at = Timestamp()
+    expires_at = Timestamp(metadata={"description": "When it is deleted, a day after the request."})

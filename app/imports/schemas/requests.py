@@ -11,7 +11,7 @@ from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import ROLES
 from app.imports.loading.input import ON_CONFLICT
-from app.web.schemas.base import REQUIRED, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -178,18 +178,17 @@ class ImportUploadCreate(ImportSettings):
     )
 
 
-class ImportUploadSchema(CamelSchema):
+class ImportUploadSchema(AnswerSchema):
     """A signed link for the file: send it once; the import then starts by itself."""
 
     import_id = fields.String(
-        required=True,
-        metadata={"description": "The import that reads the file.", "example": _IMPORT_ID},
+        metadata={"description": "The import that reads the file.", "example": _IMPORT_ID}
     )
-    upload_url = fields.String(required=True, metadata={"format": "uri"})
-    method = Choice(("PUT",), required=True)
-    headers = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    expires_at = Timestamp(required=True)
-    max_size_bytes = fields.Integer(required=True)
+    upload_url = fields.String(metadata={"format": "uri"})
+    method = Choice(("PUT",))
+    headers = fields.Dict(keys=fields.String(), values=fields.String())
+    expires_at = Timestamp()
+    max_size_bytes = fields.Integer()
 
 
 class ImportQuery(PageQuery):
@@ -199,47 +198,47 @@ class ImportQuery(PageQuery):
     sort = sort_field("createdAt")
 
 
-class ImportCountsSchema(CamelSchema):
+class ImportCountsSchema(AnswerSchema):
     """Number of records by outcome; created, updated, skipped and failed add up to received."""
 
-    received = fields.Integer(required=True)
-    created = fields.Integer(required=True)
-    updated = fields.Integer(required=True)
-    skipped = fields.Integer(required=True)
-    failed = fields.Integer(required=True)
-    evaluations_queued = fields.Integer(required=True)
+    received = fields.Integer()
+    created = fields.Integer()
+    updated = fields.Integer()
+    skipped = fields.Integer()
+    failed = fields.Integer()
+    evaluations_queued = fields.Integer()
 
 
-class ImportErrorSchema(CamelSchema):
+class ImportErrorSchema(AnswerSchema):
     """Why a record failed; `line` is its first line."""
 
-    line = fields.Integer(required=True)
-    external_id = fields.String(required=True, allow_none=True)
-    code = fields.String(required=True, metadata={"example": "UNKNOWN_ROLE"})
-    message = fields.String(required=True)
+    line = fields.Integer()
+    external_id = fields.String(allow_none=True)
+    code = fields.String(metadata={"example": "UNKNOWN_ROLE"})
+    message = fields.String()
 
 
-class ImportFailureSchema(CamelSchema):
+class ImportFailureSchema(AnswerSchema):
     """Why the import as a whole failed."""
 
-    code = fields.String(required=True)
-    message = fields.String(required=True)
+    code = fields.String()
+    message = fields.String()
 
 
-class ImportSchema(CamelSchema):
+class ImportSchema(AnswerSchema):
     """An import and its counts so far."""
 
-    id = fields.String(required=True, metadata={"example": _IMPORT_ID})
-    status = Choice(STATUSES, required=True)
-    format = Choice(UPLOAD_FORMATS, required=True)
-    evaluate = fields.Boolean(required=True)
-    on_conflict = Choice(ON_CONFLICT, required=True)
-    dry_run = fields.Boolean(required=True)
-    counts = Nested(ImportCountsSchema, required=True)
+    id = fields.String(metadata={"example": _IMPORT_ID})
+    status = Choice(STATUSES)
+    format = Choice(UPLOAD_FORMATS)
+    evaluate = fields.Boolean()
+    on_conflict = Choice(ON_CONFLICT)
+    dry_run = fields.Boolean()
+    counts = Nested(ImportCountsSchema)
     errors = fields.List(
-        Nested(ImportErrorSchema), required=True, metadata={"description": "The first 100 errors."}
+        Nested(ImportErrorSchema), metadata={"description": "The first 100 errors."}
     )
-    error = Nested(ImportFailureSchema, required=True, allow_none=True)
-    created_at = Timestamp(required=True)
-    started_at = Timestamp(required=True, allow_none=True)
-    completed_at = Timestamp(required=True, allow_none=True)
+    error = Nested(ImportFailureSchema, allow_none=True)
+    created_at = Timestamp()
+    started_at = Timestamp(allow_none=True)
+    completed_at = Timestamp(allow_none=True)

@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.analytics.schemas.reports import AnalyticsPeriodSchema, AnalyticsQuery
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import Choice, Items, Nested, Reference, Text, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -17,60 +17,56 @@ class AgreementQuery(AnalyticsQuery):
         exclude = ("min_evaluations", "compare")
 
 
-class AgreementEstimateSchema(CamelSchema):
+class AgreementEstimateSchema(AnswerSchema):
     """A statistic with its 95 % bootstrap interval; the bounds are null without one."""
 
-    value = fields.Float(required=True)
-    low = fields.Float(required=True, allow_none=True)
-    high = fields.Float(required=True, allow_none=True)
+    value = fields.Float()
+    low = fields.Float(allow_none=True)
+    high = fields.Float(allow_none=True)
 
 
-class AgreementRateSchema(CamelSchema):
+class AgreementRateSchema(AnswerSchema):
     """A share with Wilson's 95 % interval; `count` is the number of such answers by people."""
 
-    value = fields.Float(required=True)
-    low = fields.Float(required=True)
-    high = fields.Float(required=True)
-    count = fields.Integer(required=True)
+    value = fields.Float()
+    low = fields.Float()
+    high = fields.Float()
+    count = fields.Integer()
 
 
-class AgreementMissingSchema(CamelSchema):
+class AgreementMissingSchema(AnswerSchema):
     """The reason why a statistic is null."""
 
-    figure = fields.String(required=True, metadata={"example": "kappa"})
-    reason = fields.String(
-        required=True, metadata={"example": "There are 7 pairs; this statistic needs 20."}
-    )
+    figure = fields.String(metadata={"example": "kappa"})
+    reason = fields.String(metadata={"example": "There are 7 pairs; this statistic needs 20."})
 
 
-class AgreementConfusionSchema(CamelSchema):
+class AgreementConfusionSchema(AnswerSchema):
     """A row for each answer by people, a column for each answer by the judge, in this order."""
 
-    categories = fields.List(fields.Raw(), required=True, metadata={"example": [0, 1]})
-    counts = fields.List(
-        fields.List(fields.Integer()), required=True, metadata={"example": [[30, 10], [2, 78]]}
-    )
+    categories = fields.List(fields.Raw(), metadata={"example": [0, 1]})
+    counts = fields.List(fields.List(fields.Integer()), metadata={"example": [[30, 10], [2, 78]]})
 
 
-class AgreementApplicabilitySchema(CamelSchema):
+class AgreementApplicabilitySchema(AnswerSchema):
     """Counts of who considers the criterion applicable; answers are compared where both do."""
 
-    both = fields.Integer(required=True)
-    judge_only = fields.Integer(required=True)
-    human_only = fields.Integer(required=True)
-    neither = fields.Integer(required=True)
+    both = fields.Integer()
+    judge_only = fields.Integer()
+    human_only = fields.Integer()
+    neither = fields.Integer()
 
 
 def _estimate(description: str = "") -> Nested:
     metadata = {"description": description} if description else {}
-    return Nested(AgreementEstimateSchema, required=True, allow_none=True, metadata=metadata)
+    return Nested(AgreementEstimateSchema, allow_none=True, metadata=metadata)
 
 
-class _PairsSchema(CamelSchema):
+class _PairsSchema(AnswerSchema):
     """The number of pairs, and the reasons for missing statistics."""
 
-    pairs = fields.Integer(required=True)
-    missing = fields.List(Nested(AgreementMissingSchema), required=True)
+    pairs = fields.Integer()
+    missing = fields.List(Nested(AgreementMissingSchema))
 
 
 class AgreementHumanCategoriesSchema(_PairsSchema):
@@ -99,19 +95,19 @@ class AgreementCategoriesSchema(_PairsSchema):
     weighted_kappa = _estimate("With quadratic weights, for scales; good from 0.6.")
     mean_f1 = _estimate("Macro F1: the mean over the categories.")
     mean_recall = _estimate("Unweighted average recall: the mean over the categories.")
-    true_positive_rate = Nested(AgreementRateSchema, required=True, allow_none=True)
-    true_negative_rate = Nested(AgreementRateSchema, required=True, allow_none=True)
-    confusion = Nested(AgreementConfusionSchema, required=True, allow_none=True)
-    human_human = Nested(AgreementHumanCategoriesSchema, required=True)
+    true_positive_rate = Nested(AgreementRateSchema, allow_none=True)
+    true_negative_rate = Nested(AgreementRateSchema, allow_none=True)
+    confusion = Nested(AgreementConfusionSchema, allow_none=True)
+    human_human = Nested(AgreementHumanCategoriesSchema)
 
 
 class AgreementCriterionSchema(AgreementCategoriesSchema):
     """One criterion."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
-    type = Choice(("binary", "scale", "metric"), required=True)
-    applicability = Nested(AgreementApplicabilitySchema, required=True)
+    key = fields.String()
+    title = fields.String()
+    type = Choice(("binary", "scale", "metric"))
+    applicability = Nested(AgreementApplicabilitySchema)
 
 
 class AgreementNumbersSchema(_PairsSchema):
@@ -121,7 +117,7 @@ class AgreementNumbersSchema(_PairsSchema):
     bias = _estimate("Mean of judge minus human; above 0 the judge is more lenient.")
     pearson = _estimate()
     spearman = _estimate()
-    human_human = Nested(AgreementHumanNumbersSchema, required=True)
+    human_human = Nested(AgreementHumanNumbersSchema)
 
 
 class AgreementScoreSchema(AgreementNumbersSchema):
@@ -130,24 +126,22 @@ class AgreementScoreSchema(AgreementNumbersSchema):
     share_within5 = _estimate("Share of pairs at most 5 points apart, 0 to 1.")
 
 
-class AgreementSchema(CamelSchema):
+class AgreementSchema(AnswerSchema):
     """Agreement of the judge's original answers with people's reviews."""
 
-    least_pairs = fields.Integer(required=True, metadata={"example": 20})
-    evaluations = fields.Integer(
-        required=True, metadata={"description": "Reviewed current evaluations."}
-    )
-    reviewers = fields.Integer(required=True)
-    criteria = fields.List(Nested(AgreementCriterionSchema), required=True)
-    score = Nested(AgreementScoreSchema, required=True)
-    satisfaction = Nested(AgreementNumbersSchema, required=True)
-    resolution = Nested(AgreementCategoriesSchema, required=True)
+    least_pairs = fields.Integer(metadata={"example": 20})
+    evaluations = fields.Integer(metadata={"description": "Reviewed current evaluations."})
+    reviewers = fields.Integer()
+    criteria = fields.List(Nested(AgreementCriterionSchema))
+    score = Nested(AgreementScoreSchema)
+    satisfaction = Nested(AgreementNumbersSchema)
+    resolution = Nested(AgreementCategoriesSchema)
 
 
 class AnalyticsAgreementSchema(AgreementSchema):
     """Agreement over a period."""
 
-    period = Nested(AnalyticsPeriodSchema, required=True)
+    period = Nested(AnalyticsPeriodSchema)
 
 
 class CalibrationRoundCreate(CamelSchema):
@@ -185,65 +179,57 @@ class CalibrationRoundView(CamelSchema):
     )
 
 
-class CalibrationRoundSchema(CamelSchema):
+class CalibrationRoundSchema(AnswerSchema):
     """A calibration round."""
 
-    id = fields.String(required=True, metadata={"example": "round_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    name = fields.String(required=True)
-    evaluation_ids = fields.List(fields.String(), required=True)
+    id = fields.String(metadata={"example": "round_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    name = fields.String()
+    evaluation_ids = fields.List(fields.String())
     reviewers = fields.List(
-        fields.String(),
-        required=True,
-        metadata={"description": "The `reviewerRef`, or the name, of each person."},
+        fields.String(), metadata={"description": "The `reviewerRef`, or the name, of each person."}
     )
-    created_by = fields.String(
-        required=True, metadata={"description": "Id of the API key or the user."}
-    )
-    created_at = Timestamp(required=True)
+    created_by = fields.String(metadata={"description": "Id of the API key or the user."})
+    created_at = Timestamp()
 
 
-class RoundRatingSchema(CamelSchema):
+class RoundRatingSchema(AnswerSchema):
     """Rating of one person; scores are null while sealed, or if too few criteria were answered."""
 
-    evaluation_id = fields.String(required=True)
-    reviewer = fields.String(required=True)
+    evaluation_id = fields.String()
+    reviewer = fields.String()
     score = fields.Float(
-        required=True,
         allow_none=True,
         metadata={"description": "The person's score: given, or from answers to every criterion."},
     )
-    judge_score = fields.Float(
-        required=True, allow_none=True, metadata={"description": "The judge's own score."}
-    )
+    judge_score = fields.Float(allow_none=True, metadata={"description": "The judge's own score."})
     answer_count = fields.Integer(
-        required=True, metadata={"description": "Number of criteria that the person has answered."}
+        metadata={"description": "Number of criteria that the person has answered."}
     )
 
 
-class RoundAnswerSchema(CamelSchema):
+class RoundAnswerSchema(AnswerSchema):
     """An answer to a criterion."""
 
-    applicable = fields.Boolean(required=True)
-    answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
-    normalized_score = fields.Float(required=True, allow_none=True)
+    applicable = fields.Boolean()
+    answer = fields.Raw(allow_none=True, metadata={"type": ["string", "number"]})
+    normalized_score = fields.Float(allow_none=True)
 
 
 class RoundReviewerAnswerSchema(RoundAnswerSchema):
     """A person's answer to a criterion."""
 
-    reviewer = fields.String(required=True)
+    reviewer = fields.String()
 
 
-class RoundDifferenceSchema(CamelSchema):
+class RoundDifferenceSchema(AnswerSchema):
     """A criterion of a conversation that people have answered differently."""
 
-    evaluation_id = fields.String(required=True)
-    key = fields.String(required=True)
-    title = fields.String(required=True)
-    judge = Nested(RoundAnswerSchema, required=True)
+    evaluation_id = fields.String()
+    key = fields.String()
+    title = fields.String()
+    judge = Nested(RoundAnswerSchema)
     answers = fields.List(
         Nested(RoundReviewerAnswerSchema),
-        required=True,
         metadata={"description": "The answer of each person who has rated the criterion."},
     )
 
@@ -252,24 +238,20 @@ class CalibrationRoundDetailSchema(CalibrationRoundSchema):
     """A calibration round with what people have answered since it was created."""
 
     sealed = fields.Boolean(
-        required=True,
         metadata={
             "description": "Scores, differences and agreement are left out: somebody has yet to rate."
-        },
+        }
     )
     ratings = fields.List(
         Nested(RoundRatingSchema),
-        required=True,
         metadata={"description": "One item for each conversation and person who has rated it."},
     )
     differences = fields.List(
         Nested(RoundDifferenceSchema),
-        required=True,
         metadata={"description": "Criteria that people have answered differently."},
     )
     agreement = Nested(
         AgreementSchema,
-        required=True,
         allow_none=True,
         metadata={"description": "Agreement of these people with the judge and each other."},
     )

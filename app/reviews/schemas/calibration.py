@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.reviews.schemas.agreement import AgreementEstimateSchema
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -15,49 +15,49 @@ class CalibrationProfileQuery(PageQuery):
     sort = sort_field("createdAt", "version")
 
 
-class CalibrationFiguresSchema(CamelSchema):
+class CalibrationFiguresSchema(AnswerSchema):
     """Agreement of the score with people's scores; null if it cannot be computed."""
 
-    spearman = Nested(AgreementEstimateSchema, required=True, allow_none=True)
-    mae = Nested(AgreementEstimateSchema, required=True, allow_none=True)
-    bias = Nested(AgreementEstimateSchema, required=True, allow_none=True)
+    spearman = Nested(AgreementEstimateSchema, allow_none=True)
+    mae = Nested(AgreementEstimateSchema, allow_none=True)
+    bias = Nested(AgreementEstimateSchema, allow_none=True)
 
 
-class CalibrationChangeSchema(CamelSchema):
+class CalibrationChangeSchema(AnswerSchema):
     """`after` minus `before`: a gain is above 0 for spearman and below 0 for mae."""
 
-    spearman = Nested(AgreementEstimateSchema, required=True, allow_none=True)
-    mae = Nested(AgreementEstimateSchema, required=True, allow_none=True)
+    spearman = Nested(AgreementEstimateSchema, allow_none=True)
+    mae = Nested(AgreementEstimateSchema, allow_none=True)
 
 
-class CalibrationGainSchema(CamelSchema):
+class CalibrationGainSchema(AnswerSchema):
     """Cross-validated gain: each conversation is scored by a model fitted without it."""
 
-    before = Nested(CalibrationFiguresSchema, required=True)
-    after = Nested(CalibrationFiguresSchema, required=True)
-    change = Nested(CalibrationChangeSchema, required=True)
+    before = Nested(CalibrationFiguresSchema)
+    after = Nested(CalibrationFiguresSchema)
+    change = Nested(CalibrationChangeSchema)
 
 
-class CalibratedEngineSchema(CamelSchema):
+class CalibratedEngineSchema(AnswerSchema):
     """The engine whose judgements a profile applies to."""
 
-    kind = Choice(("rules", "model", "hybrid"), required=True)
-    provider = fields.String(required=True, allow_none=True)
-    model = fields.String(required=True, allow_none=True)
-    prompt_version = fields.String(required=True, allow_none=True, attribute="promptVersion")
+    kind = Choice(("rules", "model", "hybrid"))
+    provider = fields.String(allow_none=True)
+    model = fields.String(allow_none=True)
+    prompt_version = fields.String(allow_none=True, attribute="promptVersion")
 
 
-class CalibrationProfileSchema(CamelSchema):
+class CalibrationProfileSchema(AnswerSchema):
     """One version of the calibration of an engagement; it never changes."""
 
-    id = fields.String(required=True, metadata={"example": "cal_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    engagement_id = fields.String(required=True)
-    version = fields.Integer(required=True)
+    id = fields.String(metadata={"example": "cal_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    engagement_id = fields.String()
+    version = fields.Integer()
     active = fields.Boolean(
-        required=True, metadata={"description": "Whether new judgements are calibrated by it."}
+        metadata={"description": "Whether new judgements are calibrated by it."}
     )
-    engine = Nested(CalibratedEngineSchema, required=True)
-    label_source = Choice(("reviews", "file"), required=True)
-    label_count = fields.Integer(required=True)
-    figures = Nested(CalibrationGainSchema, required=True)
-    created_at = Timestamp(required=True)
+    engine = Nested(CalibratedEngineSchema)
+    label_source = Choice(("reviews", "file"))
+    label_count = fields.Integer()
+    figures = Nested(CalibrationGainSchema)
+    created_at = Timestamp()

@@ -6,7 +6,7 @@ from marshmallow import fields
 
 from app.scorecards.enums import MOST_DAYS, ReleaseRule
 from app.scorecards.schemas.document import CHANNELS
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, QueryWhole, sort_field
 
@@ -57,59 +57,54 @@ class ReleaseBody(CamelSchema):
     )
 
 
-class ReleaseSchema(CamelSchema):
+class ReleaseSchema(AnswerSchema):
     """The rule by which agents see what a scorecard has judged."""
 
-    scorecard_id = fields.String(required=True)
-    rule = Choice(list(ReleaseRule), required=True)
+    scorecard_id = fields.String()
+    rule = Choice(list(ReleaseRule))
     days = fields.Integer(
-        required=True,
         allow_none=True,
         metadata={"description": "Days after the evaluation, of the rule after_days."},
     )
 
 
-class ScorecardSchema(CamelSchema):
+class ScorecardSchema(AnswerSchema):
     """A scorecard in the version that new evaluations use."""
 
-    id = fields.String(required=True, metadata={"example": "sc_01m7y8wdeyext86rqr0n83rs5t"})
-    name = fields.String(required=True)
-    description = fields.String(required=True, allow_none=True)
-    channel = Choice(CHANNELS, required=True)
-    languages = fields.List(fields.String(), required=True)
-    version = fields.Integer(required=True)
-    is_default = fields.Boolean(
-        required=True, metadata={"description": "It ships with the service."}
-    )
+    id = fields.String(metadata={"example": "sc_01m7y8wdeyext86rqr0n83rs5t"})
+    name = fields.String()
+    description = fields.String(allow_none=True)
+    channel = Choice(CHANNELS)
+    languages = fields.List(fields.String())
+    version = fields.Integer()
+    is_default = fields.Boolean(metadata={"description": "It ships with the service."})
     judges_by_default = fields.Boolean(
-        required=True,
         metadata={
             "description": "It judges the conversations of its channel whose campaign names no other."
-        },
+        }
     )
-    pass_threshold = fields.Integer(required=True)
-    criteria_count = fields.Integer(required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True, metadata={"description": "When this version was made."})
+    pass_threshold = fields.Integer()
+    criteria_count = fields.Integer()
+    created_at = Timestamp()
+    updated_at = Timestamp(metadata={"description": "When this version was made."})
 
 
 class ScorecardDetailSchema(ScorecardSchema):
     """A scorecard with its sections, criteria, bands and thresholds."""
 
     definition = fields.Dict(
-        required=True,
-        metadata={"description": "The whole document; changed, it can be sent as a new version."},
+        metadata={"description": "The whole document; changed, it can be sent as a new version."}
     )
 
 
-class WarningSchema(CamelSchema):
+class WarningSchema(AnswerSchema):
     """A warning about a scorecard."""
 
-    field = fields.String(required=True, metadata={"example": "criteria[2].question"})
-    message = fields.String(required=True)
+    field = fields.String(metadata={"example": "criteria[2].question"})
+    message = fields.String()
 
 
 class ScorecardKeptSchema(ScorecardDetailSchema):
     """A stored version, with its warnings."""
 
-    warnings = fields.List(Nested(WarningSchema), required=True)
+    warnings = fields.List(Nested(WarningSchema))

@@ -75,6 +75,17 @@ class CamelSchema(PlainSchema):
             field_obj.data_key = camel_case(field_name)
 
 
+class AnswerSchema(CamelSchema):
+    """Schema of what the API answers: every field is always there, besides those in `sometimes`."""
+
+    sometimes: frozenset[str] = frozenset()
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Say in the documentation that the field is there."""
+        super().on_bind_field(field_name, field_obj)
+        field_obj.required = field_name not in self.sometimes
+
+
 class StoredSchema(CamelSchema):
     """Schema of stored documents, whose keys are in camelCase already."""
 
