@@ -14,6 +14,7 @@ from app.core.settings import Settings
 from app.dashboard import install as dashboard
 from app.events.schemas import described_types
 from app.imports.uploads import ImportFiles
+from app.intake.routes import Intake
 from app.packages import load_blueprints
 from app.system.parts import PARTS
 from app.web import cors, current, errors, request_record
@@ -50,6 +51,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
         "imp": ImportFiles(runtime),
     }
     Blobs(runtime, owners).install(app)
+    Intake(runtime).install(app)
     blueprints = load_blueprints()
     register(app, blueprints)
     pages.install(app, blueprints, described_types())

@@ -38,6 +38,7 @@ _TABLES = (
     "app.core.storage.deployment",
     "app.evaluations.judging.model_answers",
     "app.events.models",
+    "app.intake.models",
     "app.people.models",
     "app.redaction.models",
 )

@@ -161,6 +161,7 @@ class Receiver:
         tls: bool = True,
         silent_handshake: bool = False,
         names: Sequence[str] = ("localhost", "127.0.0.1"),
+        address: tuple[str, int] = ("127.0.0.1", 0),
     ) -> None:
         self.requests: list[Received] = []
         self.connections = 0
@@ -172,7 +173,7 @@ class Receiver:
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self.context = _server_context(*names) if tls else None
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._listener = socket.create_server(address, backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self._run(self._accept)
 

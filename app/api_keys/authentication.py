@@ -28,7 +28,7 @@ from app.core.runtime import Runtime
 from app.core.secrets import request_signing
 from app.core.settings import Settings
 from app.web import rate_limit
-from app.web.addresses import client_address, forwarded_scheme, is_trusted, peer_address
+from app.web.addresses import client_address, forwarded_scheme, peer_address
 from app.web.api import is_under_a_base
 from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import DEFAULT
@@ -46,6 +46,9 @@ PUBLIC_ENDPOINTS = _HEALTH_ENDPOINTS | frozenset(
         "docs.asset",
         "blobs.put",
         "blobs.get",
+        # Verified by the signatures of vendors.
+        "intake.receive",
+        "intake.probe",
     }
 )
 _DEFAULT_HEADERS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
@@ -73,6 +76,7 @@ class Authentication:
     """Authenticates the requests of one application, and counts them for limits and usage."""
 
     def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._settings = runtime.settings
         self._state = runtime.state
         self._keys = KeyCache(runtime.db, runtime.keyring)
@@ -97,7 +101,7 @@ class Authentication:
         try:
             principal = self._authenticate(request).principal
         except _FAILURES:
-            self._count_failure(request)
+            rate_limit.count_failure(self._runtime, self._policies, request)
             raise
         g.principal = principal
         limit_to(principal.teams)
@@ -153,21 +157,6 @@ class Authentication:
                 ) from error
             logger.error("no request state, requests pass unlimited and uncounted: %s", error)
             return Admission(nonce_fresh=True, limits=[], key_version="")
-
-    def _count_failure(self, request: Request) -> None:
-        """Count a failed authentication; after too many from one address raise a 429 instead.
-
-        Not for local callers and proxies: one bad client behind a proxy that hides its address
-        would use up the limit of all others.
-        """
-        trusted = self._settings.trusted_proxies
-        address = client_address(request, trusted)
-        if address is None or address.is_loopback or is_trusted(address, trusted):
-            return
-        visit = Visit(now=utc_now(), limits=self._policies.for_failures(address))
-        admission = self._visit(visit)
-        if not admission.admitted:
-            raise rate_limit.refuse(admission.limits)
 
     def _after_request(self, response: Response) -> Response:
         for name, value in _DEFAULT_HEADERS:

@@ -30,6 +30,8 @@ _NOTICES = {
     "webhook-on": "The webhook is switched on again.",
     "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
     "campaign-changed": "The campaign is changed. New evaluations of its conversations use these scorecards.",
+    "source-off": "The source is switched off.",
+    "source-on": "The source is switched on. Its settings are saved.",
     "scorecard-published": "The version is published. New evaluations of what is chosen under Use are judged by it.",
     "scorecard-published-unused": "The scorecard is published. Nothing is judged by it yet: choose under Use what it is for.",
     "release-saved": "Agents see what this scorecard judges by this rule from now on, also of the past.",

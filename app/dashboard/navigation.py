@@ -59,6 +59,7 @@ SECTIONS: Mapping[str, tuple[Link, ...]] = {
     ),
     "Set up": (
         Link("Scorecards", "scorecards.list_page"),
+        Link("Sources", "sources.list_page"),
         Link("Webhooks", "webhooks.list_page"),
         Link("Keys", "keys.list_page"),
         Link("People", "people.list_page"),

@@ -56,10 +56,18 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "trialStatus": TRIAL_STATUSES,
     "importStatus": imports.STATUSES,
     "outcome": OUTCOMES,
+    "intakeState": {"queued": "Waiting", "running": "Running", "failed": "Failed"},
+    "intakeOutcome": {
+        "created": "Stored",
+        "updated": "Stored again, changed",
+        "skipped": "Stored before",
+        "empty": "Nobody spoke",
+    },
     "workKind": {
         "recordings": "Recordings",
         "evaluations": "Evaluations",
         "imports": "Imports",
+        "intake": "Deliveries of sources",
         "exports": "Exports",
         "waveforms": "Waveforms",
         "erasures": "Erasures",

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
@@ -35,7 +35,7 @@ from app.imports.schemas.records import validate_recording
 _TIME_TO_STORE = timedelta(hours=1)
 _CHANNELS = {"agentChannel": "agent", "customerChannel": "customer"}
 # What telephone systems call the directions.
-_DIRECTIONS = {
+DIRECTIONS = {
     **dict.fromkeys(("inbound", "incoming", "in", "trunking-originating"), "inbound"),
     **dict.fromkeys(("outbound", "outgoing", "out", "outbound-api", "outbound-dial"), "outbound"),
     **dict.fromkeys(("internal", ""), "unknown"),
@@ -47,6 +47,13 @@ _JOINED = frozenset({"number", FROM, TO})
 # What a dry run shows of a recording.
 SHOWN = ("externalId", "recordedAt", "direction", "executive", "number")
 _MOST_SHOWN = 100
+
+
+class Metadata(Protocol):
+    """Metadata of recordings."""
+
+    def fields_of(self, file: ImportFile) -> dict[str, Any]:
+        """Return the fields of a recording in the words of the API."""
 
 
 class RecordingMetadata:
@@ -68,7 +75,7 @@ class RecordingMetadata:
         self.calls = calls
         self._pattern = pattern
         self._agents = agents or {}
-        self._directions = {**_DIRECTIONS, **(directions or {})}
+        self._directions = {**DIRECTIONS, **(directions or {})}
         self._timezone = options.timezone
         self.files_without_row: list[str] = []
         self.understood: list[dict[str, str]] = []
@@ -145,9 +152,7 @@ class RecordingLoader:
     completes it.
     """
 
-    def __init__(
-        self, runtime: Runtime, options: ImportOptions, metadata: RecordingMetadata
-    ) -> None:
+    def __init__(self, runtime: Runtime, options: ImportOptions, metadata: Metadata) -> None:
         self._runtime = runtime
         self._options = options
         self._metadata = metadata

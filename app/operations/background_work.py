@@ -21,6 +21,8 @@ from app.evaluations import trials
 from app.evaluations.judging import judgements, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
+from app.intake import jobs as intake
+from app.intake import service as taking_in
 from app.operations import data_dir
 from app.operations.backups import databases
 from app.operations.environment import settings_here, warn_of_unknown
@@ -130,6 +132,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("words to search", 5, evaluations.index_words),
     PeriodicTask("trials of scorecards", 3600, evaluations.purge_trials),
     PeriodicTask("imports", 3600, imports.purge),
+    PeriodicTask("intake", 3600, intake.purge),
     PeriodicTask("documents of dry runs", 300, imports.forget_documents),
     PeriodicTask("retention", 3600, erasures.run_retention),
     # At every start, too: this is for one at which the storage was away.
@@ -143,6 +146,7 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(judgements.QUEUE, "evaluations", evaluations.judge, evaluations.due_ids),
     JobQueue(trials.QUEUE, "evaluations", evaluations.run_trial, evaluations.due_trial_ids),
     JobQueue(importing.QUEUE, "imports", imports.run_import, imports.due_ids),
+    JobQueue(taking_in.QUEUE, "imports", intake.run_intake, intake.due_ids),
     JobQueue(export_service.QUEUE, "exports", analytics.run_export, analytics.due_ids),
     JobQueue(erasing.QUEUE, "erasures", erasures.run_erasure, erasures.due_ids),
 )

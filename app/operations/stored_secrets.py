@@ -19,6 +19,7 @@ from app.core.secrets.encryption import (
 )
 from app.core.settings import Settings
 from app.imports import sealed_documents
+from app.intake import sealing
 from app.operations import data_dir
 from app.operations.failure import CannotRun
 from app.people import second_factor
@@ -50,6 +51,7 @@ _KINDS = tuple(
         ("raw text", raw_texts),
         ("queued import", sealed_documents),
         ("second factor", second_factor),
+        ("intake", sealing),
     )
 )
 

@@ -47,6 +47,8 @@ class Action(StrEnum):
     WEBHOOK_RECOVERED = "webhook_recovered"
     WEBHOOK_SECRET_ROTATED = "webhook_secret_rotated"  # noqa: S105 - an action's name
     WEBHOOK_DELETED = "webhook_deleted"
+    SOURCE_CHANGED = "source_changed"
+    SOURCE_RETRIED = "source_retried"
     EVALUATION_OPENED = "evaluation_opened"
     RECORDING_PLAYED = "recording_played"
     RAW_TEXTS_READ = "raw_texts_read"

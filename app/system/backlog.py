@@ -11,6 +11,7 @@ from app.audio_files.models import ProcessingJob, WaveformJob
 from app.core.jobs.leases import OPEN_STATES, JobState, LeasedJob
 from app.evaluations.models import EvaluationJob, ScorecardTrial
 from app.imports.models import Import
+from app.intake.models import IntakeDelivery
 from app.privacy.models import Erasure
 from app.webhooks import backlog as webhooks
 
@@ -18,6 +19,7 @@ _JOBS: tuple[type[LeasedJob], ...] = (
     ProcessingJob,
     EvaluationJob,
     Import,
+    IntakeDelivery,
     ExportJob,
     WaveformJob,
     Erasure,

@@ -2,16 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from flask import Response
+from flask import Request, Response
 
+from app.core.clock import utc_now
 from app.core.errors import RateLimitExceeded
 from app.core.ip_addresses import Address, counted_networks
-from app.core.request_limits.values import Limit, LimitStatus
+from app.core.request_limits.state import StateUnavailable
+from app.core.request_limits.values import Limit, LimitStatus, Visit
+from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
 from app.core.settings import Settings
+from app.web.addresses import client_address, is_trusted
 from app.web.parser import LARGE_BODY_BYTES
 from app.web.principal import DEFAULT, EXPENSIVE, KEYS
 
@@ -50,6 +55,23 @@ class Policies:
     def _limit(self, policy: str, caller: str, factor: int = 1) -> Limit:
         rate = self._rates[policy]
         return Limit(policy, caller, rate.limit * factor, rate.window_s)
+
+
+def count_failure(runtime: Runtime, policies: Policies, request: Request) -> None:
+    """Count a failed authentication; after too many from one address raise a 429 instead.
+
+    Not for local callers and proxies: one bad client behind a proxy that hides its address would use
+    up the limit of all others.
+    """
+    trusted = runtime.settings.trusted_proxies
+    address = client_address(request, trusted)
+    if address is None or address.is_loopback or is_trusted(address, trusted):
+        return
+    with suppress(StateUnavailable):
+        visit = Visit(now=utc_now(), limits=policies.for_failures(address))
+        admission = runtime.state.visit(visit)
+        if not admission.admitted:
+            raise refuse(admission.limits)
 
 
 def seconds_to_wait(statuses: Sequence[LimitStatus]) -> int:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,13 @@ from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.factory import create_app
 from app.imports import jobs as imports
 from app.imports import sealed_documents
+from app.intake import jobs as intake
+from app.intake import sealing, service
+from app.intake.catalogue import VENDORS
 from app.operations import first_start, start_checks, stored_secrets
 from app.operations.commands import secrets
 from tests.caller import Caller
+from tests.intake_requests import RETELL, SECRET, signed
 from tests.running import CommandRunner, running_runtime
 
 OLD, NEW = (f"{name}:{base64.b64encode(os.urandom(32)).decode()}" for name in ("k7", "k8"))
@@ -40,6 +45,29 @@ def test_a_new_master_key_takes_over(
     assert last.get("/engagements").status_code == 200
     last.close()
     start_checks.require_usable(running_runtime())
+
+
+def test_a_source_and_what_it_has_sent_outlive_their_master_key(serve: Callable[..., str]) -> None:
+    base = serve(master_keys=OLD)
+    runtime = running_runtime()
+    with runtime.db.writing() as session:
+        service.switch_on(session, runtime.keyring, VENDORS["retell"], {"secret": SECRET}, {})
+    request = signed("retell", RETELL, time.time())
+    answer = requests.post(
+        f"{base}/intake/retell", data=request.body, headers=request.headers, timeout=30
+    )
+    assert answer.status_code == 200
+    serve(master_keys=f"{NEW},{OLD}")
+    with running_runtime().db.writing() as session:
+        assert sealing.rewrap(session, running_runtime().keyring) == 2
+        assert sealing.rewrap(session, running_runtime().keyring) == 0
+    serve(master_keys=NEW)
+    intake.run_intake(running_runtime(), "")
+    with running_runtime().db.writing() as session:
+        assert service.latest(session, "retell")[0].outcome == "created"
+        lost = Keyring({"k9": b"9" * 32})
+        assert sealing.discard(session, lost) == 1
+        assert service.states(session) == {}
 
 
 def test_a_queued_import_outlives_its_master_key(

@@ -5,7 +5,7 @@ import http.client
 import logging
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -78,13 +78,19 @@ class RequestsClient:
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
         """Send one POST."""
-        return self._send(
-            "POST", url, {**headers, "Content-Length": str(len(body))}, body, timeout_s
-        )
+        length = {"Content-Length": str(len(body))}
+        return self._send("POST", url, {**headers, **length}, body, timeout_s)
 
-    def get(self, url: str, *, headers: Mapping[str, str], timeout_s: float) -> Reply:
-        """Send one GET."""
-        return self._send("GET", url, headers, None, timeout_s)
+    def get(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        timeout_s: float,
+        sink: Callable[[bytes], object] | None = None,
+    ) -> Reply:
+        """Send one GET; `sink` takes the body of a successful answer in place of the reply."""
+        return self._send("GET", url, headers, None, timeout_s, sink)
 
     def _send(
         self,
@@ -93,12 +99,13 @@ class RequestsClient:
         headers: Mapping[str, str],
         body: bytes | None,
         timeout_s: float,
+        sink: Callable[[bytes], object] | None = None,
     ) -> Reply:
         started = time.monotonic()
         try:
             request = _prepared(method, url, headers, body)
             response = self._session.send(
-                request, timeout=timeout_s, allow_redirects=False, proxies={}
+                request, timeout=timeout_s, allow_redirects=False, proxies={}, sink=sink
             )
         except requests.RequestException:
             return Reply(
@@ -141,16 +148,25 @@ class _VettedAdapter(BaseAdapter):
         self._body = body
 
     def send(  # type: ignore[override]  # of the arguments only these mean anything here
-        self, request: requests.PreparedRequest, *, timeout: float, **_: Any
+        self,
+        request: requests.PreparedRequest,
+        *,
+        timeout: float,
+        sink: Callable[[bytes], object] | None = None,
+        **_: Any,
     ) -> requests.Response:
-        reply = self._reply(request, time.monotonic(), Deadline(timeout))
+        reply = self._reply(request, time.monotonic(), Deadline(timeout), sink)
         response = requests.Response()
         response.raw = reply
         response._content = reply.body
         return response
 
     def _reply(
-        self, request: requests.PreparedRequest, started: float, deadline: Deadline
+        self,
+        request: requests.PreparedRequest,
+        started: float,
+        deadline: Deadline,
+        sink: Callable[[bytes], object] | None,
     ) -> Reply:
         """Exchange a request for its answer, over a kept connection if it is still open."""
         url = str(request.url)
@@ -159,13 +175,13 @@ class _VettedAdapter(BaseAdapter):
             connection = self._pool.reuse(self._policy.parse(url), deadline)
             if connection is not None:
                 try:
-                    return self._exchange(request, connection, started)
+                    return self._exchange(request, connection, started, sink)
                 except (ConnectionError, ssl.SSLError):
                     if connection.timed.received:
                         raise
                     connection = None
             connection = self._pool.open(url, deadline)
-            return self._exchange(request, connection, started)
+            return self._exchange(request, connection, started, sink)
         except _FAILURES as error:
             outcome, text = _classified(error)
             return Reply(
@@ -181,6 +197,7 @@ class _VettedAdapter(BaseAdapter):
         request: requests.PreparedRequest,
         connection: OutgoingConnection,
         started: float,
+        sink: Callable[[bytes], object] | None,
     ) -> Reply:
         usable = False
         try:
@@ -190,8 +207,10 @@ class _VettedAdapter(BaseAdapter):
             )
             response = connection.getresponse()
             complete_at = time.monotonic()
-            excerpt, truncated, is_complete = _read_body(connection, response, self._body)
             is_success = 200 <= response.status <= 299
+            excerpt, truncated, is_complete = _read_body(
+                connection, response, self._body, sink if is_success else None
+            )
             # A receiver that refuses may leave the request unread, and would then take its rest for
             # the start of the next request.
             usable = is_complete and not response.will_close and is_success
@@ -228,25 +247,34 @@ def _prepared_url(url: str) -> str | None:
 
 
 def _read_body(
-    connection: OutgoingConnection, response: http.client.HTTPResponse, limit: BodyLimit
+    connection: OutgoingConnection,
+    response: http.client.HTTPResponse,
+    limit: BodyLimit,
+    sink: Callable[[bytes], object] | None,
 ) -> tuple[bytes, bool, bool]:
-    """Return the start of the body, whether it is longer, and whether it was read to its end."""
+    """Return the start of the body, whether it is longer, and whether it was read to its end.
+
+    A `sink` takes the start instead.
+    """
     timed = connection.timed
     excerpt = bytearray()
-    length = 0
+    length = taken = 0
     is_complete = False
+    keep = sink or excerpt.extend
     try:
         if limit.within_s is not None:
             timed.deadline = Deadline(min(timed.deadline.remaining(), limit.within_s))
         while chunk := response.read1(16384):
             length += len(chunk)
-            excerpt += chunk[: limit.max_bytes - len(excerpt)]
+            part = chunk[: limit.max_bytes - taken]
+            taken += len(part)
+            keep(part)
         is_complete = response.length == 0 or (response.length is None and response.isclosed())
     except _FAILURES:
         pass
     finally:
         response.close()
-    return bytes(excerpt), length > len(excerpt) or not is_complete, is_complete
+    return bytes(excerpt), length > taken or not is_complete, is_complete
 
 
 def _classified(error: Exception) -> tuple[AttemptOutcome, str]:

@@ -13,7 +13,7 @@ from app.dashboard.pages import (
     work,
 )
 from app.dashboard.pages.add import columns, files
-from app.dashboard.pages.admin import audit, keys, links, operation, people, webhooks
+from app.dashboard.pages.admin import audit, keys, links, operation, people, sources, webhooks
 from app.dashboard.pages.figures import (
     agreement,
     calibration,
@@ -50,6 +50,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     trial.blp,
     campaigns.blp,
     account.blp,
+    sources.blp,
     webhooks.blp,
     keys.blp,
     people.blp,

@@ -1,0 +1,1 @@
+"""Intake: webhooks of telephone systems, voice agents and desks become recordings and conversations."""

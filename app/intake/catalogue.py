@@ -1,0 +1,11 @@
+"""Catalogue of the sources, in the order of the page that lists them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from app.intake.vendor import Vendor
+from app.intake.vendors import elevenlabs, retell, twilio, vapi
+
+VENDORS: Mapping[str, Vendor] = MappingProxyType(
+    {module.VENDOR.name: module.VENDOR for module in (vapi, retell, elevenlabs, twilio)}
+)

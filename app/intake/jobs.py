@@ -1,0 +1,178 @@
+"""Jobs that turn what sources have sent into conversations, calls and recordings."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from app.audio_files.playback import spool_dir
+from app.core.clock import utc_now
+from app.core.errors import ServiceUnavailable
+from app.core.jobs import leases
+from app.core.jobs.leases import Lease
+from app.core.jobs.purging import purge_older
+from app.core.jobs.runner import Interrupted, JobType, RunningJob, answer_bell, list_due
+from app.core.runtime import Runtime
+from app.imports import files
+from app.imports.files import ImportFile
+from app.imports.formats.records import BadLine, Fault, NativeRecord, Unreadable
+from app.imports.loading.input import ImportOptions
+from app.imports.loading.load import ImportCounts, RecordOutcome, load_batch
+from app.imports.loading.normalise import DiskSet, normalised
+from app.imports.recordings import RecordingLoader
+from app.imports.schemas.records import validator
+from app.intake import sealing, service
+from app.intake.catalogue import VENDORS
+from app.intake.documents import document_of
+from app.intake.fetching import FetchRefused, HostFetch
+from app.intake.models import IntakeDelivery
+from app.intake.vendor import Config, Sound, Vendor
+
+_KEPT_DAYS = 90
+# A vendor that is away is asked for so long.
+_GIVEN_UP_AFTER = timedelta(days=1)
+_EMPTY = "empty"
+due_ids = partial(list_due, IntakeDelivery)
+
+
+class _Refused(Exception):
+    """The delivery cannot be stored; another attempt would end alike."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code, self.message = code, message
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    vendor: Vendor
+    config: Config
+    options: ImportOptions
+    body: bytes
+    is_late: bool
+
+
+def run_intake(runtime: Runtime, delivery_id: str) -> None:
+    """Store what this delivery tells of, or the one that waits longest."""
+    answer_bell(runtime, _JOB_TYPE, service.bell(delivery_id))
+
+
+def purge(runtime: Runtime) -> None:
+    """Delete the bodies of what has failed days ago, and deliveries that ended 90 days ago."""
+    with runtime.db.writing() as session:
+        service.forget_bodies(session, before=utc_now() - service.BODY_KEPT_FOR)
+    purge_older(runtime, _KEPT_DAYS, service.purge)
+
+
+def _handle(job: RunningJob[IntakeDelivery]) -> None:
+    task = _task_of(job)
+    with TemporaryDirectory(prefix="intake_", dir=spool_dir(job.runtime.settings)) as folder:
+        collected = _collected(job.runtime, task, Path(folder))
+        if isinstance(collected, Sound):
+            _store_sound(job, task, collected)
+        elif collected is not None:
+            _store_record(job, task, collected)
+    if collected is None:
+        with job.transaction() as session:
+            service.finish(session, job.lease, _EMPTY, None)
+
+
+def _task_of(job: RunningJob[IntakeDelivery]) -> _Task:
+    keyring, settings = job.runtime.keyring, job.runtime.settings
+    with job.transaction() as session:
+        row = leases.held(session, job.lease)
+        configured = service.config_of(session, keyring, row.source)
+        if configured is None or row.source not in VENDORS:
+            raise _Refused(
+                "SWITCHED_OFF", "The source is switched off: switch it on, and try again."
+            )
+        config, defaults = configured
+        options = ImportOptions(
+            defaults=defaults,
+            create_missing=True,
+            engagement_type=next(iter(settings.engagement_types), "imported"),
+        )
+        is_late = utc_now() - row.queued_at > _GIVEN_UP_AFTER
+        body = sealing.unseal_body(keyring, row)
+        return _Task(VENDORS[row.source], config, options, body, is_late)
+
+
+def _collected(runtime: Runtime, task: _Task, folder: Path) -> NativeRecord | Sound | None:
+    """Return what the vendor tells of; None for a call or a conversation in which nobody spoke."""
+    fetch = HostFetch(runtime, task.vendor.hosts(task.config), folder)
+    try:
+        return task.vendor.collect(document_of(task.vendor, task.body), task.config, fetch)
+    except Unreadable as error:
+        if error.code == Fault.NO_MESSAGES:
+            return None
+        raise _Refused(error.code, error.message) from error
+    except FetchRefused as error:
+        raise _Refused("VENDOR_REFUSED", str(error)) from error
+    except ServiceUnavailable as error:
+        if task.is_late:
+            raise _Refused("VENDOR_AWAY", error.message) from error
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        message = f"What {task.vendor.title} sent has another form than its documentation says."
+        raise _Refused(Fault.MALFORMED, message) from error
+
+
+def _store_record(job: RunningJob[IntakeDelivery], task: _Task, record: NativeRecord) -> None:
+    with closing(DiskSet()) as seen_keys:
+        validate = validator(job.runtime, task.options)
+        batch = list(normalised([(record, None)], seen_keys, validate))
+    with job.transaction() as session:
+        counts = load_batch(session, batch, task.options)
+        if not counts.errors:
+            service.finish(session, job.lease, _outcome_of(counts), record.external_id)
+    if counts.errors:
+        raise _Refused(counts.errors[0]["code"], counts.errors[0]["message"])
+
+
+def _outcome_of(counts: ImportCounts) -> str:
+    return next(outcome for outcome, number in counts.by_outcome.items() if number)
+
+
+def _store_sound(job: RunningJob[IntakeDelivery], task: _Task, sound: Sound) -> None:
+    (file,) = files.list_files(sound.path)
+    loader = RecordingLoader(job.runtime, task.options, _Fields(sound.fields))
+    loaded = loader.load(file)
+    if isinstance(loaded, BadLine):
+        raise _Refused(loaded.code, loaded.message)
+    outcome: RecordOutcome = loaded[0]
+    with job.transaction() as session:
+        service.finish(session, job.lease, outcome, sound.fields["externalId"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """The fields of the one recording of a delivery."""
+
+    fields: Mapping[str, Any]
+
+    def fields_of(self, _: ImportFile) -> dict[str, Any]:
+        return dict(self.fields)
+
+
+def _fail(session: Any, lease: Lease[IntakeDelivery], error: Exception) -> None:
+    if isinstance(error, _Refused):
+        service.fail(session, lease, error.code, error.message)
+        return
+    reason = (
+        "was interrupted too often"
+        if isinstance(error, Interrupted)
+        else "failed inside the service"
+    )
+    service.fail(session, lease, "INTERNAL", f"The delivery {reason}; try it again.")
+
+
+_JOB_TYPE = JobType(
+    claim=partial(leases.claim, table=IntakeDelivery),
+    handle=_handle,
+    fail=_fail,
+    is_final=lambda error: isinstance(error, _Refused),
+)

@@ -1,0 +1,1 @@
+"""Vendors whose webhooks are taken, one module each."""

@@ -1,0 +1,70 @@
+"""ElevenLabs: post-call transcriptions of voice agents, as elevenlabs.io/docs describes them."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+
+from app.imports.formats.records import NativeRecord, TimedTurn
+from app.intake.signatures import Hmac
+from app.intake.vendor import (
+    Config,
+    Convert,
+    Document,
+    Fetch,
+    Setting,
+    Vendor,
+    call_of,
+    milliseconds,
+    moment_of,
+    objects_at,
+)
+
+_CALL = {
+    "externalId": ("conversation_id",),
+    "startedAt": ("metadata.start_time_unix_secs",),
+    "durationSeconds": ("metadata.call_duration_secs",),
+    "endReason": ("metadata.termination_reason",),
+    "botId": ("agent_id",),
+    "botName": ("agent_name",),
+    "direction": ("metadata.phone_call.direction",),
+    "fromNumber": ("metadata.phone_call.external_number",),
+    "language": ("metadata.main_language",),
+}
+_CONVERT: Mapping[str, Convert] = {"startedAt": moment_of, "durationSeconds": round}
+_ROLES = {"agent": "bot", "user": "customer"}
+
+
+def _concerns(document: Document) -> bool:
+    is_report = document.get("type") == "post_call_transcription"
+    return is_report and isinstance(document.get("data"), dict)
+
+
+def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
+    data = document["data"]
+    return call_of(data, _CALL, _CONVERT, _turns(data))
+
+
+def _turns(data: Document) -> Iterator[TimedTurn]:
+    for said in objects_at(data, "transcript"):
+        role, text = _ROLES.get(str(said.get("role"))), said.get("message")
+        if role and isinstance(text, str) and text.strip():
+            yield TimedTurn(role, text, milliseconds(said.get("time_in_call_secs")))
+
+
+VENDOR = Vendor(
+    name="elevenlabs",
+    title="ElevenLabs",
+    steps=(
+        "In the settings of Agents, add a post-call webhook of transcriptions with the address below.",
+        "Give the secret that ElevenLabs shows for this webhook.",
+    ),
+    scheme=Hmac(
+        "elevenlabs-signature",
+        r"t=(?P<time>\d{1,12}),v0=(?P<digest>[0-9a-f]{64})",
+        signed=lambda arrived, time: time.encode() + b"." + arrived.body,
+        is_time_signed=True,
+        oldest=timedelta(minutes=30),
+    ),
+    settings=(Setting("secret", "Secret", is_secret=True),),
+    concerns=_concerns,
+    collect=_collect,
+)

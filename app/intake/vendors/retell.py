@@ -1,0 +1,78 @@
+"""Retell AI: ended calls of voice agents, as docs.retellai.com/features/webhook describes them."""
+
+from collections.abc import Iterator, Mapping
+
+from app.imports.formats.records import NativeRecord, TimedTurn
+from app.intake.signatures import Hmac
+from app.intake.vendor import (
+    Config,
+    Convert,
+    Document,
+    Fetch,
+    Setting,
+    Vendor,
+    call_of,
+    milliseconds,
+    moment_of,
+    objects_at,
+)
+
+_CALL = {
+    "externalId": ("call_id",),
+    "startedAt": ("start_timestamp",),
+    "endedAt": ("end_timestamp",),
+    "durationSeconds": ("duration_ms",),
+    "endReason": ("disconnection_reason",),
+    "botId": ("agent_id",),
+    "botName": ("agent_name",),
+    "direction": ("direction",),
+    "fromNumber": ("from_number",),
+    "toNumber": ("to_number",),
+}
+_CONVERT: Mapping[str, Convert] = {
+    "startedAt": moment_of,
+    "endedAt": moment_of,
+    "durationSeconds": lambda number: round(number / 1000),
+}
+_ROLES = {"agent": "bot", "user": "customer", "transfer_target": "agent"}
+
+
+def _concerns(document: Document) -> bool:
+    return document.get("event") == "call_ended" and isinstance(document.get("call"), dict)
+
+
+def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
+    call = document["call"]
+    return call_of(call, _CALL, _CONVERT, _turns(call))
+
+
+def _turns(call: Document) -> Iterator[TimedTurn]:
+    for said in objects_at(call, "transcript_object"):
+        role, text = _ROLES.get(str(said.get("role"))), said.get("content")
+        if role and isinstance(text, str) and text.strip():
+            words = objects_at(said, "words") or [{}]
+            start_ms, end_ms = (
+                milliseconds(words[0].get("start")),
+                milliseconds(words[-1].get("end")),
+            )
+            yield TimedTurn(role, text, start_ms, end_ms)
+
+
+VENDOR = Vendor(
+    name="retell",
+    title="Retell AI",
+    steps=(
+        "In Retell AI, set the address below as the webhook of the agent or of the account.",
+        "Give the API key that has the badge of webhooks: it signs them.",
+    ),
+    scheme=Hmac(
+        "x-retell-signature",
+        r"v=(?P<time>\d{1,16}),d=(?P<digest>[0-9a-f]{64})",
+        signed=lambda arrived, time: arrived.body + time.encode(),
+        is_time_signed=True,
+        time_unit=0.001,
+    ),
+    settings=(Setting("secret", "API key", is_secret=True),),
+    concerns=_concerns,
+    collect=_collect,
+)

@@ -1,0 +1,287 @@
+"""Intake: webhooks of vendors are verified, taken once, and become calls, recordings and conversations."""
+
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from sqlalchemy import select
+
+from app.core.clock import utc_now
+from app.core.runtime import Runtime
+from app.intake import jobs, service
+from app.intake.models import IntakeDelivery, IntakeSource
+from tests.caller import Caller, error_code
+from tests.intake_requests import ELEVENLABS, RETELL, SECRET, TWILIO, VAPI, Sent, signed
+from tests.receiver import Receiver, status, write_ca_bundle
+from tests.recordings import CALL
+from tests.visitor import Visitor, signed_in
+
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "vapi": VAPI,
+    "retell": RETELL,
+    "elevenlabs": ELEVENLABS,
+    "twilio": TWILIO,
+}
+EXTRA = {"twilio": {"accountSid": TWILIO["AccountSid"]}}
+CALLS = ("vapi", "retell", "elevenlabs")
+
+
+@pytest.fixture
+def base(serve: Callable[..., str], tmp_path: Path) -> str:
+    """A service that may ask vendors on loopback addresses."""
+    return serve(
+        webhook_allowed_cidrs=(ip_network("127.0.0.0/8"),),
+        webhook_ca_bundle=write_ca_bundle(tmp_path),
+    )
+
+
+@pytest.fixture
+def admin(base: str, runtime: Runtime) -> Visitor:
+    """An admin who has signed in."""
+    return signed_in(base, runtime, "admin")
+
+
+def switch_on(admin: Visitor, name: str, **form: str) -> requests.Response:
+    return admin.post(f"/sources/{name}", {"secret": SECRET, **EXTRA.get(name, {}), **form})
+
+
+def document_of(name: str) -> dict[str, Any]:
+    document = deepcopy(DOCUMENTS[name])
+    if name == "vapi":
+        document["message"]["timestamp"] = time.time() * 1000
+    return document
+
+
+def sent(base: str, name: str, document: dict[str, Any], **changes: Any) -> Sent:
+    now = time.time() + changes.pop("later_s", 0)
+    return signed(name, document, now, address=f"{base}/intake/{name}", **changes)
+
+
+def send(base: str, name: str, request: Sent) -> requests.Response:
+    return requests.post(
+        f"{base}/intake/{name}", data=request.body, headers=request.headers, timeout=30
+    )
+
+
+def state_of(answer: requests.Response) -> str:
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["data"]["status"])
+
+
+def deliveries(runtime: Runtime) -> list[IntakeDelivery]:
+    with runtime.db.reading() as session:
+        return list(session.scalars(select(IntakeDelivery).order_by(IntakeDelivery.queued_at)))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_taken_once_and_judged(
+    base: str, runtime: Runtime, client: Caller, admin: Visitor, name: str
+) -> None:
+    assert switch_on(admin, name).status_code == 303
+    request = sent(base, name, document_of(name))
+    assert state_of(send(base, name, request)) == "accepted"
+    assert state_of(send(base, name, request)) == "duplicate"
+    jobs.run_intake(runtime, "")
+    (delivery,) = deliveries(runtime)
+    assert (delivery.state, delivery.outcome, delivery.sealed_body) == (
+        "succeeded",
+        "created",
+        None,
+    )
+    (call,) = client.get("/voice-calls").json()["data"]
+    expected = {
+        "vapi": ("vapi-call-1", "inbound", "asst-1", "2026-11-27T10:00:00.000Z", 65),
+        "retell": (
+            *("Jabr9TXYYJHfvl6Syypi88rdAHYHmcq6", "inbound", "oBeDLoLOeuAbiuaMFXRtDOLriTJ5tSxD"),
+            *("2024-05-02T00:07:55.945Z", 16),
+        ),
+        "elevenlabs": ("abc", "outbound", "xyz", "2025-02-14T12:48:17.000Z", 22),
+    }[name]
+    names = ("externalId", "direction", "botId", "startedAt", "durationSeconds")
+    assert tuple(call[key] for key in names) == expected
+    assert call["evaluationId"]
+    segments = client.get(f"/evaluations/{call['evaluationId']}/transcript").json()["data"]
+    roles = [segment["role"] for segment in segments["segments"]]
+    assert roles == {"elevenlabs": ["bot", "customer"], "retell": ["bot", "customer"]}.get(
+        name, ["bot", "customer", "bot"]
+    )
+    page = admin.get(f"/sources/{name}").text
+    assert "Stored" in page
+    assert expected[0] in page
+
+
+@pytest.mark.parametrize("name", [*DOCUMENTS])
+def test_a_foreign_changed_or_old_request_is_refused_and_shown(
+    base: str, runtime: Runtime, admin: Visitor, name: str
+) -> None:
+    assert send(base, name, sent(base, name, document_of(name))).status_code == 404
+    switch_on(admin, name)
+    foreign = sent(base, name, document_of(name), secret="another")
+    good = sent(base, name, document_of(name))
+    refused = [
+        foreign,
+        Sent(good.body.replace(b"c", b"d"), good.headers),
+        Sent(good.body, {"Content-Type": good.headers["Content-Type"]}),
+    ]
+    if name in ("retell", "elevenlabs"):
+        refused += [sent(base, name, document_of(name), later_s=later) for later in (-7200, 7200)]
+    if name == "vapi":
+        old = document_of(name)
+        old["message"]["timestamp"] -= 7_200_000
+        refused.append(sent(base, name, old))
+    for request in refused:
+        answer = send(base, name, request)
+        assert answer.status_code == 401, answer.text
+        assert error_code(answer) == "INTAKE_SIGNATURE"
+        assert SECRET not in answer.text
+    assert deliveries(runtime) == []
+    assert "A request was refused" in admin.get(f"/sources/{name}").text
+    assert admin.post(f"/sources/{name}/off", {}).status_code == 303
+    assert send(base, name, good).status_code == 404
+
+
+def test_other_events_and_calls_without_words_leave_nothing(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller
+) -> None:
+    switch_on(admin, "retell")
+    for event in ("call_started", "call_analyzed"):
+        request = sent(base, "retell", {**RETELL, "event": event})
+        assert state_of(send(base, "retell", request)) == "ignored"
+    silent: dict[str, Any] = document_of("retell")
+    silent["call"]["transcript_object"] = []
+    assert state_of(send(base, "retell", sent(base, "retell", silent))) == "accepted"
+    jobs.run_intake(runtime, "")
+    (delivery,) = deliveries(runtime)
+    assert (delivery.state, delivery.outcome) == ("succeeded", "empty")
+    assert client.get("/voice-calls").json()["data"] == []
+    assert "Nobody spoke" in admin.get("/sources/retell").text
+
+
+def test_what_cannot_be_stored_says_why_and_can_be_tried_again(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller
+) -> None:
+    switch_on(admin, "retell")
+    wrong: dict[str, Any] = document_of("retell")
+    wrong["call"]["start_timestamp"] = 4102444800000
+    assert state_of(send(base, "retell", sent(base, "retell", wrong))) == "accepted"
+    jobs.run_intake(runtime, "")
+    (delivery,) = deliveries(runtime)
+    assert delivery.state == "failed"
+    assert delivery.sealed_body is not None
+    page = admin.get("/sources/retell").text
+    assert "Failed: startedAt:" in page
+    retry = re.search(r'action="(/sources/retell/deliveries/intk_\w+/retry)"', page)
+    assert retry is not None
+    assert admin.post(retry[1], {}).status_code == 303
+    assert deliveries(runtime)[0].state == "queued"
+    admin.post("/sources/retell/off", {})
+    jobs.run_intake(runtime, "")
+    assert "switched off" in (deliveries(runtime)[0].error or {})["message"]
+    with runtime.db.writing() as session:
+        service.forget_bodies(session, before=utc_now())
+    assert deliveries(runtime)[0].sealed_body is None
+    assert admin.post(retry[1], {}).status_code == 409
+    assert client.get("/voice-calls").json()["data"] == []
+
+
+def test_secrets_are_encrypted_kept_and_never_shown(
+    base: str, runtime: Runtime, admin: Visitor
+) -> None:
+    assert switch_on(admin, "twilio", accountSid="AC1").status_code == 422
+    assert "Account SID has another form" in switch_on(admin, "twilio", accountSid="AC1").text
+    assert "Auth token is needed" in switch_on(admin, "twilio", secret="").text
+    assert switch_on(admin, "twilio").status_code == 303
+    assert switch_on(admin, "twilio", secret="", agentChannel="1").status_code == 303
+    with runtime.db.reading() as session:
+        row = session.get(IntakeSource, "twilio")
+        assert row is not None
+        assert SECRET not in row.sealed_config
+        configured = service.config_of(session, runtime.keyring, "twilio")
+    assert configured is not None
+    assert configured[0] == {**EXTRA["twilio"], "secret": SECRET, "agentChannel": "1"}
+    page = admin.get("/sources/twilio").text
+    assert SECRET not in page
+    assert EXTRA["twilio"]["accountSid"] in page
+    assert signed_in(base, runtime, "lead").get("/sources").status_code == 403
+
+
+@pytest.fixture
+def twilio_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A server that has the name and the port of Twilio's."""
+    address = ("127.0.71.5", 443)
+    try:
+        host = Receiver(names=("api.twilio.com",), address=address)
+    except PermissionError:
+        pytest.skip("port 443 needs rights that this user has not")
+    resolve = socket.getaddrinfo
+
+    def to_here(name: Any, *rest: Any, **more: Any) -> Any:
+        is_twilio = name in (b"api.twilio.com", "api.twilio.com")
+        return resolve(address[0] if is_twilio else name, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", to_here)
+    yield host
+    host.close()
+
+
+def test_a_recording_is_fetched_from_twilio_and_processed(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller, twilio_host: Receiver
+) -> None:
+    account = f"/2010-04-01/Accounts/{TWILIO['AccountSid']}"
+    sound = f"{account}/Recordings/{TWILIO['RecordingSid']}.wav?RequestedChannels=2"
+    call = f"{account}/Calls/{TWILIO['CallSid']}.json"
+    twilio_host.script(call, status(200, b'{"direction": "outbound-api"}'))
+    twilio_host.script(sound, status(503), status(200, CALL.read_bytes()))
+    switch_on(admin, "twilio", agentChannel="0")
+    assert state_of(send(base, "twilio", sent(base, "twilio", TWILIO))) == "accepted"
+    jobs.run_intake(runtime, "")
+    (delivery,) = deliveries(runtime)
+    assert delivery.state == "queued"
+    with runtime.db.writing() as session:
+        row = session.get(IntakeDelivery, delivery.id)
+        assert row is not None
+        row.due_at = row.queued_at
+    jobs.run_intake(runtime, "")
+    assert deliveries(runtime)[0].outcome == "created"
+    (recording,) = client.get("/audio-files").json()["data"]
+    assert recording["externalId"] == TWILIO["RecordingSid"]
+    assert recording["direction"] == "outbound"
+    assert recording["recordedAt"] == "2010-08-24T09:16:00.000Z"
+    assert recording["channelMap"] == {"agent": 0, "customer": 1}
+    assert recording["status"] == "queued"
+    assert recording["sizeBytes"] == CALL.stat().st_size
+    assert {"authorization"} <= twilio_host.received(sound)[0].headers.keys()
+
+
+def test_a_redirect_to_a_foreign_host_is_not_followed(
+    base: str, runtime: Runtime, admin: Visitor, twilio_host: Receiver
+) -> None:
+    with_key = Receiver(names=("localhost",))
+    account = f"/2010-04-01/Accounts/{TWILIO['AccountSid']}"
+    twilio_host.script(
+        f"{account}/Calls/{TWILIO['CallSid']}.json",
+        status(302, b"", f"Location: {with_key.url('/steal')}"),
+    )
+    switch_on(admin, "twilio")
+    send(base, "twilio", sent(base, "twilio", TWILIO))
+    jobs.run_intake(runtime, "")
+    assert deliveries(runtime)[0].error == {
+        "code": "VENDOR_REFUSED",
+        "message": "localhost is no host of this source.",
+    }
+    assert with_key.requests == []
+    with_key.close()
+
+
+def test_a_probe_of_the_address_is_answered(base: str, admin: Visitor) -> None:
+    assert requests.head(f"{base}/intake/vapi", timeout=30).status_code == 404
+    switch_on(admin, "vapi")
+    assert requests.head(f"{base}/intake/vapi", timeout=30).status_code == 204
+    assert requests.get(f"{base}/intake/vapi", timeout=30).status_code == 405

@@ -1,0 +1,173 @@
+"""Webhooks as vendors send them: the examples of their documentation, signed by their rules."""
+
+import base64
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+SECRET = "a-secret-of-the-vendor"
+
+VAPI = {
+    "message": {
+        "type": "end-of-call-report",
+        "endedReason": "customer-ended-call",
+        "timestamp": 0,
+        "startedAt": "2026-11-27T10:00:00.000Z",
+        "endedAt": "2026-11-27T10:01:05.000Z",
+        "durationSeconds": 65.2,
+        "call": {"id": "vapi-call-1", "type": "inboundPhoneCall", "assistantId": "asst-1"},
+        "customer": {"number": "+14155550142"},
+        "assistant": {"id": "asst-1", "name": "Booking"},
+        "artifact": {
+            "messages": [
+                {
+                    "role": "system",
+                    "message": "You are a booking assistant.",
+                    "time": 1,
+                    "secondsFromStart": 0,
+                },
+                {
+                    "role": "bot",
+                    "message": "Hello, how can I help you today?",
+                    "secondsFromStart": 1.2,
+                    "duration": 2100,
+                },
+                {
+                    "role": "user",
+                    "message": "I want to move my appointment to Friday.",
+                    "secondsFromStart": 4.0,
+                    "duration": 2500,
+                },
+                {"role": "tool_calls", "message": "", "secondsFromStart": 7.0},
+                {
+                    "role": "bot",
+                    "message": "It is moved to Friday at nine.",
+                    "secondsFromStart": 8.1,
+                    "duration": 2000,
+                },
+            ]
+        },
+    }
+}
+RETELL = {
+    "event": "call_ended",
+    "call": {
+        "call_type": "phone_call",
+        "call_id": "Jabr9TXYYJHfvl6Syypi88rdAHYHmcq6",
+        "agent_id": "oBeDLoLOeuAbiuaMFXRtDOLriTJ5tSxD",
+        "from_number": "+12137771234",
+        "to_number": "+12137771235",
+        "direction": "inbound",
+        "call_status": "ended",
+        "start_timestamp": 1714608475945,
+        "end_timestamp": 1714608491736,
+        "duration_ms": 15791,
+        "disconnection_reason": "user_hangup",
+        "transcript": "Agent: hi how are you doing?\nUser: Doing pretty well.\n",
+        "transcript_object": [
+            {
+                "role": "agent",
+                "content": "hi how are you doing?",
+                "words": [
+                    {"word": "hi", "start": 0.7, "end": 1.3},
+                    {"word": "doing?", "start": 1.4, "end": 2.0},
+                ],
+            },
+            {
+                "role": "user",
+                "content": "Doing pretty well.",
+                "words": [{"word": "Doing", "start": 2.4, "end": 3.0}],
+            },
+            {"role": "tool_call_invocation", "content": "", "words": []},
+        ],
+    },
+}
+ELEVENLABS = {
+    "type": "post_call_transcription",
+    "event_timestamp": 1739537297,
+    "data": {
+        "agent_id": "xyz",
+        "conversation_id": "abc",
+        "status": "done",
+        "transcript": [
+            {
+                "role": "agent",
+                "message": "Hey there angelo. How are you?",
+                "time_in_call_secs": 0,
+                "tool_calls": None,
+            },
+            {
+                "role": "user",
+                "message": "Hey, can you tell me, like, a fun fact about 11 Labs?",
+                "time_in_call_secs": 2,
+            },
+            {"role": "agent", "message": None, "time_in_call_secs": 9},
+        ],
+        "metadata": {
+            "start_time_unix_secs": 1739537297,
+            "call_duration_secs": 22,
+            "termination_reason": "",
+            "phone_call": {"direction": "outbound", "external_number": "+14155550142"},
+        },
+    },
+}
+TWILIO = {
+    "AccountSid": "AC" + "0a" * 16,
+    "CallSid": "CA" + "0b" * 16,
+    "RecordingSid": "RE" + "0c" * 16,
+    "RecordingUrl": f"https://api.twilio.com/2010-04-01/Accounts/AC{'0a' * 16}/Recordings/RE{'0c' * 16}",
+    "RecordingStatus": "completed",
+    "RecordingDuration": "4",
+    "RecordingChannels": "2",
+    "RecordingStartTime": "Tue, 24 Aug 2010 09:16:00 +0000",
+    "RecordingSource": "RecordVerb",
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request to be sent to a source."""
+
+    body: bytes
+    headers: dict[str, str]
+
+
+def _hmac(message: bytes, algorithm: str = "sha256", secret: str = SECRET) -> "hmac.HMAC":
+    return hmac.new(secret.encode(), message, algorithm)
+
+
+def signed(
+    source: str,
+    document: Mapping[str, Any],
+    now_s: float,
+    *,
+    address: str = "",
+    secret: str = SECRET,
+) -> Sent:
+    """Sign a document as its source does, at this time."""
+    body = json.dumps(document).encode()
+    seconds = str(int(now_s))
+    if source == "vapi":
+        headers = {"x-vapi-signature": _hmac(body, secret=secret).hexdigest()}
+    elif source == "retell":
+        stamp = str(int(now_s * 1000))
+        headers = {
+            "x-retell-signature": f"v={stamp},d={_hmac(body + stamp.encode(), secret=secret).hexdigest()}"
+        }
+    elif source == "elevenlabs":
+        digest = _hmac(f"{seconds}.".encode() + body, secret=secret).hexdigest()
+        headers = {"ElevenLabs-Signature": f"t={seconds},v0={digest}"}
+    elif source == "twilio":
+        body = urlencode(document).encode()
+        text = address + "".join(key + document[key] for key in sorted(document))
+        digest = base64.b64encode(_hmac(text.encode(), "sha1", secret).digest()).decode()
+        headers = {
+            "X-Twilio-Signature": digest,
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+    else:
+        raise ValueError(source)
+    return Sent(body, {"Content-Type": "application/json", **headers})
