@@ -31,6 +31,7 @@ def build_runtime(settings: Settings) -> Runtime:
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,
+        turns_of_recording=evaluation.masked_turns_of,
         calibration=profiles.calibration,
     )
     runtime = open_runtime(settings, keyring, hooks, counts)

@@ -55,6 +55,13 @@ def progress(client: Caller, audio_file_id: str) -> dict[str, Any]:
     return dict(answer.json()["data"])
 
 
+def waveform_of(client: Caller, audio_file_id: str) -> list[list[int]]:
+    """Return the peaks of each channel."""
+    answer = client.get(f"/audio-files/{audio_file_id}/waveform")
+    assert answer.status_code == 200
+    return list(answer.json()["data"]["channels"])
+
+
 def ask(client: Caller, audio_file_id: str, **options: Any) -> str:
     """Queue the processing and return the id of its job."""
     answer = client.post(f"/audio-files/{audio_file_id}/process", options)

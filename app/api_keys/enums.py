@@ -11,7 +11,7 @@ class SignaturePolicy(LabelledEnum):
     OPTIONAL = "optional", "Accepted everywhere but for keys"
 
 
-# The last five belong to extensions of the API.
+# The last six belong to extensions of the API.
 SCOPES = (
     "evaluations:read",
     "audio:read",
@@ -32,6 +32,7 @@ SCOPES = (
     "evaluations:review",
     "data:erase",
     "transcripts:raw",
+    "audio:original",
 )
 
 # Scopes of those who are limited to teams: what the others read or change belongs to no team.

@@ -72,6 +72,12 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     session.flush()
 
 
+def note_originals_deleted(session: Session, audio_file_ids: Sequence[str]) -> None:
+    """Record that only the muted copies of these recordings are kept from now on."""
+    for row in _locked(session, audio_file_ids):
+        row.original_deleted_at = row.updated_at = utc_now()
+
+
 def to_purge(session: Session) -> Sequence[str]:
     """Return the ids of recordings whose files are marked for deletion."""
     return session.scalars(select(AudioFile.id).where(AudioFile.purge_bytes).limit(100)).all()

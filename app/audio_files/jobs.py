@@ -3,10 +3,18 @@
 import math
 import threading
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 
-from app.audio_files import playback, queries, totals, uploads
+from app.audio_files import (
+    erasure,
+    muting,
+    playback,
+    queries,
+    stored_objects,
+    totals,
+    uploads,
+)
 from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob, WaveformJob
 from app.audio_files.processing import requests, stages, steps
@@ -31,6 +39,7 @@ from app.speech.transcriber import DecodedSound, Transcriber, TranscriptionOptio
 from app.speech.transcribers import transcriber_of
 from app.transcript import Transcript
 
+_BATCH = 100
 _EXPIRED_KEPT = timedelta(days=7)
 # An upload that begins before its link expires may end later.
 _LONGEST_UPLOAD = timedelta(hours=1)
@@ -144,10 +153,10 @@ def orphaned(runtime: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
 
 
 def orphaned_playback(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
-    """Return those of these waveforms or play copies whose recordings have no file any more."""
-    by_recording = playback.by_recording(object_ids)
+    """Return those of these waveforms or copies whose recordings have no file any more."""
+    by_recording = stored_objects.by_recording(object_ids)
     with runtime.db.reading() as session:
-        orphans = uploads.orphaned_among(session, list(by_recording))
+        orphans = uploads.orphaned_among(session, list(by_recording), originals=False)
     return [by_recording[audio_file_id] for audio_file_id in orphans]
 
 
@@ -246,10 +255,12 @@ def _scorecard_and_context(
 
 
 def _draw(job: RunningJob[WaveformJob]) -> None:
-    """Decode one recording for its waveform and its play copy."""
+    """Decode one recording for its waveform and its play copy, or for its muted copy."""
     storage, settings = job.runtime.storage, job.runtime.settings
     with job.transaction() as session:
         audio = queries.find(session, held(session, job.lease).audio_file_id)
+        is_muting = job.lease.job_id == stored_objects.mute_id(audio.id)
+        masked = muting.masked_sound(session, audio.id) if is_muting else None
         options = TranscriptionOptions(
             content_type=audio.content_type, max_duration_s=settings.audio_max_duration_s
         )
@@ -264,8 +275,27 @@ def _draw(job: RunningJob[WaveformJob]) -> None:
                 spool_dir=playback.spool_dir(settings),
                 min_free_bytes=settings.min_free_bytes,
                 should_stop=job.should_stop,
+                silent=masked.spans if masked else None,
             ) as sound,
-            playback.stored(storage, audio_file_id, sound),
+            playback.stored(storage, audio_file_id, sound, muted=is_muting),
             job.transaction() as session,
         ):
-            end(held(session, job.lease), JobState.SUCCEEDED, utc_now())
+            drawing = held(session, job.lease)
+            drawing.made_of = masked.digest if masked else None
+            end(drawing, JobState.SUCCEEDED, utc_now())
+    if is_muting and not settings.keep_original_sound:
+        delete_originals(job.runtime, before=utc_now())
+
+
+def delete_originals(runtime: Runtime, *, before: datetime) -> int:
+    """Delete the originals, of recordings created before a time, that have a muted copy."""
+    count = 0
+    while True:
+        with runtime.db.writing() as session:
+            audio_file_ids = muting.with_originals(session, before=before, limit=_BATCH)
+            erasure.note_originals_deleted(session, audio_file_ids)
+        for audio_file_id in audio_file_ids:
+            playback.delete_original(runtime.storage, audio_file_id)
+        count += len(audio_file_ids)
+        if len(audio_file_ids) < _BATCH:
+            return count

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import PurePath
 from typing import Self
 
 from app.audio_files.enums import ContentType
 from app.audio_files.models import AudioFile
+from app.audio_files.stored_objects import PlayedObject
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant, UrlSigner
@@ -57,9 +59,22 @@ class RecordingLinks:
         own_url = self._signed(CREATE, audio, expires_at, sha256=sha256)
         return link or UploadLink(own_url, {"Content-Type": audio.content_type})
 
-    def download(self, audio: AudioFile, expires_at: datetime) -> str:
-        """Return the link that downloads the recording under its file name."""
-        return self._signed(READ, audio, expires_at, file_name=_with_extension(audio))
+    def download(
+        self, audio: AudioFile, expires_at: datetime, copy: PlayedObject | None = None
+    ) -> str:
+        """Return the link that downloads the recording, or a copy of it, under its file name."""
+        if copy is None:
+            return self._signed(READ, audio, expires_at, file_name=_with_extension(audio))
+        return self._path_for(
+            Grant(
+                permission=READ,
+                object_id=copy.object_id,
+                expires_at=expires_at,
+                content_type=copy.content_type,
+                size_bytes=copy.size_bytes,
+                file_name=file_name_of(audio, copy),
+            )
+        )
 
     def status(self, audio_file_id: str) -> str:
         """Return the link to the processing status."""
@@ -83,7 +98,15 @@ class RecordingLinks:
             file_name=file_name,
             sha256=sha256,
         )
+        return self._path_for(grant)
+
+    def _path_for(self, grant: Grant) -> str:
         return self.base + self.signer.path_for(grant)
+
+
+def file_name_of(audio: AudioFile, copy: PlayedObject | None) -> str:
+    """Return the name under which a recording or its muted copy is shown."""
+    return audio.file_name if copy is None else f"{PurePath(audio.file_name).stem}.muted.m4a"
 
 
 def _with_extension(audio: AudioFile) -> str:

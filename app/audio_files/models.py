@@ -19,7 +19,8 @@ class AudioFile(Table):
 
     `sha256` is the declared hash until the upload, and then the hash of the stored file. Values that
     decoding finds, such as `codec`, are null before. `expires_at` is the deadline of the upload.
-    `purge_bytes`: the file is to be deleted after the commit.
+    `purge_bytes`: the file is to be deleted after the commit. `original_deleted_at`: only the muted copy is
+    kept since then.
     """
 
     __tablename__ = "audio_files"
@@ -79,6 +80,7 @@ class AudioFile(Table):
     search_text: Mapped[str]
     erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     purge_bytes: Mapped[bool] = mapped_column(default=False)
+    original_deleted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class AudioFileTotal(Total):
@@ -119,10 +121,14 @@ class ProcessingJob(LeasedJob):
 
 
 class WaveformJob(LeasedJob):
-    """One drawing of a recording that was processed without a waveform; its id is the waveform's."""
+    """One drawing of a recording that was processed without a waveform; its id is the waveform's.
+
+    Or the making of its muted copy, whose id it has then; `made_of` is the digest of what is silent.
+    """
 
     kind = "waveforms"
     __tablename__ = "waveform_jobs"
     __table_args__ = (Index("ix_waveform_jobs_due", "state", "priority", "queued_at", "id"),)
 
     audio_file_id: Mapped[str] = mapped_column(ForeignKey("audio_files.id"))
+    made_of: Mapped[str | None]

@@ -1,20 +1,18 @@
-"""Waveforms and play copies, stored next to a recording so that people can see and hear it.
-
-Their ids share their body with the recording's id.
-"""
+"""Waveforms, play copies and muted copies, stored next to a recording so that people can see and hear it."""
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from sqlalchemy.orm import Session
 
 from app.audio_files import queries
 from app.audio_files.enums import AudioStatus, ContentType
 from app.audio_files.models import WaveformJob
+from app.audio_files.stored_objects import PlayedObject, mute_id, play_copy_id, wave_id
 from app.core.database.session import ring_after_commit
 from app.core.database.upserts import insert_missing
 from app.core.errors import NotFound
@@ -28,15 +26,6 @@ WAVEFORM_QUEUE = "waveforms"
 waveform_bell = partial(Bell, WAVEFORM_QUEUE)
 # A recording in these states gets its waveform from the processing job.
 _PROCESSING = (AudioStatus.QUEUED, AudioStatus.TRANSCRIBING)
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedObject:
-    """Stored object that browsers play."""
-
-    object_id: str
-    size_bytes: int
-    content_type: str
 
 
 def request_waveform(session: Session, audio_file_id: str) -> None:
@@ -60,15 +49,17 @@ def request_waveform(session: Session, audio_file_id: str) -> None:
 
 
 @contextmanager
-def stored(storage: Storage, audio_file_id: str, sound: DecodedSound) -> Iterator[None]:
-    """Store waveform and play copy around the step of a job that records them.
+def stored(
+    storage: Storage, audio_file_id: str, sound: DecodedSound, *, muted: bool = False
+) -> Iterator[None]:
+    """Store waveform and play copy, or muted copy, around the step of a job that records them.
 
     Erasure ends the job, so that the step finds its lease lost; both are deleted again then.
 
     Raises:
         DiskFull: too little disk space is free.
     """
-    _store(storage, audio_file_id, sound)
+    (_store_muted if muted else _store)(storage, audio_file_id, sound)
     try:
         yield
     except LeaseLost:
@@ -76,14 +67,29 @@ def stored(storage: Storage, audio_file_id: str, sound: DecodedSound) -> Iterato
         raise
 
 
-def delete(storage: Storage, audio_file_id: str) -> None:
-    """Delete the waveform and the play copy of a recording."""
+def _store_muted(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
+    """Store a muted copy and its waveform in place of earlier ones."""
+    storage.delete(mute_id(audio_file_id))
+    if sound.play_copy is not None:
+        _write(storage, mute_id(audio_file_id), sound.play_copy)
     storage.delete(wave_id(audio_file_id))
+    _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform))
+
+
+def delete(storage: Storage, audio_file_id: str) -> None:
+    """Delete the waveform and the copies of a recording."""
+    for object_id in (wave_id, play_copy_id, mute_id):
+        storage.delete(object_id(audio_file_id))
+
+
+def delete_original(storage: Storage, audio_file_id: str) -> None:
+    """Delete the sound that says what the text masks."""
     storage.delete(play_copy_id(audio_file_id))
+    storage.delete(audio_file_id)
 
 
 def played(storage: Storage, audio_file_id: str, content_type: str) -> PlayedObject | None:
-    """Return what browsers play: the play copy, or else the upload."""
+    """Return what browsers play of an original: the play copy, or else the upload."""
     for object_id, type_ in (
         (play_copy_id(audio_file_id), ContentType.MP4),
         (audio_file_id, content_type),
@@ -105,21 +111,6 @@ def peaks_of(waveform: bytes) -> tuple[int, list[list[int]]]:
     return per_second, channel_peaks
 
 
-def wave_id(audio_file_id: str) -> str:
-    """Return the id of the waveform of a recording."""
-    return _with_prefix("wave", audio_file_id)
-
-
-def play_copy_id(audio_file_id: str) -> str:
-    """Return the id of the play copy of a recording."""
-    return _with_prefix("play", audio_file_id)
-
-
-def by_recording(object_ids: Sequence[str]) -> Mapping[str, str]:
-    """Map the ids of recordings to these ids of their waveforms or play copies."""
-    return {_with_prefix("aud", object_id): object_id for object_id in object_ids}
-
-
 def spool_dir(settings: Settings) -> Path:
     """Return the folder for decoded sound."""
     spool = settings.data_dir / "spool"
@@ -127,17 +118,15 @@ def spool_dir(settings: Settings) -> Path:
     return spool
 
 
-def _with_prefix(prefix: str, object_id: str) -> str:
-    return f"{prefix}_{object_id.partition('_')[2]}"
-
-
 def _store(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
     """Store the waveform last: where it is, a needed play copy is too."""
     if sound.play_copy is not None:
-        size_bytes = sound.play_copy.seek(0, io.SEEK_END)
-        sound.play_copy.seek(0)
-        with suppress(ObjectExists):
-            storage.write(play_copy_id(audio_file_id), sound.play_copy, size_bytes=size_bytes)
+        _write(storage, play_copy_id(audio_file_id), sound.play_copy)
+    _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform))
+
+
+def _write(storage: Storage, object_id: str, file: IO[bytes]) -> None:
+    size_bytes = file.seek(0, io.SEEK_END)
+    file.seek(0)
     with suppress(ObjectExists):
-        peaks = io.BytesIO(sound.waveform)
-        storage.write(wave_id(audio_file_id), peaks, size_bytes=len(sound.waveform))
+        storage.write(object_id, file, size_bytes=size_bytes)

@@ -9,8 +9,9 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.audio_files import totals
 from app.audio_files.enums import ENDED
-from app.audio_files.links import RecordingLinks
+from app.audio_files.links import RecordingLinks, file_name_of
 from app.audio_files.models import AudioFile
+from app.audio_files.stored_objects import PlayedObject
 from app.core.database.filters import (
     Filters,
     at_least,
@@ -120,17 +121,31 @@ def find_stored(session: Session, audio_file_id: str) -> AudioFile:
     return audio
 
 
-def download_link(session: Session, audio_file_id: str, *, links: RecordingLinks) -> dict[str, Any]:
-    """Return a signed download link; raises what `find_stored` raises."""
+def download_link(
+    session: Session,
+    audio_file_id: str,
+    *,
+    links: RecordingLinks,
+    copy: PlayedObject | None = None,
+) -> dict[str, Any]:
+    """Return a signed download link to the upload, or to a muted copy of it.
+
+    Raises:
+        NotFound: as `find_stored`, or the original was deleted.
+        Conflict: as `find_stored`.
+    """
     audio = find_stored(session, audio_file_id)
+    if audio.original_deleted_at is not None and copy is None:
+        raise NotFound("The original of this recording was deleted: only its muted copy is kept.")
     expires_at = links.expiry()
     return {
         "audio_file_id": audio.id,
-        "download_url": links.download(audio, expires_at),
+        "download_url": links.download(audio, expires_at, copy),
         "expires_at": expires_at,
-        "content_type": audio.content_type,
-        "size_bytes": audio.size_bytes,
-        "file_name": audio.file_name,
+        "content_type": copy.content_type if copy else audio.content_type,
+        "size_bytes": copy.size_bytes if copy else audio.size_bytes,
+        "file_name": file_name_of(audio, copy),
+        "muted": copy is not None,
     }
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.audio_files import playback, queries, schemas, uploads
+from app.audio_files import muting, playback, queries, schemas, stored_objects, uploads
 from app.audio_files.links import RecordingLinks
 from app.audio_files.processing import requests, stages
 from app.audio_files.uploads import AudioObjects
@@ -12,7 +12,13 @@ from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchem
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, check_raw, current_principal, require_scope
+from app.web.principal import (
+    EXPENSIVE,
+    check_original,
+    check_raw,
+    current_principal,
+    require_scope,
+)
 
 blp = Blueprint(
     "audio-files",
@@ -77,12 +83,16 @@ def get_processing_status(audio_file_id: str) -> Any:
 
 @blp.get("/<id:audio_file_id>/download-url")
 @require_scope("audio:download")
+@blp.arguments(schemas.DownloadQuery, location="query")
 @blp.response(200, schemas.DownloadSchema)
-@blp.alt_response(409, description="The recording has not been uploaded.")
-def get_download_url(audio_file_id: str) -> Any:
-    """Return a signed download link."""
-    with _database(audio_file_id).reading() as session:
-        return queries.download_link(session, audio_file_id, links=_links())
+@blp.alt_response(409, description="The recording has not been uploaded, or is being muted.")
+def get_download_url(query: dict[str, bool], audio_file_id: str) -> Any:
+    """Return a signed download link; masked words are silent, unless the original is requested."""
+    check_original(audio_file_id, original=query["original"])
+    database = _database(audio_file_id)
+    copy = None if query["original"] else muting.muted_copy(current_runtime(), audio_file_id)
+    with database.reading() as session:
+        return queries.download_link(session, audio_file_id, links=_links(), copy=copy)
 
 
 @blp.post("/<id:audio_file_id>/complete")
@@ -106,7 +116,7 @@ def get_waveform(audio_file_id: str) -> Any:
     with runtime.db.reading() as session:
         queries.find_stored(session, audio_file_id)
     shown = {"audio_file_id": audio_file_id, "status": "drawing", "peaks_per_second": None}
-    waveform = runtime.storage.read(playback.wave_id(audio_file_id))
+    waveform = runtime.storage.read(stored_objects.wave_id(audio_file_id))
     if waveform is not None:
         per_second, channels = playback.peaks_of(waveform)
         return {**shown, "status": "ready", "peaks_per_second": per_second, "channels": channels}

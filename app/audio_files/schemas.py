@@ -74,6 +74,15 @@ class UploadSchema(CamelSchema):
     status = Choice(list(AudioStatus), required=True)
 
 
+class DownloadQuery(CamelSchema):
+    """Choice between the muted copy and the original."""
+
+    original = QueryFlag(
+        load_default=False,
+        metadata={"description": "With the masked words; needs the scope audio:original."},
+    )
+
+
 class DownloadSchema(CamelSchema):
     """A signed download link, usable without an API key."""
 
@@ -83,6 +92,10 @@ class DownloadSchema(CamelSchema):
     content_type = fields.String(required=True)
     size_bytes = fields.Integer(required=True)
     file_name = fields.String(required=True)
+    muted = fields.Boolean(
+        required=True,
+        metadata={"description": "The file is a copy in which masked words are silent."},
+    )
 
 
 class ProcessingRequestSchema(CamelSchema):
@@ -216,6 +229,11 @@ class AudioFileSchema(CamelSchema):
     score = fields.Integer(required=True, allow_none=True)
     recorded_at = Timestamp(required=True, allow_none=True)
     uploaded_at = Timestamp(required=True, allow_none=True)
+    original_deleted_at = Timestamp(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Since then only the muted copy is kept."},
+    )
     processed_at = Timestamp(required=True, allow_none=True)
     conversation_at = Timestamp(required=True)
     created_at = Timestamp(required=True)

@@ -15,6 +15,7 @@ from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
 from app.audio_files.processing.steps import UPLOAD_MISMATCH
+from app.audio_files.stored_objects import recording_of
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
@@ -36,6 +37,7 @@ _HAS_NO_FILE = and_(
     AudioFile.uploaded_at.is_(None),
     or_(AudioFile.erased_at.is_not(None), AudioFile.status.not_in(_AWAITED)),
 )
+_HAS_NO_ORIGINAL = or_(_HAS_NO_FILE, AudioFile.original_deleted_at.is_not(None))
 _RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
     AudioFile.status == AudioStatus.PENDING_UPLOAD
 )
@@ -166,10 +168,13 @@ def awaited_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[s
     ).all()
 
 
-def orphaned_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
-    """Return the ids of these recordings that should have no stored file."""
+def orphaned_among(
+    session: Session, audio_file_ids: Sequence[str], *, originals: bool = True
+) -> Sequence[str]:
+    """Return the ids of these recordings that should have no stored file, or no copy of one."""
+    has_none = _HAS_NO_ORIGINAL if originals else _HAS_NO_FILE
     return session.scalars(
-        select(AudioFile.id).where(AudioFile.id.in_(audio_file_ids), _HAS_NO_FILE)
+        select(AudioFile.id).where(AudioFile.id.in_(audio_file_ids), has_none)
     ).all()
 
 
@@ -301,3 +306,18 @@ class AudioObjects:
                     )
         elif stored is not None:
             self.mark_stored(object_id, stored)
+
+
+class MutedObjects(AudioObjects):
+    """Handles muted copies, which are only downloaded, by the recordings that they belong to."""
+
+    def exists(self, object_id: str) -> bool:
+        """Return whether the copy may be downloaded."""
+        return super().exists(recording_of(object_id))
+
+    def mark_stored(self, object_id: str, stored: StoredObject) -> None:
+        """Refuse an upload: no link allows one."""
+        raise NotFound("There is no such upload.")
+
+    def reconcile(self, object_id: str) -> None:
+        """Do nothing: nobody uploads a copy."""

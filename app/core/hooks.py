@@ -13,6 +13,10 @@ def _nothing_sealed(session: Session, evaluation_id: str) -> Sequence[str]:
     return ()
 
 
+def _no_turns(session: Session, audio_file_id: str) -> Sequence[Any]:
+    return ()
+
+
 def _uncalibrated(session: Session, engagement_id: str | None) -> Callable[..., Any]:
     return lambda judgement, **_: judgement
 
@@ -29,6 +33,7 @@ class Hooks:
         on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
         sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
+        turns_of_recording: returns the masked transcripts of the calls that have this recording.
         calibration: returns the function that calibrates the judgements of an engagement.
     """
 
@@ -38,6 +43,7 @@ class Hooks:
     on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
     sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed
+    turns_of_recording: Callable[[Session, str], Sequence[Any]] = _no_turns
     calibration: Callable[[Session, str | None], Callable[..., Any]] = _uncalibrated
 
 

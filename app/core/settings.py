@@ -199,6 +199,10 @@ class Settings:
     retention_audio_days: int = setting(
         "CQE_RETENTION_AUDIO_DAYS", 0, read.days(0), zero="for ever"
     )
+    keep_original_sound: bool = setting("CQE_KEEP_ORIGINAL_SOUND", True, read.boolean)
+    retention_original_sound_days: int = setting(
+        "CQE_RETENTION_ORIGINAL_SOUND_DAYS", 0, read.days(0), zero="for ever"
+    )
     retention_raw_texts_days: int = setting(
         "CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.days(0), zero="for ever"
     )

@@ -49,6 +49,7 @@ _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "exp": analytics.orphaned,
     "imp": imports.orphaned,
     "par": analytics.orphaned_parts,
+    "mute": audio_files.orphaned_playback,
     "play": audio_files.orphaned_playback,
     "wave": audio_files.orphaned_playback,
 }

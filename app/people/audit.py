@@ -51,6 +51,7 @@ class Action(StrEnum):
     SOURCE_RETRIED = "source_retried"
     EVALUATION_OPENED = "evaluation_opened"
     RECORDING_PLAYED = "recording_played"
+    ORIGINAL_PLAYED = "original_played"
     RAW_TEXTS_READ = "raw_texts_read"
     REVIEWED = "reviewed"
     RE_EVALUATED = "re_evaluated"

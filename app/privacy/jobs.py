@@ -5,7 +5,7 @@ Transactions are short, and stored bytes are deleted after each commit.
 
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
@@ -13,9 +13,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.audio_files import erasure as audio_files
+from app.audio_files import jobs as recordings
 from app.audio_files import playback
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
+from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.purging import purge_older
 from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
@@ -102,6 +104,10 @@ def run_retention(runtime: Runtime) -> None:
     """Erase what is older than the settings allow."""
     erase_old(runtime, runtime.settings)
     purge_bytes(runtime)
+    settings = runtime.settings
+    if settings.retention_original_sound_days or not settings.keep_original_sound:
+        days = settings.retention_original_sound_days if settings.keep_original_sound else 0
+        recordings.delete_originals(runtime, before=utc_now() - timedelta(days=days))
 
 
 def erase_old(runtime: Runtime, settings: Settings) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -105,8 +105,11 @@ def decode(
     limits: DecodingLimits | None = None,
     spool_dir: Path | None = None,
     should_stop: Callable[[], bool] = never_stop,
+    silent: Sequence[tuple[int, int]] | None = None,
 ) -> Recording:
     """Decode a file to 16 kHz channels, in a process of its own; the caller closes the recording.
+
+    With `silent`, stretches in ms, these are zeroed, and there always is a play copy.
 
     Raises:
         UnsupportedMedia: not one of the known containers, not what `content_type` says, damaged
@@ -127,7 +130,7 @@ def decode(
             spool = files.enter_context(tempfile.TemporaryFile(dir=spool_dir))
             play_copy = files.enter_context(tempfile.TemporaryFile(dir=spool_dir))
             process = subprocess.Popen(  # noqa: S603
-                _command(content_type, limits, play_copy),
+                _command(content_type, limits, play_copy, silent),
                 pass_fds=[play_copy.fileno()],
                 stdin=source,
                 stdout=spool,
@@ -155,6 +158,7 @@ def decoded(
     spool_dir: Path,
     min_free_bytes: int,
     should_stop: Callable[[], bool],
+    silent: Sequence[tuple[int, int]] | None = None,
 ) -> Iterator[DecodedSound]:
     """Decode a file without transcribing it; raises what `Transcriber.transcribe` raises."""
     limits = DecodingLimits(duration_s=options.max_duration_s, min_free_bytes=min_free_bytes)
@@ -164,6 +168,7 @@ def decoded(
         limits=limits,
         spool_dir=spool_dir,
         should_stop=should_stop,
+        silent=silent,
     ) as recording:
         yield decoded_sound(recording)
 
@@ -182,12 +187,18 @@ def waveform(recording: Recording) -> bytes:
     return header + b"".join(_peaks(recording, channel) for channel in range(recording.channels))
 
 
-def _command(content_type: str | None, limits: DecodingLimits, play_copy: IO[bytes]) -> list[str]:
+def _command(
+    content_type: str | None,
+    limits: DecodingLimits,
+    play_copy: IO[bytes],
+    silent: Sequence[tuple[int, int]] | None,
+) -> list[str]:
     request = {
         "contentType": content_type,
         "playCopy": play_copy.fileno(),
         "limits": asdict(limits),
         "parentPid": os.getpid(),
+        "silent": silent,
     }
     # Without `site`, whose hooks for editable installs cost more than our imports.
     return [sys.executable, "-S", "-P", "-m", decoding.__name__, json.dumps(request)]

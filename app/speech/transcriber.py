@@ -1,7 +1,7 @@
 """Interface of transcribers and their factory, through which jobs reach the libraries of the asr extra."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,6 +120,7 @@ def decoded(
     spool_dir: Path,
     min_free_bytes: int,
     should_stop: Callable[[], bool],
+    silent: Sequence[tuple[int, int]] | None = None,
 ) -> AbstractContextManager[DecodedSound]:
     """Decode a recording without transcribing it (see `speech.decoder.decoded`).
 
@@ -132,6 +133,7 @@ def decoded(
         spool_dir=spool_dir,
         min_free_bytes=min_free_bytes,
         should_stop=should_stop,
+        silent=silent,
     )
     return sound
 

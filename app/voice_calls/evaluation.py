@@ -126,6 +126,19 @@ def reading_order(turns: Sequence[Mapping[str, Any]]) -> list[int]:
     return indexes
 
 
+def masked_turns_of(session: Session, recording_id: str) -> list[Transcript]:
+    """Return the masked transcripts of the calls that have this recording."""
+    statement = (
+        select(VoiceCallTurns)
+        .join(VoiceCall, VoiceCall.id == VoiceCallTurns.voice_call_id)
+        .where(VoiceCall.recording_id == recording_id, VoiceCall.redacted)
+        .order_by(VoiceCall.id)
+    )
+    return [
+        transcript_of_turns(spoken.turns, language=None) for spoken in session.scalars(statement)
+    ]
+
+
 def _note_transcript(session: Session, recording_id: str) -> None:
     calls = session.scalars(
         select(VoiceCall).where(VoiceCall.recording_id == recording_id).with_for_update()

@@ -45,8 +45,7 @@ def get_recording_url(voice_call_id: str) -> Any:
     links = RecordingLinks.of(
         runtime, public_address(runtime.settings), holder=current_principal().key_id
     )
-    with runtime.db.reading() as session:
-        return service.recording_link(session, voice_call_id, links=links)
+    return service.recording_link(runtime, voice_call_id, links=links)
 
 
 @blp.get("/voice-calls/<id:voice_call_id>/epa-results")

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from app.audio_files import queries as audio_files
 from app.audio_files.erasure import CUSTOMER_LABEL
 from app.audio_files.links import RecordingLinks
+from app.audio_files.muting import muted_copy
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
@@ -20,6 +21,7 @@ from app.core.database.rows import find_row
 from app.core.database.upserts import Upserted
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.json_documents import digest_of
+from app.core.runtime import Runtime
 from app.evaluations import sources
 from app.evaluations.enums import Channel
 from app.evaluations.erasure import require_kept
@@ -144,21 +146,25 @@ def put(
 
 
 def recording_link(
-    session: Session, voice_call_id: str, *, links: RecordingLinks
+    runtime: Runtime, voice_call_id: str, *, links: RecordingLinks
 ) -> dict[str, Any]:
-    """Return a signed link to the recording of a call.
+    """Return a signed link to the recording of a call, in which masked words are silent.
 
     Raises:
         NotFound: there is no such call, or it has no uploaded recording.
+        Conflict: its masked words are being silenced.
     """
-    recording_id = find(session, voice_call_id).recording_id
+    with runtime.db.reading() as session:
+        recording_id = find(session, voice_call_id).recording_id
     if recording_id is None:
         raise NotFound("This voice call has no recording.")
-    try:
-        link = audio_files.download_link(session, recording_id, links=links)
-    except Conflict as error:
-        raise NotFound("The recording of this voice call has not been uploaded.") from error
-    audio = audio_files.find(session, recording_id)
+    copy = muted_copy(runtime, recording_id)
+    with runtime.db.reading() as session:
+        try:
+            link = audio_files.download_link(session, recording_id, links=links, copy=copy)
+        except Conflict as error:
+            raise NotFound("The recording of this voice call has not been uploaded.") from error
+        audio = audio_files.find(session, recording_id)
     return {
         "voice_call_id": voice_call_id,
         "recording_url": link["download_url"],
@@ -166,7 +172,7 @@ def recording_link(
         "content_type": link["content_type"],
         "channels": audio.channels,
         "duration_seconds": audio.duration_seconds,
-        "redacted": False,
+        "redacted": link["muted"],
     }
 
 

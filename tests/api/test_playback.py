@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.audio_files import jobs, playback
+from app.audio_files import jobs, playback, stored_objects
 from app.audio_files.models import WaveformJob
 from app.core.jobs import leases
 from app.core.jobs.leases import LeaseLost
@@ -77,7 +77,10 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
     assert 150 < max(peaks) <= 255
     played = playback.played(runtime.storage, older, "audio/3gpp")
     assert played is not None
-    assert (played.object_id, played.content_type) == (playback.play_copy_id(older), "audio/mp4")
+    assert (played.object_id, played.content_type) == (
+        stored_objects.play_copy_id(older),
+        "audio/mp4",
+    )
 
     erase(runtime, [older])
     erasures.purge_bytes(runtime)
@@ -88,7 +91,7 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
 def test_a_file_that_cannot_be_decoded_gets_no_waveform(client: Caller, runtime: Runtime) -> None:
     broken = upload(client, b"RIFF not a recording")
     assert waveform(client, broken)["status"] == "drawing"
-    jobs.draw_waveform(runtime, playback.wave_id(broken))
+    jobs.draw_waveform(runtime, stored_objects.wave_id(broken))
     assert jobs.due_waveform_ids(runtime) == []
     assert waveform(client, broken) is None
     assert sorted(stored(runtime, broken)) == ["aud"]
@@ -111,7 +114,7 @@ def test_a_recording_erased_while_it_is_drawn_keeps_nothing(
     audio_file_id = upload(client, SILENCE.read_bytes())
     assert waveform(client, audio_file_id)["status"] == "drawing"
     with runtime.db.writing() as session:
-        lease = leases.claim(session, playback.wave_id(audio_file_id), WaveformJob)
+        lease = leases.claim(session, stored_objects.wave_id(audio_file_id), WaveformJob)
     assert lease is not None
     sound = DecodedSound(AudioInfo("wav", "gsm", 8000, 1, 1000), b"CQW1", io.BytesIO(b"sound"))
     erase(runtime, [audio_file_id])
@@ -135,7 +138,7 @@ def test_what_a_crash_left_of_an_erased_recording_is_an_orphan(
     erase(runtime, [erased])
     erasures.purge_bytes(runtime)
     long_ago = time.time() - 90_000
-    for name in (playback.wave_id, playback.play_copy_id):
+    for name in (stored_objects.wave_id, stored_objects.play_copy_id):
         for audio_file_id in (kept, erased):
             runtime.storage.write(name(audio_file_id), io.BytesIO(b"bytes"), size_bytes=5)
             path = stored_file(runtime, name(audio_file_id))

@@ -105,7 +105,9 @@ def _queue(
         campaign_id=audio.campaign_id,
         channel=Channel.VOICE,
     )
-    retranscribe = _apply(audio, options)
+    transcribe = _apply(audio, options) or not _has_transcript(session, audio, redacted=redact)
+    if transcribe and audio.original_deleted_at is not None:
+        raise Conflict("The original sound was deleted, so that it cannot be transcribed again.")
     [names] = sources.named(session, [audio])
     evaluation = Evaluation(**names, **_source(audio))
     evaluations.open_evaluation(session, evaluation, scorecard)
@@ -116,7 +118,7 @@ def _queue(
         scorecard_id=scorecard.id,
         scorecard_version=scorecard.version,
         priority=PRIORITIES[options.priority],
-        transcribe=retranscribe or not _has_transcript(session, audio, redacted=redact),
+        transcribe=transcribe,
         redact=redact,
         stage=Stage.UPLOAD,
         stages=stages.initial(audio.uploaded_at),

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from app.audio_files import muting
 from app.audio_files.enums import AudioStatus, Stage, StageStatus
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import stages
@@ -211,6 +212,7 @@ def store_transcript(
 ) -> None:
     """Store the transcript and publish `audio.transcribed`; a later attempt only evaluates."""
     audio = _store_transcript(session, lease, transcript, originals)
+    muting.request(session, audio.id)
     publish(
         session,
         EventType.AUDIO_TRANSCRIBED,

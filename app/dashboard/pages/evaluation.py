@@ -41,6 +41,7 @@ from app.voice_calls import epa
 from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
 from app.web.principal import (
+    ORIGINAL_SOUND,
     RAW_TEXTS,
     check_raw,
     check_scope,
@@ -230,6 +231,8 @@ def _sound(details: EvaluationDetails) -> dict[str, Any] | None:
         "channel_roles": conversation.channel_roles(details.transcript),
         "listeners": details.listeners,
         "may_listen": "audio:download" in current_principal().scopes,
+        "may_hear_original": ORIGINAL_SOUND in current_principal().scopes
+        and recording["original_deleted_at"] is None,
     }
 
 

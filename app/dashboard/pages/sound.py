@@ -1,15 +1,15 @@
 """Sound of a recording for the player: ranges of limited size, and the waveform."""
 
-from flask import Response
+from flask import Response, request
 
-from app.audio_files import playback, queries
+from app.audio_files import muting, playback, queries, stored_objects
 from app.core.errors import InvalidInput, NotFound
 from app.dashboard.blueprint import PageBlueprint
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
 from app.web.current import current_runtime
-from app.web.principal import require_scope
+from app.web.principal import check_original, require_scope
 from app.web.transfers import requested_range
 
 blp = PageBlueprint("sound", __name__, url_prefix="/recordings/<id:audio_file_id>")
@@ -21,12 +21,19 @@ _MAX_ANSWER_BYTES = 1 << 20
 @blp.get("/sound")
 @require_scope("audio:download")
 def play(audio_file_id: str) -> Response:
-    """Answer with a range of the sound, after the audit trail has recorded the listener."""
+    """Answer with a range of the sound, after the audit trail has recorded the listener.
+
+    Masked words are silent, except with `original`.
+    """
     runtime = current_runtime()
+    original = "original" in request.args
+    check_original(audio_file_id, original=original)
+    copy = None if original else muting.copy_to_hear(runtime, audio_file_id)
+    action = Action.ORIGINAL_PLAYED if original else Action.RECORDING_PLAYED
     with runtime.db.writing() as session:
         content_type = queries.find_stored(session, audio_file_id).content_type
-        audit.record_daily(session, current_actor(), Action.RECORDING_PLAYED, audio_file_id)
-    played = playback.played(runtime.storage, audio_file_id, content_type)
+        audit.record_daily(session, current_actor(), action, audio_file_id)
+    played = copy or playback.played(runtime.storage, audio_file_id, content_type)
     if played is None:
         raise _missing()
     size = played.size_bytes
@@ -54,7 +61,7 @@ def draw(audio_file_id: str) -> Response:
     runtime = current_runtime()
     with runtime.db.reading() as session:
         queries.find_stored(session, audio_file_id)
-    waveform = runtime.storage.read(playback.wave_id(audio_file_id))
+    waveform = runtime.storage.read(stored_objects.wave_id(audio_file_id))
     if waveform is not None:
         return _private(waveform, "application/octet-stream")
     with runtime.db.writing() as session:

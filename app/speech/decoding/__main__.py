@@ -10,7 +10,8 @@ import json
 import os
 import resource
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from signal import SIGKILL
 from typing import Any, BinaryIO
 
@@ -21,7 +22,7 @@ import av.subtitles.stream  # noqa: F401
 from app.core.process.stopping import follow
 from app.speech.decoding import play_copy
 from app.speech.decoding.reader import read
-from app.speech.decoding.sound import DISK_FULL, SAMPLE_BYTES, DecodingLimits
+from app.speech.decoding.sound import DISK_FULL, SAMPLE_BYTES, DecodingLimits, silence
 from app.speech.errors import ProviderUnavailable, TranscriptionError, UnsupportedMedia
 
 _CLONE_NEWUSER = 0x10000000
@@ -38,13 +39,21 @@ def main() -> None:
     limits = DecodingLimits(**request["limits"])
     copy = os.fdopen(request["playCopy"], "w+b")
     _confine(limits, parent_pid=request["parentPid"])
-    json.dump(_report(request["contentType"], limits, copy), sys.stderr)
+    json.dump(_report(request["contentType"], limits, copy, request["silent"]), sys.stderr)
 
 
-def _report(content_type: str | None, limits: DecodingLimits, copy: BinaryIO) -> dict[str, Any]:
+def _report(
+    content_type: str | None,
+    limits: DecodingLimits,
+    copy: BinaryIO,
+    silent: Sequence[tuple[int, int]] | None,
+) -> dict[str, Any]:
     try:
         spool = _Spool(sys.stdout.fileno(), limits)
         source = read(sys.stdin.buffer, spool.write, content_type=content_type, limits=limits)
+        if silent is not None:
+            silence(sys.stdout.fileno(), silent, source.channels)
+            source = replace(source, needs_play_copy=True)
         if source.needs_play_copy:
             channels, layout = source.channels, source.layout
             play_copy.write(sys.stdout.fileno(), copy, layout=layout, channels=channels)

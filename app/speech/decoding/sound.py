@@ -1,5 +1,7 @@
 """Decoded sound, 16 kHz of signed 16-bit samples with channels interleaved, and the limits of decoding."""
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 SAMPLE_RATE_HZ = 16_000
@@ -58,6 +60,18 @@ class DecodingLimits:
     def wall_allowance_s(self, decoded_bytes: int) -> float:
         """Return the time that this much sound allows."""
         return self.wall_s + self.wall_s_per_minute * _minutes(decoded_bytes)
+
+
+def silence(spool: int, spans: Iterable[tuple[int, int]], channels: int) -> None:
+    """Zero stretches of decoded sound, given in ms."""
+    frame_bytes = channels * SAMPLE_BYTES
+    end = os.fstat(spool).st_size
+    for start_ms, end_ms in spans:
+        position, stop = (
+            min(end, ms * SAMPLE_RATE_HZ // 1000 * frame_bytes) for ms in (start_ms, end_ms)
+        )
+        while position < stop:
+            position += os.pwrite(spool, bytes(min(_MIB, stop - position)), position)
 
 
 def _minutes(decoded_bytes: int) -> float:

@@ -1,0 +1,42 @@
+"""Stored objects of a recording: ids of its waveform and copies, whose body is that of its own id."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedObject:
+    """Stored object that browsers play."""
+
+    object_id: str
+    size_bytes: int
+    content_type: str
+
+
+def wave_id(audio_file_id: str) -> str:
+    """Return the id of the waveform of a recording."""
+    return _with_prefix("wave", audio_file_id)
+
+
+def play_copy_id(audio_file_id: str) -> str:
+    """Return the id of the play copy of a recording."""
+    return _with_prefix("play", audio_file_id)
+
+
+def mute_id(audio_file_id: str) -> str:
+    """Return the id of the muted copy of a recording, and of the job that makes it."""
+    return _with_prefix("mute", audio_file_id)
+
+
+def by_recording(object_ids: Sequence[str]) -> Mapping[str, str]:
+    """Map the ids of recordings to these ids of their waveforms or copies."""
+    return {recording_of(object_id): object_id for object_id in object_ids}
+
+
+def recording_of(object_id: str) -> str:
+    """Return the id of the recording that a waveform or copy belongs to."""
+    return _with_prefix("aud", object_id)
+
+
+def _with_prefix(prefix: str, object_id: str) -> str:
+    return f"{prefix}_{object_id.partition('_')[2]}"

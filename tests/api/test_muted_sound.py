@@ -1,0 +1,156 @@
+"""Muted copies: masked words cannot be heard, and the original needs a scope of its own."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from sqlalchemy import select
+
+from app.audio_files import jobs
+from app.audio_files.muting import silences
+from app.core.clock import utc_now
+from app.core.runtime import Runtime
+from app.people.models import AuditEntry
+from app.speech.transcriber import TranscriptionOptions, build_transcriber
+from app.transcript import Redaction, Word
+from tests.caller import Caller, error_code
+from tests.contacts import put_call
+from tests.recordings import AUDIO, upload, waveform_of, work
+from tests.talks import call
+from tests.visitor import Visitor, add_user
+
+CARD = AUDIO / "calls" / "card-number.stereo.ogg"
+
+
+@pytest.fixture
+def recording(client: Caller) -> str:
+    """Upload and process the call in which a card number is said."""
+    audio_file_id = upload(client, CARD.read_bytes(), contentType="audio/ogg")
+    assert work(client, audio_file_id, language="en")["status"] == "processed"
+    return audio_file_id
+
+
+def make_copy(runtime: Runtime) -> None:
+    [job_id] = jobs.due_waveform_ids(runtime)
+    jobs.draw_waveform(runtime, job_id)
+
+
+def heard_in(sound: bytes, folder: Path) -> str:
+    """Transcribe sound with the model that ships."""
+    path = folder / "copy.m4a"
+    path.write_bytes(sound)
+    transcript = build_transcriber(spool_dir=folder).transcribe(
+        path, TranscriptionOptions(language="en"), progress=lambda share: None
+    )
+    return " ".join(segment.text for segment in transcript.segments)
+
+
+def test_no_masked_digit_is_heard_in_the_copy_that_people_get(
+    client: Caller, runtime: Runtime, recording: str, base: str, tmp_path: Path
+) -> None:
+    path = f"/audio-files/{recording}/download-url"
+    assert client.get(path).status_code == 409, "better no sound than the original"
+    make_copy(runtime)
+    link = client.get(path).json()["data"]
+    assert (link["muted"], link["contentType"]) == (True, "audio/mp4")
+    assert link["fileName"] == "call.muted.m4a"
+    sound = requests.get(link["downloadUrl"], timeout=10).content
+    assert len(sound) == link["sizeBytes"]
+    text = heard_in(sound, tmp_path)
+    assert not any(character.isdigit() for character in text), text
+    for kept in ("Thank you for your patience", "Goodbye"):
+        assert kept in text
+    add_user(runtime, "reviewer")
+    visitor = Visitor(base)
+    visitor.sign_in("reviewer")
+    assert visitor.get(f"/recordings/{recording}/sound").content == sound
+    peaks = waveform_of(client, recording)
+    assert all(peak == 0 for channel in peaks for peak in channel[6 * 20 : 19 * 20])
+    assert any(channel[3 * 20] for channel in peaks)
+
+
+def test_the_original_needs_its_scope_and_leaves_a_trace(
+    client: Caller,
+    runtime: Runtime,
+    recording: str,
+    base: str,
+    make_caller: Callable[..., Caller],
+) -> None:
+    path = f"/audio-files/{recording}/download-url?original=true"
+    answer = make_caller(base, scopes=["audio:read", "audio:download"]).get(path)
+    assert error_code(answer) == "INSUFFICIENT_SCOPE"
+    link = make_caller(base, scopes=["audio:download", "audio:original"]).get(path).json()["data"]
+    assert requests.get(link["downloadUrl"], timeout=10).content == CARD.read_bytes()
+    visitors = {}
+    for role in ("reviewer", "admin"):
+        add_user(runtime, role)
+        visitors[role] = Visitor(base)
+        visitors[role].sign_in(role)
+    address = f"/recordings/{recording}/sound?original=1"
+    assert visitors["reviewer"].get(address).status_code == 403
+    assert visitors["admin"].get(address).content == CARD.read_bytes()
+    with runtime.db.reading() as session:
+        entries = select(AuditEntry.object_id).where(AuditEntry.action == "original_played")
+        assert list(session.scalars(entries)) == [recording]
+
+
+def test_a_deleted_original_leaves_the_muted_copy(
+    client: Caller, runtime: Runtime, recording: str
+) -> None:
+    assert jobs.delete_originals(runtime, before=utc_now()) == 0, "there is no copy yet"
+    make_copy(runtime)
+    assert jobs.delete_originals(runtime, before=utc_now()) == 1
+    assert runtime.storage.size_of(recording) is None
+    assert client.get(f"/audio-files/{recording}/download-url").json()["data"]["muted"]
+    assert client.get(f"/audio-files/{recording}/download-url?original=true").status_code == 404
+    again = client.post(f"/audio-files/{recording}/process", {"force": True, "language": "en-GB"})
+    assert again.status_code == 409
+    assert "original sound was deleted" in again.text
+    shown = client.get(f"/audio-files/{recording}").json()["data"]
+    assert shown["originalDeletedAt"] is not None
+
+
+def test_the_words_of_imported_turns_are_silent_in_the_recording_of_the_call(
+    client: Caller, runtime: Runtime, tmp_path: Path
+) -> None:
+    audio_file_id = upload(client, CARD.read_bytes(), contentType="audio/ogg")
+    said = {
+        "role": "customer",
+        "text": "It is 4539 1488 0343 6467.",
+        "startMs": 5194,
+        "endMs": 19874,
+    }
+    turns = [{"role": "agent", "text": "Number?", "startMs": 2414, "endMs": 4534}, said]
+    made = put_call(client, turns=turns, recording={"audioFileId": audio_file_id})
+    path = f"/voice-calls/{made['id']}/recording-url"
+    assert client.get(path).status_code == 409
+    make_copy(runtime)
+    link = client.get(path).json()["data"]
+    assert link["redacted"]
+    text = heard_in(requests.get(link["recordingUrl"], timeout=10).content, tmp_path)
+    assert not any(character.isdigit() for character in text), text
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            (("My", 0, 200), ("card", 200, 400), ("[CARD]", 500, 700), ("[CARD]", 900, 2_000)),
+            (350, 2_150),
+        ),
+        ((("My", 0, 200), ("card", 200, 400), ("4111", 500, 2_000)), (0, 9_150)),
+        ((), (0, 9_150)),
+    ],
+    ids=["masked words", "words that are not those of the text", "no words"],
+)
+def test_what_is_silent(words: Any, expected: tuple[int, int]) -> None:
+    said = call(("c", 0, 9_000, "My card [CARD]"))
+    masked = replace(
+        said.segments[0],
+        words=tuple(Word(text, start, end, None) for text, start, end in words),
+        redactions=(Redaction("CARD", 8, 14),),
+    )
+    assert list(silences(replace(said, segments=(masked,)))) == [expected]
