@@ -44,11 +44,13 @@ class ModelServer(Receiver):
     def judged(
         self,
         change: Callable[[dict[str, Any]], Any] = lambda document: document,
+        reading: dict[str, Any] | None = None,
         **answers: dict[str, Any],
     ) -> Answer:
         """Answer as a model would.
 
         Args:
+            reading: what it reads besides the answers; nothing by default.
             change: what becomes of the whole document; a text is sent as it is.
             answers: by the title of a question in lower case, members of its answer.
         """
@@ -57,7 +59,7 @@ class ModelServer(Receiver):
             prompt = self.prompts[-1]
             if len(prompt["messages"]) < 2:
                 return completion("ok")(visit)
-            document = change(best_answers(prompt, answers))
+            document = change({**best_answers(prompt, answers), **(reading or {})})
             content = document if isinstance(document, str) else json.dumps(document)
             return completion(content)(visit)
 
@@ -100,7 +102,9 @@ def best_answers(prompt: Prompt, changes: dict[str, dict[str, Any]]) -> dict[str
     said = next(each for each in messages_in(prompt) if each.get("role") in ("agent", "bot"))
     evidence = [{"message": said["n"], "quote": said["text"][:24], "polarity": "supports"}]
     return {
-        "goals": [],
+        "requests": [],
+        "feelings": [],
+        "rude": [],
         "answers": {
             each["id"]: {
                 "evidence": evidence,

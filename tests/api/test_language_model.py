@@ -75,7 +75,7 @@ def test_an_evaluation_says_that_a_model_has_judged(
         "kind": "model",
         "provider": "openai_compatible",
         "model": "test-model",
-        "promptVersion": "judge-2",
+        "promptVersion": "judge-3",
     }
     assert evaluation["reviewStatus"] == "none"
     assert results["quality"]["model"]["modelScore"] == evaluation["score"]

@@ -13,7 +13,7 @@ from app.core.outgoing_http.model_server import FAILURES_TO_OPEN, OPEN_S, Endpoi
 from app.judge.dialogue.evidence import beginning
 from app.judge.dialogue.instructions import lines_with_instructions
 from app.judge.dialogue.turns import dialogue_of
-from app.judge.language_model.answers import answers_of, summary_of
+from app.judge.language_model.answers import answers_of
 from app.judge.language_model.judge import answer_of_both
 from app.judge.language_model.prompt import (
     PROMPT_FILE,
@@ -23,7 +23,8 @@ from app.judge.language_model.prompt import (
     shipped_prompt,
     tokens_of,
 )
-from app.judge.language_model.questions import answer_schema, document_in, problems_of, questions_of
+from app.judge.language_model.questions import document_in, problems_of, questions_of
+from app.judge.language_model.reading import answer_schema
 from app.judge.scoring.answers import Answer, judged, not_applicable, unjudged
 from app.redaction.masking import mask
 from app.transcript import Role, Segment
@@ -39,7 +40,7 @@ TEXT = "Call me at 555-0100 or write to a@b.example now."
 def test_a_changed_prompt_has_a_new_version() -> None:
     # Kept answers and comparisons over time go by the version: a new text is a new file.
     digest = hashlib.sha256(PROMPT_FILE.read_bytes()).hexdigest()
-    assert (shipped_prompt().version, digest[:16]) == ("judge-2", "d8132cea098dedd1")
+    assert (shipped_prompt().version, digest[:16]) == ("judge-3", "9b4d460c9b07bd68")
 
 
 def test_the_schema_is_one_that_strict_servers_take() -> None:
@@ -190,31 +191,6 @@ def test_not_to_know_is_a_failure_and_not_to_apply_is_none() -> None:
     assert hear(ACCURACY, (7, "Call me"), (9, "x"), confidence="low")[0].failure == "low_confidence"
 
 
-SUMMARY = {"issue": "A parcel was late.", "done": "", "outcome": "It came.", "next": "Nothing."}
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        (
-            SUMMARY,
-            {
-                "overview": "A parcel was late. It came. Nothing.",
-                "issue": "A parcel was late.",
-                "outcome": "It came.",
-                "actionItems": ["Nothing."],
-            },
-        ),
-        ({**SUMMARY, "issue": ""}, None),
-        ({**SUMMARY, "outcome": 7}, None),
-        (None, None),
-        ("A parcel was late.", None),
-    ],
-)
-def test_a_written_summary_is_taken_where_it_has_its_parts(written: Any, shown: Any) -> None:
-    assert summary_of({"answers": {}, "summary": written}) == shown
-
-
 def messages(count: int, text: str = "twenty letters more ") -> list[PromptMessage]:
     return [PromptMessage(number, "agent", text) for number in range(1, count + 1)]
 
@@ -252,26 +228,23 @@ QUOTED = [beginning(Segment("seg_0001", 0, "a", Role.AGENT, "said"))]
     ("rule", "model", "hybrid", "score"),
     [
         (judged(2, 1, "r", confidence=0.6), judged(0, 0, "m", confidence=0.8), False, 0),
-        (judged(2, 1, "r", confidence=0.6), judged(0, 0, "m", confidence=0.8), True, 0.5),
+        (judged(2, 1, "r", confidence=0.9), judged(0, 0, "m", confidence=0.8), False, 0),
+        (judged(2, 1, "r", confidence=0.9), judged(0, 0, "m", confidence=0.8), True, 1),
+        (judged(2, 1, "r", confidence=0.9), judged(0, 0, "m", confidence=0.8, evidence=QUOTED), True, 0),
         (judged(0, 0, "r", confidence=0.9, evidence=QUOTED), judged(2, 1, "m", confidence=1), True, 0),
         (judged(0, 0, "r", confidence=0.9, evidence=QUOTED), judged(2, 1, "m", confidence=1), False, 0),
-        (judged(0, 0, "r", confidence=0.9), judged(2, 1, "m", confidence=1), True, 0.5),
         (unjudged("r"), judged(1, 0.5, "m", confidence=1), True, 0.5),
         (judged(1, 0.5, "r", confidence=1), not_applicable("m", by="model"), True, 0.5),
         (judged(1, 0.5, "r", confidence=1), not_applicable("m", by="model"), False, None),
     ],
 )  # fmt: skip
-def test_two_answers_become_one(
+def test_of_two_answers_one_counts_and_the_other_is_noted(
     rule: Answer, model: Answer, hybrid: bool, score: float | None
 ) -> None:
-    assert answer_of_both(rule, model, COURTESY, hybrid=hybrid).score == score
-
-
-def test_a_mean_says_both_and_shows_the_nearest_answer() -> None:
-    rule, model = judged(2, 1, "r", confidence=0.6), judged(1, 0.5, "m", confidence=0.8)
-    both = answer_of_both(rule, model, ACCURACY, hybrid=True)
-    assert (both.score, both.answer, both.confidence) == (0.75, 1.5, 0.7)
-    assert both.explanation == "Language model: m Rules: r"
+    shown = answer_of_both(rule, model, COURTESY, hybrid=hybrid)
+    other = rule if shown.explanation == "m" else model
+    assert shown.score == score
+    assert shown.otherwise == (other if other.score not in (None, score) else None)
 
 
 class Clock:

@@ -226,6 +226,13 @@ class CriterionSchema(StoredSchema):
     evidence = fields.List(Nested(EvidenceSchema), required=True)
     suggestion = fields.String(required=True, allow_none=True)
     original = Nested(OriginalAnswerSchema, required=True, allow_none=True)
+    otherwise = Nested(
+        OriginalAnswerSchema,
+        metadata={
+            "description": "What the rules have answered where a language model's answer counts, or the "
+            "other way round; only where they differ."
+        },
+    )
 
 
 class DimensionsSchema(StoredSchema):
@@ -275,6 +282,14 @@ class SentimentSchema(StoredSchema):
     timeline = fields.List(Nested(SentimentPointSchema), required=True)
 
 
+class OtherResolutionSchema(StoredSchema):
+    """The outcome as the other judge has read it."""
+
+    status = Choice(RESOLUTIONS, required=True)
+    explanation = fields.String(required=True, allow_none=True)
+    judged_by = Choice(("rule", "model"), required=True)
+
+
 class ResolutionSchema(StoredSchema):
     """Outcome of the customer's issue."""
 
@@ -284,6 +299,10 @@ class ResolutionSchema(StoredSchema):
     evidence = fields.List(Nested(EvidenceSchema), required=True)
     follow_up_promised = fields.Boolean(required=True, allow_none=True)
     escalated = fields.Boolean(required=True, allow_none=True)
+    otherwise = Nested(
+        OtherResolutionSchema,
+        metadata={"description": "Only where rules and language model differ."},
+    )
 
 
 class SummarySchema(StoredSchema):

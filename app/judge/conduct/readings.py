@@ -186,9 +186,13 @@ class Readings:
         return sum(line.courteous >= SHOWN for line in self.agent) / max(1, len(self.agent))
 
 
-def readings_of(cues: Cues, acts: Acts) -> Readings:
-    """Read the lines whose acts are known in their context."""
-    context = _Context()
+def readings_of(cues: Cues, acts: Acts, *, by_model: bool = False) -> Readings:
+    """Read the lines whose acts are known in their context.
+
+    Args:
+        by_model: a language model has weighed friendly and rude words of a line already.
+    """
+    context = _Context(softens=not by_model)
     lines: list[SpokenLine] = []
     for line_acts in acts.lines:
         line = line_acts.line
@@ -214,7 +218,8 @@ def _tension_around(*around: SpokenLine | None) -> float | None:
 class _Context:
     """State after the lines so far: the customer's tension, the last line, and who has spoken."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, softens: bool) -> None:
+        self._softens = softens
         self._tension = 0.0
         self._before: SpokenLine | None = None
         self._heard = False
@@ -238,7 +243,9 @@ class _Context:
         line_read = AgentLine(
             line=line,
             marks=marks,
-            rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
+            rude=1.0
+            if "profanity" in kinds
+            else likely("dismissive") * (1 - 0.7 * softening * self._softens),
             helpful=0.0 if fallback else helpful,
             unhelpful=max(
                 likely("dismissive"),

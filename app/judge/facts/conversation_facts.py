@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from app.judge.acts.catalogue import Act
@@ -44,7 +44,8 @@ class Facts:
     `acts` and `readings` are those of single lines, `ledger` follows the customer's requests through
     them, all in every known language; where the words are not read or the sides are unknown, they
     are empty. `course` is known in English only, and where there is enough of both sides; the
-    `course_values` behind it are empty then. `opinion` is known where the course is.
+    `course_values` behind it are empty then. `opinion` is known where the course is. `read_by_model` says
+    that a language model has read the acts and the requests, in whatever language.
     """
 
     dialogue: Dialogue
@@ -63,6 +64,7 @@ class Facts:
     settings: MetricSettings
     phrases: SpokenPhrases
     likeness: Likeness
+    read_by_model: bool = False
 
     @property
     def reader(self) -> Opinion | None:
@@ -141,16 +143,8 @@ def facts_of(
     readings = readings_of(cues, acts)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
-    lines = spoken_lines(acts)
-    ledger = ledger_of(lines)
-    values: dict[str, float] = {}
-    course = opinion = None
-    if _has_course(dialogue):
-        feelings = feelings_of(line.line.text for line in acts.customer)
-        values = course_values(lines, ledger, feelings)
-        course = shipped_course_model().course(values)
-        seen = opinion_values(lines, values, course, readings.manners)
-        opinion = shipped_opinion_model().opinion(seen)
+    ledger = ledger_of(spoken_lines(acts))
+    values, course, opinion = _course_of(dialogue, acts, ledger, readings)
     return Facts(
         dialogue=dialogue,
         cues=cues,
@@ -169,6 +163,38 @@ def facts_of(
         phrases=SpokenPhrases(dialogue, scorecard, context.brand_names),
         likeness=Likeness(readers.encoder),
     )
+
+
+def read_again(facts: Facts, cues: Cues, acts: Acts, ledger: Ledger) -> Facts:
+    """Return the facts as they follow from what a language model has read in each line."""
+    dialogue, readings = facts.dialogue, readings_of(cues, acts, by_model=True)
+    sentiment = sentiment_of(dialogue, readings, facts.settings, read_all=True)
+    values, course, opinion = _course_of(dialogue, acts, ledger, readings)
+    return replace(
+        facts,
+        cues=cues,
+        acts=acts,
+        ledger=ledger,
+        readings=readings,
+        sentiment=sentiment,
+        measures=measure(dialogue, facts.timing, cues, sentiment, facts.context, facts.settings),
+        course=course,
+        course_values=values,
+        opinion=opinion,
+        read_by_model=True,
+    )
+
+
+def _course_of(
+    dialogue: Dialogue, acts: Acts, ledger: Ledger, readings: Readings
+) -> tuple[Mapping[str, float], Course | None, Opinion | None]:
+    if not _has_course(dialogue):
+        return {}, None, None
+    lines = spoken_lines(acts)
+    values = course_values(lines, ledger, feelings_of(line.line.text for line in acts.customer))
+    course = shipped_course_model().course(values)
+    seen = opinion_values(lines, values, course, readings.manners)
+    return values, course, shipped_opinion_model().opinion(seen)
 
 
 def _has_course(dialogue: Dialogue) -> bool:

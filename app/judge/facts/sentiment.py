@@ -109,15 +109,20 @@ class Polarity(NamedTuple):
     mixed: bool
 
 
-def sentiment_of(dialogue: Dialogue, readings: Readings, settings: MetricSettings) -> Sentiment:
+def sentiment_of(
+    dialogue: Dialogue, readings: Readings, settings: MetricSettings, *, read_all: bool = False
+) -> Sentiment:
     """Score every line whose language is read; only the first 1,000 characters of it.
 
     The quarters of a call are quarters of its time. In a chat, and where a line has no time, every
     line of a side counts as equally long.
+
+    Args:
+        read_all: the lines of all languages were read.
     """
-    if not dialogue.readable:
+    if not dialogue.readable and not read_all:
         return Sentiment(SideSentiment(), SideSentiment(), ())
-    polarities = _by_reading(readings)
+    polarities = _by_reading(readings, read_all=read_all)
     scored = []
     spans: dict[Side, list[tuple[int, int]]] = defaultdict(list)
     scores: dict[Side, list[float]] = defaultdict(list)
@@ -158,11 +163,11 @@ def _offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
     return list(zip(dialogue.lines, starts, strict=True))
 
 
-def _by_reading(readings: Readings) -> dict[int, Polarity]:
+def _by_reading(readings: Readings, *, read_all: bool) -> dict[int, Polarity]:
     return {
         line.line.position: Polarity(_round(line.score), line.mixed)
         for line in readings.lines
-        if line.line.language == ENGLISH
+        if read_all or line.line.language == ENGLISH
     }
 
 

@@ -75,7 +75,7 @@ class Resolution:
 def outcome_of(facts: Facts) -> Outcome:
     """Judge the outcome: what lines state decides the status, otherwise the probability does."""
     resolution = _resolution(facts)
-    course, readable = facts.course, facts.dialogue.readable
+    course, readable = facts.course, facts.dialogue.readable or facts.read_by_model
     is_known = readable or facts.context.transferred is not None
     return Outcome(
         status=resolution.status,
@@ -118,7 +118,7 @@ def _is_certain(facts: Facts) -> bool:
     """Tell whether no second look is needed, or none can be taken."""
     told_otherwise = facts.context.transferred is not None or bool(unanswered_calls(facts))
     denied = any(entry.state is State.DENIED for entry in facts.ledger.matters)
-    return facts.reader is None or told_otherwise or denied
+    return facts.reader is None or facts.read_by_model or told_otherwise or denied
 
 
 def stated_resolution(facts: Facts) -> Resolution:
@@ -138,7 +138,7 @@ def stated_resolution(facts: Facts) -> Resolution:
     if status is not None:
         return Resolution(status, _told(facts), _shown(facts))
     if facts.course is None:
-        return Resolution(UNKNOWN, _why_unknown(facts))
+        return Resolution(UNKNOWN, _told(facts) or _why_unknown(facts), _shown(facts))
     probability = facts.course.probability
     status = likely_status(facts.ledger, probability)
     key = _LIKELY[UNRESOLVED if status == PARTLY else status]
@@ -161,7 +161,7 @@ def _shown(facts: Facts) -> tuple[Evidence, ...]:
 
 
 def _why_unknown(facts: Facts) -> str:
-    if not facts.dialogue.readable:
+    if not facts.dialogue.readable and not facts.read_by_model:
         return facts.dialogue.unread_reason
     too_short = facts.dialogue.english and facts.dialogue.attributed
     return sentence("not_judged.too_short" if too_short else "not_judged.not_read")

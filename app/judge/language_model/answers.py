@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from unicodedata import normalize
 
-from app.judge.dialogue.evidence import Evidence, sentence_around
+from app.judge.dialogue.evidence import SUPPORTS, Evidence, sentence_around
 from app.judge.language_model.prompt import Source
 from app.judge.language_model.questions import (
     CANNOT_TELL,
     CONFIDENCE,
     NOT_APPLICABLE,
-    SUMMARY_PARTS,
     Question,
     answer_problems,
 )
@@ -41,7 +40,7 @@ def answers_of(
         problems = answer_problems(raw_answer, question)
         if problems:
             reason = sentence("model.unusable", problems="; ".join(problems))
-            answers[question.criterion.key] = failed("invalid_output", _clean(reason), by=BY)
+            answers[question.criterion.key] = failed("invalid_output", clean(reason), by=BY)
             continue
         answer, count = _answer(raw_answer, question, sources)
         answers[question.criterion.key] = answer
@@ -49,31 +48,13 @@ def answers_of(
     return answers, dropped
 
 
-def summary_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read the summary that a model wrote, in the shape of the results, or None."""
-    answer = document.get("summary")
-    if not isinstance(answer, Mapping):
-        return None
-    texts = {part: answer.get(part) for part in SUMMARY_PARTS}
-    summary = {part: _clean(text) for part, text in texts.items() if isinstance(text, str)}
-    if not summary.get("issue") or not summary.get("outcome"):
-        return None
-    parts = [summary[part] for part in SUMMARY_PARTS if summary.get(part)]
-    return {
-        "overview": " ".join(dict.fromkeys(parts)),
-        "issue": summary["issue"],
-        "outcome": summary["outcome"],
-        "actionItems": [summary["next"]] if summary.get("next") else [],
-    }
-
-
 def _answer(
     raw_answer: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
 ) -> tuple[Answer, int]:
     quotes = raw_answer["evidence"][:_MOST_QUOTES]
-    evidence = [piece for quote in quotes if (piece := _evidence(quote, sources)) is not None]
+    evidence = [piece for quote in quotes if (piece := evidence_of(quote, sources)) is not None]
     dropped = len(quotes) - len(evidence)
-    explanation = _clean(raw_answer["explanation"]) or sentence("model.no_reason")
+    explanation = clean(raw_answer["explanation"]) or sentence("model.no_reason")
     if raw_answer["answer"] == NOT_APPLICABLE:
         return not_applicable(explanation, by=BY), dropped
     if raw_answer["answer"] == CANNOT_TELL:
@@ -101,7 +82,8 @@ def _says_what_is_missing(question: Question, option: Option) -> bool:
     return criterion.kind == "binary" and criterion.criticality == "none" and option.score == 0
 
 
-def _evidence(quoted: Mapping[str, Any], sources: Mapping[int, Source]) -> Evidence | None:
+def evidence_of(quoted: Mapping[str, Any], sources: Mapping[int, Source]) -> Evidence | None:
+    """Find a quote in the message that it names, and quote the whole sentence; None if it is not there."""
     source = sources.get(quoted["message"])
     quote = "" if source is None else _as_shown(quoted["quote"].strip(), source.shown.text)
     if source is None or not quote or source.addresses_judge:
@@ -111,7 +93,7 @@ def _evidence(quoted: Mapping[str, Any], sources: Mapping[int, Source]) -> Evide
     if source.masked.text[start : start + len(quote)] != quote:
         return None
     begin, end = source.masked.original_span(start, start + len(quote))
-    return sentence_around(source.segment, begin, end, quoted["polarity"])
+    return sentence_around(source.segment, begin, end, quoted.get("polarity", SUPPORTS))
 
 
 def _as_shown(quote: str, text: str) -> str:
@@ -123,7 +105,7 @@ def _as_shown(quote: str, text: str) -> str:
     return next((form for form in forms if form in text), "")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Put a text on one line, without unprintable characters, and shorten it."""
     words = "".join(char if char.isprintable() else " " for char in text).split()
     line = " ".join(words)

@@ -23,10 +23,10 @@ from app.judge.language_model.prompt import ChatMessages, with_repair
 from app.judge.language_model.questions import (
     Question,
     answer_problems,
-    answer_schema,
     document_in,
     problems_of,
 )
+from app.judge.language_model.reading import answer_schema
 
 logger = logging.getLogger(__name__)
 _MAX_RETRIES = 3

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from app.core.outgoing_http.model_server import Endpoint, EndpointMemory, ModelError, Reason
 from app.core.outgoing_http.reply import HttpClient
@@ -12,16 +13,20 @@ from app.judge import rule_judge
 from app.judge.acts.reading import shipped_readers
 from app.judge.context import Context
 from app.judge.facts.conversation_facts import Facts, facts_of
+from app.judge.insights.outcome import outcome_of
 from app.judge.judge import CpuLimit, Engine, Fallback, Judgement, ModelUse, Quality
-from app.judge.language_model.answers import BY, answers_of, summary_of
+from app.judge.language_model.answers import BY, answers_of, evidence_of
 from app.judge.language_model.asking import Asking, Limits, ModelUsage
 from app.judge.language_model.prompt import PromptRequest, prompt_request_of, shipped_prompt
 from app.judge.language_model.questions import problems_of
+from app.judge.language_model.read_facts import facts_as_read, is_surer, summary_of
+from app.judge.language_model.reading import LISTS, Reading, reading_of
+from app.judge.ledger.status import UNKNOWN
 from app.judge.results import judgement_of
 from app.judge.rule_judge import Ruled, checked, ruled_by, score_by_rules, too_little
 from app.judge.rules.judging import unmet
 from app.judge.scorecard.values import Criterion, Scorecard
-from app.judge.scoring.answers import Answer, on_scale, unjudged
+from app.judge.scoring.answers import Answer, unjudged
 from app.judge.scoring.score import ErrorCode, Problem, Score, score_of, unscored
 from app.judge.wording import sentence
 from app.transcript import Transcript
@@ -30,7 +35,6 @@ PROVIDER = "openai_compatible"
 # If the scores by model and by rules differ by more points, a person has to review.
 _MOST_DIFFERENCE = 30
 _MILLION = 1_000_000
-_QUOTES_OF_MODEL, _QUOTES_OF_RULE = 2, 1
 
 
 class AnswerStore(Protocol):
@@ -66,11 +70,22 @@ class _Verdict:
     usage: ModelUsage
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Answers of the rules from before the model was asked."""
+
+    facts: Facts
+    scorecard: Scorecard
+    ruled: Ruled
+    by_rules: Score
+
+
 class LanguageModelJudge:
     """Asks a model about the criteria that models judge; the rules judge the others.
 
-    A `hybrid` asks about every criterion that a model may judge, and takes the mean where both
-    have judged. Where the model does not answer, the rules judge alone, and the result says so.
+    A `hybrid` asks about every criterion that a model may judge, and takes the better shown answer where
+    both have judged. What the model has read of requests, feelings and rude lines replaces what the rules
+    have read. Where it does not answer, the rules judge alone, and the result says so.
     Where speakers are unknown, or there is too little to judge, nothing is asked.
     """
 
@@ -111,7 +126,8 @@ class LanguageModelJudge:
             verdict = self._ask(asking, prompt_request, context.evaluation_id)
         except ModelError as error:
             return self._by_rules_alone(facts, scorecard, ruled, criteria, error, asking.usage)
-        return self._judged(facts, scorecard, ruled, by_rules, prompt_request, verdict)
+        asked = _Asked(facts, scorecard, ruled, by_rules)
+        return self._judged(asked, prompt_request, verdict, limit)
 
     def _asked(self, facts: Facts, scorecard: Scorecard, ruled: Ruled) -> list[Criterion]:
         if too_little(facts, scorecard) or not facts.dialogue.service:
@@ -149,10 +165,10 @@ class LanguageModelJudge:
         reply = asking.ask(prompt_request.messages(), prompt_request.questions)
         answers = reply.document["answers"]
         document = {
+            **{name: reply.document.get(name) for name in LISTS},
             "answers": {
                 question.id: answers.get(question.id) for question in prompt_request.questions
             },
-            "summary": reply.document.get("summary"),
         }
         if not problems_of(document, prompt_request.questions):
             stored = {"document": document, "model": reply.model, "requestId": reply.request_id}
@@ -161,18 +177,17 @@ class LanguageModelJudge:
         return _Verdict(document, use, asking.usage)
 
     def _judged(
-        self,
-        facts: Facts,
-        scorecard: Scorecard,
-        ruled: Ruled,
-        by_rules: Score,
-        prompt_request: PromptRequest,
-        verdict: _Verdict,
+        self, asked: _Asked, prompt_request: PromptRequest, verdict: _Verdict, limit: CpuLimit
     ) -> Judgement:
-        answers, dropped = answers_of(
-            verdict.document, prompt_request.questions, prompt_request.sources
-        )
-        answers, unfound = checked(answers, facts.dialogue.transcript)
+        scorecard, by_rules = asked.scorecard, asked.by_rules
+        sources = prompt_request.sources
+        answers, dropped = answers_of(verdict.document, prompt_request.questions, sources)
+        answers, unfound = checked(answers, asked.facts.dialogue.transcript)
+        reading = reading_of(verdict.document, partial(evidence_of, sources=sources))
+        read = _read(asked.facts, reading)
+        facts = read.shown
+        # What the rules judge is to follow from the same ledger.
+        ruled = ruled_by(facts, scorecard, limit) if facts.read_by_model else asked.ruled
         problem = too_little(facts, scorecard)
 
         def score(hybrid: bool) -> Score:
@@ -191,7 +206,7 @@ class LanguageModelJudge:
             verdict.usage,
             replace(verdict.use, model_score=by_model.score, embedded_score=by_rules.score),
             self._access.prices,
-            dropped=ruled.dropped + dropped + unfound,
+            dropped=ruled.dropped + dropped + unfound + (reading.dropped if reading else 0),
         )
         engine = Engine(
             kind="hybrid" if self._hybrid else "model",
@@ -199,10 +214,13 @@ class LanguageModelJudge:
             model=self._access.endpoint.model,
             prompt_version=shipped_prompt().version,
         )
-        summary = summary_of(verdict.document)
+        summary = None
+        if reading is not None and facts.read_by_model:
+            summary = summary_of(facts, reading, outcome_of(facts))
         judgement = judgement_of(facts, scorecard, final, engine, quality, summary)
-        steered = any(source.addresses_judge for source in prompt_request.sources.values())
-        return replace(judgement, needs_review=steered or _differ(by_model, by_rules))
+        steered = any(source.addresses_judge for source in sources.values())
+        judgement = replace(judgement, needs_review=steered or _differ(by_model, by_rules))
+        return judgement if read.other is None else with_otherwise(judgement, read.other)
 
     def _by_rules_alone(
         self,
@@ -278,18 +296,51 @@ def _cost(usage: ModelUsage, prices: TokenPrices | None) -> float | None:
     return round(cost / _MILLION, 6)
 
 
-def answer_of_both(rule: Answer, model: Answer, criterion: Criterion, *, hybrid: bool) -> Answer:
-    """Return the model's answer, or in a hybrid the mean where both have judged.
+class _Read(NamedTuple):
+    """The facts that are shown, and those of the other judge where there are some."""
 
-    A critical failure that a rule has shown with a quote always stays.
+    shown: Facts
+    other: Facts | None = None
+
+
+def _read(facts: Facts, reading: Reading | None) -> _Read:
+    """Choose between what the rules and what the model has read."""
+    if reading is None or not reading.trusted:
+        return _Read(facts)
+    by_model = facts_as_read(facts, reading)
+    return _Read(by_model, facts) if is_surer(facts, reading) else _Read(facts, by_model)
+
+
+def with_otherwise(judgement: Judgement, other: Facts) -> Judgement:
+    """Note the outcome that the other judge has read, where it is another one."""
+    outcome = outcome_of(other)
+    if outcome.status in (judgement.resolution, UNKNOWN):
+        return judgement
+    otherwise = {
+        "status": outcome.status,
+        "explanation": outcome.explanation,
+        "judgedBy": BY if other.read_by_model else "rule",
+    }
+    resolution = {**judgement.results["resolution"], "otherwise": otherwise}
+    return replace(judgement, results={**judgement.results, "resolution": resolution})
+
+
+def answer_of_both(rule: Answer, model: Answer, criterion: Criterion, *, hybrid: bool) -> Answer:
+    """Return the model's answer, or in a hybrid the one that is shown with a quote and surer.
+
+    A critical failure that a rule has shown with a quote always stays. The other answer is noted where
+    it gives another score.
     """
-    if _is_shown_failure(rule, criterion):
-        return rule
-    if not hybrid or rule.score is None:
+    if rule.score is None:
         return model
-    if model.score is None:
-        return rule
-    return _mean(rule, model, criterion)
+    by_rule = _is_shown_failure(rule, criterion) or (hybrid and _strength(rule) > _strength(model))
+    shown, other = (rule, model) if by_rule else (model, rule)
+    differs = other.score is not None and other.score != shown.score
+    return replace(shown, otherwise=other) if differs else shown
+
+
+def _strength(answer: Answer) -> tuple[bool, bool, float]:
+    return answer.score is not None, bool(answer.evidence), answer.confidence or 0.0
 
 
 def _is_shown_failure(rule: Answer, criterion: Criterion) -> bool:
@@ -299,18 +350,3 @@ def _is_shown_failure(rule: Answer, criterion: Criterion) -> bool:
         and rule.score <= criterion.fails_at
         and bool(rule.evidence)
     )
-
-
-def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
-    of_model = model.evidence[:_QUOTES_OF_MODEL]
-    of_rule = [piece for piece in rule.evidence if piece not in of_model][:_QUOTES_OF_RULE]
-    both = Answer(
-        applicable=True,
-        explanation=sentence("model.both", model=model.explanation, rules=rule.explanation),
-        judged_by=model.judged_by,
-        answer=model.answer,
-        score=((rule.score or 0.0) + (model.score or 0.0)) / 2,
-        confidence=round(((rule.confidence or 0.0) + (model.confidence or 0.0)) / 2, 4),
-        evidence=(*of_model, *of_rule),
-    )
-    return on_scale(both, criterion.options)

@@ -21,7 +21,7 @@ from app.judge.scorecard.values import Criterion
 from app.redaction.masking import MaskedTurn, mask_segments
 from app.transcript import Segment, Transcript
 
-PROMPT_FILE = Path(__file__).parent / "prompts" / "judge-2.toml"
+PROMPT_FILE = Path(__file__).parent / "prompts" / "judge-3.toml"
 # For the marks, the two sentences around the conversation, and the chat format.
 _WRAPPING_TOKENS = 150
 _LEAST_TOKENS = 100

@@ -12,13 +12,10 @@ from app.judge.scorecard.values import Criterion, Option
 
 NOT_APPLICABLE = "not_applicable"
 CANNOT_TELL = "cannot_tell"
-_FULFILLED = ("yes", "partly", "no", "unknown")
-_HOW_FULFILLED = ("directly", "with detours", "with a struggle", "not at all")
-SUMMARY_PARTS = ("issue", "done", "outcome", "next")
 _POLARITIES = ("supports", "contradicts")
 # Words and their numbers: every server can restrict a model to a list of words.
 CONFIDENCE = {"low": 0.4, "medium": 0.7, "high": 0.9}
-_TEXT = {"type": "string"}
+TEXT = {"type": "string"}
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL)
 _MOST_STARTS = 50
 _MOST_PROBLEMS = 12
@@ -66,32 +63,29 @@ def questions_of(criteria: Sequence[Criterion]) -> tuple[Question, ...]:
     )
 
 
-def answer_schema(questions: Sequence[Question]) -> dict[str, Any]:
+def answers_schema(questions: Sequence[Question]) -> dict[str, Any]:
     """Write the JSON Schema of the answers, within the limits of strict structured outputs."""
-    goal = _object(goal=_TEXT, fulfilled=_one_of(_FULFILLED), how=_one_of(_HOW_FULFILLED))
-    return _object(
-        goals={"type": "array", "items": goal},
-        answers=_object(**{question.id: _answer(question) for question in questions}),
-        summary=_object(**dict.fromkeys(SUMMARY_PARTS, _TEXT)),
-    )
+    return json_object(**{question.id: _answer(question) for question in questions})
 
 
 def _answer(question: Question) -> dict[str, Any]:
-    quote = _object(message={"type": "integer"}, quote=_TEXT, polarity=_one_of(_POLARITIES))
+    quote = json_object(message={"type": "integer"}, quote=TEXT, polarity=one_of(_POLARITIES))
     # A model writes the members in this order: the grounds come before the verdict.
-    return _object(
+    return json_object(
         evidence={"type": "array", "items": quote},
-        explanation=_TEXT,
-        answer=_one_of(question.choices),
-        confidence=_one_of(tuple(CONFIDENCE)),
+        explanation=TEXT,
+        answer=one_of(question.choices),
+        confidence=one_of(tuple(CONFIDENCE)),
     )
 
 
-def _one_of(words: Sequence[str]) -> dict[str, Any]:
+def one_of(words: Sequence[str]) -> dict[str, Any]:
+    """Write the JSON Schema of a word of a list."""
     return {"type": "string", "enum": list(words)}
 
 
-def _object(**members: Any) -> dict[str, Any]:
+def json_object(**members: Any) -> dict[str, Any]:
+    """Write the JSON Schema of an object with exactly these members."""
     return {
         "type": "object",
         "properties": members,
@@ -178,11 +172,15 @@ def _is_word_of(words: Collection[str], value: Any) -> bool:
     return isinstance(value, str) and value in words
 
 
-def _is_evidence(value: Any) -> bool:
+def is_quote(value: Any) -> bool:
+    """Tell whether a value quotes a message by its number."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("message"), int)
         and not isinstance(value["message"], bool)
         and isinstance(value.get("quote"), str)
-        and _is_word_of(_POLARITIES, value.get("polarity"))
     )
+
+
+def _is_evidence(value: Any) -> bool:
+    return is_quote(value) and _is_word_of(_POLARITIES, value.get("polarity"))

@@ -18,7 +18,7 @@ class Answer:
     insufficient_content, engine_error) that the judge should have answered and could not. `advice`
     says what to do better where the suggestion of the criterion does not fit, and is empty where
     nothing is to be said; `note` why the answer
-    is less certain.
+    is less certain; `otherwise` is what another judge has answered.
     """
 
     applicable: bool
@@ -32,6 +32,7 @@ class Answer:
     advice: str | None = None
     note: str = ""
     unjudged: bool = False
+    otherwise: "Answer | None" = None
 
 
 def judged(

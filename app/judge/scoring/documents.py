@@ -5,6 +5,7 @@ from typing import Any
 
 from app.judge.dialogue.evidence import Evidence
 from app.judge.scorecard.values import Scorecard
+from app.judge.scoring.answers import Answer
 from app.judge.scoring.score import Judged, Score, SectionScore
 from app.judge.wording import clock, shortened
 
@@ -86,6 +87,18 @@ def criterion_document(judged: Judged) -> dict[str, Any]:
         "evidence": [item.as_json() for item in answer.evidence],
         "suggestion": (answer.advice or criterion.suggestion) if improvable else None,
         "original": None,
+        **({"otherwise": _otherwise_document(answer.otherwise)} if answer.otherwise else {}),
+    }
+
+
+def _otherwise_document(answer: Answer) -> dict[str, Any]:
+    return {
+        "applicable": answer.applicable,
+        "answer": answer.answer,
+        "normalizedScore": answer.score,
+        "judgedBy": answer.judged_by,
+        "explanation": answer.explanation,
+        "confidence": answer.confidence,
     }
 
 

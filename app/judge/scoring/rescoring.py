@@ -62,6 +62,7 @@ def rescored(
         "sections": [section_document(section) for section in score.sections],
         "criteria": [
             {
+                **_otherwise(former[judged.criterion.key]),
                 **criterion_document(judged),
                 "original": _judged_first(
                     former[judged.criterion.key], judged.criterion.key in answers
@@ -73,6 +74,10 @@ def rescored(
         "quality": {**results["quality"], "calibration": None},
     }
     return Rescored(document, score.failed_criteria)
+
+
+def _otherwise(former: Mapping[str, Any]) -> dict[str, Any]:
+    return {"otherwise": former["otherwise"]} if "otherwise" in former else {}
 
 
 def _stored_incidents(results: Mapping[str, Any]) -> list[dict[str, Any]]:
