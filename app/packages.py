@@ -21,6 +21,7 @@ _OF_API = (
     "webhooks",
     "evaluations",
     "reviews",
+    "agents",
     "scorecards",
     "campaigns",
     "directory",

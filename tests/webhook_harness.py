@@ -15,7 +15,8 @@ from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.events import outbox
-from app.events.catalogue import ApiKeyRotated, EventType
+from app.events.catalogue import EventType
+from app.events.data import ApiKeyRotated
 from app.webhooks import history, service
 from app.webhooks.models import Subscription
 from app.webhooks.sender import claims

@@ -11,7 +11,7 @@ class SignaturePolicy(LabelledEnum):
     OPTIONAL = "optional", "Accepted everywhere but for keys"
 
 
-# The last six belong to extensions of the API.
+# The last seven belong to extensions of the API.
 SCOPES = (
     "evaluations:read",
     "audio:read",
@@ -33,6 +33,7 @@ SCOPES = (
     "data:erase",
     "transcripts:raw",
     "audio:original",
+    "evaluations:respond",
 )
 
 # Scopes of those who are limited to teams: what the others read or change belongs to no team.

@@ -25,7 +25,8 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.storage.objects import StoredObject
 from app.evaluations import sources
-from app.events.catalogue import ConversationFailed, EventType
+from app.events.catalogue import EventType
+from app.events.data import ConversationFailed
 from app.events.outbox import publish
 from app.usage.plan import UsageMetric, plan_of
 

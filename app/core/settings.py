@@ -114,6 +114,9 @@ class Settings:
     dashboard: bool = setting("CQE_DASHBOARD", True, read.boolean)
     session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60, read.YEAR_S))
     session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60, read.YEAR_S))
+    dispute_days: int = setting(
+        "CQE_DISPUTE_DAYS", 14, read.whole(0, 3650), zero="agents cannot dispute"
+    )
     agents_see_reviewers: bool = setting("CQE_AGENTS_SEE_REVIEWERS", False, read.boolean)
     rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
     password_sign_in: str = setting("CQE_PASSWORD_SIGN_IN", ALL, read.one_of(ALL, "admins"))

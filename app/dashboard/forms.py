@@ -29,6 +29,8 @@ _NOTICES = {
     "webhook-off": "The webhook is switched off. Events wait until it is on again.",
     "webhook-on": "The webhook is switched on again.",
     "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
+    "answer-saved": "Your answer was saved.",
+    "disputed": "Your dispute was sent. Its answer will be here, and under My results.",
     "campaign-changed": "The campaign is changed. New evaluations of its conversations use these scorecards.",
     "source-off": "The source is switched off.",
     "source-on": "The source is switched on. Its settings are saved.",

@@ -40,6 +40,7 @@ class ShownLink:
 
 # Sections of the navigation with their titles, in their order on the page.
 SECTIONS: Mapping[str, tuple[Link, ...]] = {
+    "Mine": (Link("My results", "own_results.show", "g m", keeps_filters=True),),
     "Quality": (
         Link("Overview", "overview.show", "g o", keeps_filters=True),
         Link("Evaluations", "evaluation_list.show", "g e", keeps_filters=True),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from app.agents.enums import ReceiptAction
 from app.analytics import enums as analytics
 from app.api_keys.enums import SignaturePolicy
 from app.audio_files.enums import AudioStatus
@@ -23,6 +24,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "byDay": evaluations.ByDay.labels(),
     "status": evaluations.Status.labels(),
     "reviewStatus": evaluations.ReviewStatus.labels(),
+    "receiptAction": ReceiptAction.labels(),
     "reviewAction": evaluations.ReviewAction.labels(),
     "band": evaluations.BANDS,
     "sentimentTrend": evaluations.TRENDS,

@@ -16,7 +16,8 @@ from app.engagements.service import count_evaluations
 from app.evaluations.enums import ReviewStatus, Status
 from app.evaluations.listing import normalised
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
-from app.events.catalogue import ConversationFailed, EvaluationCompleted, EventType
+from app.events.catalogue import EventType
+from app.events.data import ConversationFailed, EvaluationCompleted
 from app.events.outbox import publish, publish_all
 from app.judge.judge import Judgement
 from app.judge.scorecard.values import Scorecard

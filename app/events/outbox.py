@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.hooks import hooks_of
 from app.core.ids import new_id
-from app.events.catalogue import EventData, EventType, envelope
+from app.events.catalogue import EventType, envelope
+from app.events.data import EventData
 from app.events.models import Event
 
 MAX_BODY_BYTES = 256 * 1024

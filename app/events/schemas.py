@@ -72,6 +72,8 @@ def _schema_of_hint(hint: Any) -> dict[str, Any]:
         return {**_schema_of_hint(arguments[0]), **arguments[1]}
     if origin is Literal:
         return {"type": "string", "enum": list(arguments)}
+    if origin is list:
+        return {"type": "array", "items": _schema_of_hint(arguments[0])}
     if origin in (Union, UnionType):
         (inner,) = (argument for argument in arguments if argument is not NoneType)
         return {"anyOf": [_schema_of_hint(inner), {"type": "null"}]}

@@ -23,7 +23,8 @@ from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
 from app.core.storage.files import require_space
 from app.evaluations import sources
-from app.events.catalogue import ConversationFailed, EventType
+from app.events.catalogue import EventType
+from app.events.data import ConversationFailed
 from app.events.outbox import publish
 from app.imports import kept_presets, sealed_documents
 from app.imports.loading.input import ImportOptions

@@ -11,6 +11,8 @@ OF_TEAMS = (REVIEWER, LEAD)
 # Scopes that only people have: no API key may manage accounts.
 OWN_ACCOUNT, MANAGE_PEOPLE, READ_AUDIT = "account:own", "people:manage", "audit:read"
 READ_SYSTEM = "system:read"
+# Of agents alone: the pages about their own evaluations.
+OWN_RESULTS = "results:own"
 # Scopes whose pages ask for the password again some minutes after the sign-in.
 CONFIRMED_SCOPES = frozenset({MANAGE_PEOPLE, "keys:manage", "data:erase"})
 
@@ -29,7 +31,7 @@ _REVIEWER = (
 _LEAD = (*_REVIEWER, "scorecards:manage", "usage:read")
 
 ROLES: dict[str, frozenset[str]] = {
-    AGENT: frozenset({*_VIEWER, "audio:download"}),
+    AGENT: frozenset({*_VIEWER, "audio:download", "evaluations:respond", OWN_RESULTS}),
     VIEWER: frozenset(_VIEWER),
     REVIEWER: frozenset(_REVIEWER),
     LEAD: frozenset(_LEAD),
@@ -39,4 +41,6 @@ ROLES: dict[str, frozenset[str]] = {
 
 def scopes_of(role: str, teams: TeamScope | None) -> frozenset[str]:
     """Return the scopes of a role, without those that are of no team where it is limited to some."""
-    return ROLES[role] if teams is None else ROLES[role] & (TEAM_SCOPES | {OWN_ACCOUNT})
+    return (
+        ROLES[role] if teams is None else ROLES[role] & (TEAM_SCOPES | {OWN_ACCOUNT, OWN_RESULTS})
+    )

@@ -21,6 +21,7 @@ _PARTS = {
     "evaluation_results": ("evaluations", "evaluation_id"),
     "evaluation_topics": ("evaluations", "evaluation_id"),
     "evaluation_reviewers": ("evaluations", "evaluation_id"),
+    "evaluation_receipts": ("evaluations", "evaluation_id"),
     "evaluation_search_texts": ("evaluations", "evaluation_id"),
     "evaluation_jobs": ("evaluations", "id"),
     "reviews": ("evaluations", "evaluation_id"),

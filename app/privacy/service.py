@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from app.agents import receipts
 from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
 from app.audio_files.models import AudioFile
@@ -204,6 +205,7 @@ def _erase(session: Session, job: Erasure, batch: ErasureBatch) -> None:
 
 def _erase_evaluations(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
     reviews.erase(session, source_ids)
+    receipts.erase(session, source_ids)
     return {"evaluations": evaluations.erase(session, source_ids)}
 
 

@@ -19,7 +19,7 @@ class Review(Table):
     what was given, as the API shows it. `ratings` maps the key of each criterion that the reviewer
     rated to the judge's value and the reviewer's. `rated_score` is the score that the reviewer
     gave or that follows from these ratings; `judged` holds the judge's score, resolution and
-    satisfaction.
+    satisfaction. `addressee_id` is the account that a dispute is addressed to, if it names one.
     """
 
     __tablename__ = "reviews"
@@ -32,6 +32,7 @@ class Review(Table):
     reviewer: Mapped[str]
     reviewer_ref: Mapped[str | None]
     rater: Mapped[str]
+    addressee_id: Mapped[str | None]
     reason: Mapped[str | None]
     criteria: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
     confirms_others: Mapped[bool]

@@ -17,7 +17,8 @@ from app.evaluations import outcome, results, transcripts
 from app.evaluations import service as evaluations
 from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.events.catalogue import EvaluationReviewed, EventType
+from app.events.catalogue import EventType
+from app.events.data import DisputeDecided, EvaluationDisputed, EvaluationReviewed
 from app.events.outbox import publish
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.rescoring import Rescored, Unscorable, rescored
@@ -46,9 +47,13 @@ _ANNOUNCED = frozenset(
         *(ReviewAction.ACCEPT_DISPUTE, ReviewAction.REJECT_DISPUTE),
     )
 )
+_DECISIONS: Mapping[str, str] = {
+    ReviewAction.ACCEPT_DISPUTE: "accepted",
+    ReviewAction.REJECT_DISPUTE: "rejected",
+}
 # Columns that the request gives.
 _GIVEN = (
-    *("action", "reviewer", "reviewer_ref", "reason"),
+    *("action", "reviewer", "reviewer_ref", "addressee_id", "reason"),
     *("confirms_others", "score", "resolution", "satisfaction"),
 )
 # Results show all reviews.
@@ -112,22 +117,26 @@ def add(
 
 
 def _announce(session: Session, evaluation: Evaluation, review: Review) -> None:
-    """Publish `evaluation.reviewed`, except for a review that may not be shown yet."""
+    """Publish `evaluation.reviewed`, except for a review that may not be shown yet, and what a dispute is."""
     is_decision = review.action in _ANNOUNCED
     if not is_decision or review.id in hooks_of(session).sealed_reviews(session, evaluation.id):
         return
-    data = EvaluationReviewed(
-        evaluation_id=evaluation.id,
-        review_id=review.id,
-        engagement_id=evaluation.engagement_id or "",
-        campaign=evaluation.campaign or "",
-        # The columns are texts to the type checker; `add` took them from the enums.
-        action=cast(Any, str(review.action)),
-        review_status=cast(Any, str(review.status_after)),
-        score_before=review.score_before,
-        score=review.score_after,
-    )
-    publish(session, EventType.EVALUATION_REVIEWED, data)
+    about = {
+        "evaluation_id": evaluation.id,
+        "review_id": review.id,
+        "engagement_id": evaluation.engagement_id or "",
+        "campaign": evaluation.campaign or "",
+    }
+    scores = {"score_before": review.score_before, "score": review.score_after}
+    action, status = str(review.action), str(review.status_after)
+    reviewed = {**about, "action": action, "review_status": status, **scores}
+    publish(session, EventType.EVALUATION_REVIEWED, cast(EvaluationReviewed, reviewed))
+    if action == ReviewAction.DISPUTE:
+        disputed = {**about, "criteria": [rating["key"] for rating in review.criteria]}
+        publish(session, EventType.EVALUATION_DISPUTED, cast(EvaluationDisputed, disputed))
+    elif action in _DECISIONS:
+        decided = {**about, "decision": _DECISIONS[action], **scores}
+        publish(session, EventType.DISPUTE_DECIDED, cast(DisputeDecided, decided))
 
 
 def preview(
@@ -181,6 +190,7 @@ def shown(review: Any) -> dict[str, Any]:
         "action": row["action"],
         "reviewer": row["reviewer"],
         "reviewerRef": row["reviewer_ref"],
+        "addresseeId": row["addressee_id"],
         "reason": row["reason"],
         "criteria": row["criteria"],
         "confirmsOthers": row["confirms_others"],

@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.database.upserts import insert_missing
 from app.core.runtime import Runtime
-from app.events.catalogue import EventType, UsageQuotaWarning
+from app.events.catalogue import EventType
+from app.events.data import UsageQuotaWarning
 from app.events.outbox import publish
 from app.usage import meter
 from app.usage.models import QuotaWarning

@@ -25,7 +25,8 @@ from app.core.runtime import Runtime
 from app.evaluations import sources
 from app.evaluations.enums import Channel
 from app.evaluations.erasure import require_kept
-from app.events.catalogue import EventType, VoiceCallCompleted
+from app.events.catalogue import EventType
+from app.events.data import VoiceCallCompleted
 from app.events.outbox import publish
 from app.judge.dialogue.cues import Cues
 from app.judge.dialogue.turns import dialogue_of

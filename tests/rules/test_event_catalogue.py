@@ -26,6 +26,9 @@ def test_the_types_are_those_of_the_specification() -> None:
         "api-key.rotated",
         "conversation.failed",
         "evaluation.reviewed",
+        "evaluation.acknowledged",
+        "evaluation.disputed",
+        "evaluation.dispute_decided",
     ]
     assert set(CATALOGUE) == set(TYPES)
 

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from app.events import outbox
-from app.events.catalogue import CATALOGUE, EventData, EventType
+from app.events.catalogue import CATALOGUE, EventType
+from app.events.data import EventData
 from app.events.schemas import schema_of
 from app.webhooks import deliveries, service
 from tests.receiver import Received, Receiver

@@ -57,10 +57,10 @@ class ScoreMeans:
         frequent = [mean for mean in self._criteria.values() if mean.count >= at_least]
         return sorted(frequent, key=lambda item: (item.mean, item.key))[:limit]
 
-    def strongest(self, *, at_least: int) -> ScoreMean | None:
-        """Return the criterion with the highest mean among those with enough evaluations."""
+    def strongest(self, *, at_least: int, limit: int = 1) -> list[ScoreMean]:
+        """Return the criteria with the highest means among those with enough evaluations."""
         frequent = [mean for mean in self._criteria.values() if mean.count >= at_least]
-        return min(frequent, key=lambda item: (-item.mean, item.key), default=None)
+        return sorted(frequent, key=lambda item: (-item.mean, item.key))[:limit]
 
 
 def score_numbers(score_count: int) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ from app.core.jobs.leases import JobState, Lease
 from app.core.principal import TeamScope, current_teams
 from app.core.queue import Bell
 from app.core.storage.objects import StoredObject
-from app.events.catalogue import EventType, ExportReady
+from app.events.catalogue import EventType
+from app.events.data import ExportReady
 from app.events.outbox import publish
 
 QUEUE = "exports"

@@ -1,40 +1,22 @@
 """Leaderboards of campaigns, call centres and executives."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from app.analytics.engine.aggregates import Aggregate, Groups, ScoreMean
-from app.analytics.engine.reader import FactReader, open_facts, unreleased
+from app.analytics.engine.reader import FactReader
 from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
 from app.analytics.reports.measures import rounded
 from app.core.database.paging import Page, PageRequest, cut_page
-from app.core.principal import limited_to
-from app.core.runtime import Runtime
-from app.directory.service import EXECUTIVES
 
 # The adjusted score adds this many evaluations of average score, so that a few good ones do not
 # lead.
 _PRIOR = 5
 _CHANGED = ("mean_score", "pass_rate")
-# A call centre of fewer people is not shown to one of them.
-_FEWEST_PEOPLE = 5
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
-
-
-@dataclass(frozen=True, slots=True)
-class TeamPlace:
-    """The mean score of the people of a call centre, and the third of them in which one is.
-
-    The upper third is 0; None is without a rank.
-    """
-
-    people: int
-    mean_score: float
-    third: int | None
 
 
 def executive_changes(
@@ -42,7 +24,7 @@ def executive_changes(
 ) -> list[dict[str, Any]]:
     """List all executives with their mean scores and changes, without the other measures."""
     column = "executive_id"
-    members = _members(facts, "executive", Groups(facts, selection, column).aggregates())
+    members = members_of(facts, "executive", Groups(facts, selection, column).aggregates())
     rank(members, min_evaluations)
     _add_change(members, Groups(facts, selection.before(), column).aggregates())
     return members
@@ -85,7 +67,7 @@ def _leaderboard(
     """
     column = f"{group}_id"
     aggregates = Groups(facts, selection, column).aggregates()
-    members = _members(facts, group, aggregates)
+    members = members_of(facts, group, aggregates)
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
     members = [member for member in members if named.casefold() in member["name"].casefold()]
@@ -105,35 +87,6 @@ def _leaderboard(
 campaigns = partial(_leaderboard, group="campaign")
 call_centers = partial(_leaderboard, group="call_center")
 executives = partial(_leaderboard, group="executive")
-
-
-def team_place(
-    runtime: Runtime, selection: Selection, executive_id: str, *, min_evaluations: int
-) -> TeamPlace | None:
-    """Place an executive among the people of their call centre, whom it does not name.
-
-    The limit of the caller's teams is lifted for it. None for few people, whose mean would say too
-    much about each.
-    """
-    with runtime.db.reading() as session:
-        left_out = unreleased(session)
-    with limited_to(None), open_facts(runtime, left_out) as facts:
-        center_id = EXECUTIVES.get(facts.session, executive_id).call_center_id
-        if center_id is None:
-            return None
-        team = replace(selection, executive_id=None, call_center_id=center_id)
-        members = _members(facts, "executive", Groups(facts, team, "executive_id").aggregates())
-    people = [each for each in members if each["kind"] == "human" and each["with_verdict"]]
-    if len(people) < _FEWEST_PEOPLE:
-        return None
-    rank(people, min_evaluations)
-    ranks = {member["id"]: member["rank"] for member in people if member["rank"]}
-    total = sum(member["score_sum"] for member in people)
-    return TeamPlace(
-        people=len(people),
-        mean_score=total / sum(member["with_verdict"] for member in people),
-        third=3 * (ranks[executive_id] - 1) // len(ranks) if executive_id in ranks else None,
-    )
 
 
 def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
@@ -157,7 +110,7 @@ def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
         member["rank"] = eligible[place - 1]["rank"] if tied else place + 1
 
 
-def _members(
+def members_of(
     facts: FactReader, group: str, aggregates: Mapping[str, Aggregate]
 ) -> list[dict[str, Any]]:
     """Return all members with the values to sort and rank by."""
@@ -208,7 +161,7 @@ def _add_details(
         ]
         weakest = aggregate.score_means.weakest(at_least=at_least, limit=1)
         strongest = aggregate.score_means.strongest(at_least=at_least)
-        member["top_strength"] = _criterion(strongest) if strongest else None
+        member["top_strength"] = _criterion(strongest[0]) if strongest else None
         member["top_weakness"] = _criterion(weakest[0]) if weakest else None
 
 

@@ -25,19 +25,19 @@ class CriterionScore:
 
 
 def lowest_of_criteria(
-    facts: FactReader, selection: Selection, keys: Sequence[str]
+    facts: FactReader, selection: Selection, keys: Sequence[str], *, highest: bool = False
 ) -> dict[str, list[CriterionScore]]:
-    """Return up to three evaluations of each criterion: the lowest scores below 100.
+    """Return up to three evaluations of each criterion: the lowest scores below 100, or the highest.
 
     Of equal scores the newest come first.
     """
     if not keys:
         return {}
-    numbers = tuple(_lowest(_score_of(facts, key)) for key in keys)
+    numbers = tuple(_lowest(_score_of(facts, key), highest=highest) for key in keys)
     # One group of all facts; none if there are no facts.
     groups = facts.aggregate(selection, Aggregation(numbers=numbers, combine=_together))
     found = {
-        key: sorted(scores or (), key=itemgetter("score", "newest"))[:_MOST]
+        key: sorted(scores or (), key=itemgetter("order", "newest"))[:_MOST]
         for of_all_criteria in groups.values()
         for key, scores in zip(keys, of_all_criteria, strict=True)
     }
@@ -87,10 +87,11 @@ def _score_of(facts: FactReader, key: str) -> str:
     return f"CASE score_layout_id {' '.join(cases)} END"
 
 
-def _lowest(score: str) -> str:
-    """Return the SQL of the facts with the lowest scores; `newest` is the negative id of a fact."""
-    fact = f"{{'score': {score}, 'newest': -id}}"
-    return f"min({fact}, {_MOST}) FILTER (WHERE {score} < 100)"
+def _lowest(score: str, *, highest: bool) -> str:
+    """Return the SQL of the facts that come first; `newest` is the negative id of a fact."""
+    order, condition = (f"-({score})", "IS NOT NULL") if highest else (f"({score})", "< 100")
+    fact = f"{{'order': {order}, 'newest': -id, 'score': {score}}}"
+    return f"min({fact}, {_MOST}) FILTER (WHERE {score} {condition})"
 
 
 def _together(some: list[Any] | None, others: list[Any] | None) -> list[Any]:

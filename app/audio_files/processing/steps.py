@@ -25,7 +25,8 @@ from app.evaluations import service as evaluations
 from app.evaluations import transcripts
 from app.evaluations.enums import FailureCode, SourceType, Status
 from app.evaluations.outcome import EvaluationCompletion
-from app.events.catalogue import AudioProcessed, AudioTranscribed, EventType
+from app.events.catalogue import EventType
+from app.events.data import AudioProcessed, AudioTranscribed
 from app.events.outbox import publish
 from app.judge.judge import Judgement
 from app.redaction import raw_texts

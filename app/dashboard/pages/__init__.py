@@ -14,6 +14,8 @@ from app.dashboard.pages import (
 )
 from app.dashboard.pages.add import columns, files
 from app.dashboard.pages.admin import audit, keys, links, operation, people, sources, webhooks
+from app.dashboard.pages.agent import answers
+from app.dashboard.pages.agent import results as own_results
 from app.dashboard.pages.figures import (
     agreement,
     calibration,
@@ -34,6 +36,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation_list.blp,
     evaluation.blp,
     evaluation_changes.blp,
+    answers.blp,
+    own_results.blp,
     sound.blp,
     review_queue.blp,
     agreement.blp,

@@ -9,17 +9,20 @@ from typing import Any
 from flask import render_template, request
 from sqlalchemy.orm import Session
 
+from app.agents import receipts
+from app.agents.enums import ReceiptAction
 from app.analytics.engine.reader import open_facts
 from app.analytics.schemas.reports import AnalyticsQuery
 from app.audio_files import queries as audio_files
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
-from app.core.errors import AppError, Conflict, NotFound
+from app.core.errors import AppError, Conflict, NotFound, ServiceUnavailable
 from app.core.principal import current_teams
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
 from app.dashboard.pages import places
+from app.dashboard.pages.allowed import allowed
 from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
 from app.dashboard.queries import filters_of
@@ -28,14 +31,14 @@ from app.dashboard.views.scored import AnswerChange, PlayableQuote, changes_betw
 from app.dashboard.views.sheets import AdvisedConversation
 from app.evaluations import listing, outcome, results, service
 from app.evaluations import shown_transcripts as transcripts
-from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, SourceType, Status
+from app.evaluations.enums import ENDED, SourceType, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.judge.scorecard.values import Scorecard
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
 from app.people.gate import current_actor
-from app.reviews.service import possible_actions
+from app.people.roles import OWN_RESULTS
 from app.scorecards import service as scorecards
 from app.voice_calls import epa
 from app.voice_calls import queries as voice_calls
@@ -66,6 +69,8 @@ class EvaluationDetails:
         changes: what differs from the revision before; None where nothing can be compared.
         scorecards: current scorecards of the channel, to judge again with.
         listeners: the names of those who have played the recording.
+        receipts: what its agent has said about it.
+        names: display names of the accounts in receipts and disputes.
     """
 
     evaluation: Mapping[str, Any]
@@ -78,6 +83,8 @@ class EvaluationDetails:
     changes: list[AnswerChange] | None
     scorecards: Sequence[Mapping[str, Any]]
     listeners: list[str]
+    receipts: Sequence[Mapping[str, Any]]
+    names: Mapping[str, str]
 
     @property
     def is_open(self) -> bool:
@@ -117,6 +124,8 @@ def show(evaluation_id: str) -> str:
             audit.record(session, current_actor(), Action.RAW_TEXTS_READ, evaluation_id)
     else:
         note_opened([evaluation_id])
+    if OWN_RESULTS in current_principal().scopes:
+        _note_seen(evaluation_id)
     return render(evaluation_id, raw=raw)
 
 
@@ -153,6 +162,13 @@ def show_sheet(evaluation_id: str) -> str:
     )
 
 
+def _note_seen(evaluation_id: str) -> None:
+    """Note that the agent has seen the evaluation, once there is something to see."""
+    with suppress(ServiceUnavailable, Conflict), current_runtime().db.writing() as session:
+        user_id = current_principal().key_id
+        receipts.add(session, evaluation_id, ReceiptAction.SEEN, user_id=user_id)
+
+
 def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = None) -> str:
     """Render the page, after a refused review with its form."""
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
@@ -182,7 +198,7 @@ def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = Non
         moments=conversation.moments_by_turn(details.results["moments"]),
         sentiment=conversation.quarters_of(details.results["sentiment"]),
         coaching=_coaching(details),
-        allowed=_allowed(details, as_judged=as_judged),
+        allowed=allowed(details.evaluation, as_judged=as_judged),
         form=form or SentForm(),
         place=places.place_of(details.evaluation),
         place_arguments=places.arguments(),
@@ -254,20 +270,6 @@ def _coaching(
     ]
 
 
-def _allowed(details: EvaluationDetails, *, as_judged: bool) -> dict[str, Any]:
-    """Return the actions that the person may take, and the resolutions that a review may set."""
-    evaluation = details.evaluation
-    is_reviewer = "evaluations:review" in current_principal().scopes and evaluation["is_current"]
-    may_review = is_reviewer and not as_judged and evaluation["status"] == Status.COMPLETED
-    return {
-        "reviews": possible_actions(ReviewStatus(evaluation["review_status"]))
-        if may_review
-        else [],
-        "resolutions": RESOLUTIONS,
-        "judge_again": is_reviewer and not details.is_open,
-    }
-
-
 def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
     """Draw the scores of the executive up to this evaluation; None if it names no executive."""
     executive_id, opened = evaluation["executive_id"], evaluation["conversation_at"]
@@ -302,6 +304,9 @@ def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> 
             scorecard = outcome.scorecard_of(session, row)
         call = _voice_call(session, evaluation)
         recording = _recording(session, evaluation, call)
+        given = receipts.list_of(session, evaluation_id)
+        named = {receipt["user_id"] for receipt in given}
+        named |= {review.get("addresseeId") or "" for review in document["reviews"]}
         return EvaluationDetails(
             evaluation=evaluation,
             results=document,
@@ -319,6 +324,8 @@ def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> 
                 channel=evaluation["channel"],
             ).items,
             listeners=_listeners(session, recording),
+            receipts=given,
+            names=people.display_names(session, named),
         )
 
 

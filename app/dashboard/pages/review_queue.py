@@ -13,6 +13,7 @@ from flask import redirect, render_template, request
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
+from app.agents import disputes
 from app.core.clock import iso_utc
 from app.core.errors import Conflict
 from app.dashboard.blueprint import PageBlueprint
@@ -133,7 +134,9 @@ def show() -> str:
             here = next((tab for tab in _TABS if counts[tab.key]), here)
         page = listed(session, {**_query_of(here, page_filters), "pageSize": str(_MOST)})
         rows = _in_order(here, page.items)[:_SHOWN]
-        subjects = listing.subjects(session, [row["id"] for row in rows])
+        shown = [row["id"] for row in rows]
+        subjects = listing.subjects(session, shown)
+        addressees = disputes.named_addressees(session, shown)
     query = urlencode({**page_filters.texts, "tab": here.key})
     return render_template(
         "reviews/queue.html",
@@ -143,6 +146,7 @@ def show() -> str:
         query=query,
         rows=[(row, url_in_queue(row["id"], query)) for row in rows],
         subjects=subjects,
+        addressees=addressees,
         list_url=url(LIST_PATH, _query_of(here, page_filters)),
     )
 

@@ -1,4 +1,4 @@
-// The review of an evaluation: shows the new score before it is saved, and takes selected words as a quote.
+// Review of an evaluation: shows the new score before it is saved, and takes selected words as a quote.
 
 import {onKeys} from "./keys.js";
 
@@ -28,6 +28,7 @@ function showPreview(text, isProblem = false) {
 }
 
 async function preview() {
+  if (!shown) return;
   const run = ++asked;
   if (!changed().length) return showPreview("");
   const reply = await fetch(form.dataset.preview, {
@@ -64,7 +65,7 @@ function takeQuote(button) {
 
 const choice = () => document.querySelector(".chosen select");
 
-// Chooses the answer of this number; the first option keeps it as it is.
+// Chooses the answer of this number; the first keeps it as it is.
 function answer(number) {
   const select = choice();
   if (!select || number >= select.options.length) return;
@@ -80,7 +81,7 @@ function setAction(name) {
   reason.focus();
 }
 
-if (shown) {
+if (action) {
   addEventListener("input", ({target}) => {
     if (target.form !== form) return;
     if (target === action) wanted = action.value;
@@ -110,7 +111,7 @@ if (shown) {
   });
   onKeys({e: () => choice()?.focus(), c: () => setAction("confirm"), d: () => setAction("dispute")});
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
-  // On the way back, the browser has put the answers back by now.
+  // On the way back, the browser has put the answers back.
   addEventListener("pageshow", () => {
     for (const field of changed()) field.closest("details").open = true;
     tell();

@@ -54,6 +54,12 @@ class ReviewSchema(StoredSchema):
     reviewer_ref = fields.String(
         required=True, allow_none=True, metadata={"example": "qa-nora", "description": "Your id."}
     )
+    addressee_id = fields.String(
+        allow_none=True,
+        metadata={
+            "description": "Account that a dispute is addressed to; null: any lead of the team."
+        },
+    )
     reason = fields.String(required=True, allow_none=True)
     criteria = fields.List(Nested(ReviewedCriterionSchema), required=True)
     confirms_others = fields.Boolean(required=True)

@@ -8,7 +8,8 @@ from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
 from app.events import outbox
-from app.events.catalogue import ApiKeyRotated, EventType
+from app.events.catalogue import EventType
+from app.events.data import ApiKeyRotated
 from app.usage.models import UsageRecord
 from app.webhooks import service as webhooks
 from app.webhooks.models import Delivery

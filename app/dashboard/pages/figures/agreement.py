@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import render_template
 
+from app.agents import disputes
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.tables import ConfusionTable, confusion_table
 from app.dashboard.queries import filters_of_request
@@ -44,11 +45,18 @@ def show() -> str:
     selection = page_filters.selection(page_filters.load(_SCHEMA))
     with current_runtime().db.reading() as session:
         report = reviews.agreement(session, selection)
+        disputed = disputes.figures(session, selection)
     return render_template(
         "reviews/agreement.html",
         page_filters=page_filters,
         report=report,
         rows=agreement_rows(report),
+        disputes=disputed,
+        upheld=[
+            (row["title"], row["disputed"], _interval(row["upheld"]))
+            for row in disputed["criteria"]
+        ],
+        upheld_of_all=_interval(disputed["upheld"]),
         score_sentence=_score_sentence(report["score"]),
     )
 
@@ -79,6 +87,14 @@ def _estimate(statistic: Mapping[str, Any] | None, places: int = 2) -> str:
     if statistic["low"] is None:
         return value
     return f"{value} ({statistic['low']:.{places}f} to {statistic['high']:.{places}f})"
+
+
+def _interval(rate: Mapping[str, Any] | None) -> str:
+    """Write a share with its interval and how many it is of."""
+    if rate is None:
+        return "none decided yet"
+    value, low, high = (formatting.percent(rate[name]) for name in ("value", "low", "high"))
+    return f"{value} ({low} to {high}), {rate['hits']} of {rate['count']}"
 
 
 def _row(question: Mapping[str, Any]) -> AgreementRow:

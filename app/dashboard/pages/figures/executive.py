@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from app.analytics.engine.reader import FactReader, open_facts
 from app.analytics.reports import leaderboards, summary
 from app.analytics.reports.lowest import CriterionScore, lowest_of_criteria
+from app.analytics.reports.team import TeamPlace, team_place
 from app.analytics.schemas.reports import LeaderboardQuery
 from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
@@ -56,9 +57,9 @@ class ExecutiveFigures:
 @require_scope("analytics:read")
 def show(executive_id: str) -> str:
     """Show one executive: figures, trend, strength, weaknesses and lowest conversations."""
-    page_filters = _filters_of(executive_id)
+    page_filters = filters_for(executive_id)
     with open_facts(current_runtime()) as facts:
-        executive = _figures(facts, page_filters, executive_id)
+        executive = figures_of(facts, page_filters, executive_id)
         lowest = listed(
             facts.session,
             page_filters.list_query(status="completed", sort="score", pageSize=str(_MOST_LOWEST)),
@@ -67,7 +68,7 @@ def show(executive_id: str) -> str:
         "executives/show.html",
         page_filters=page_filters,
         executive=executive,
-        place=_own_place(page_filters, executive_id),
+        place=own_place(page_filters, executive_id),
         lowest=lowest.items,
         sheet_url=url(f"/executives/{executive_id}/sheet", carried(request_texts())),
     )
@@ -78,9 +79,9 @@ def show(executive_id: str) -> str:
 def show_sheet(executive_id: str) -> str:
     """Show what a talk with an executive needs on paper: figures, trend and advice with quotes."""
     check_scope("evaluations:read")
-    page_filters = _filters_of(executive_id)
+    page_filters = filters_for(executive_id)
     with open_facts(current_runtime()) as facts:
-        executive = _figures(facts, page_filters, executive_id, SHEET_FRAME)
+        executive = figures_of(facts, page_filters, executive_id, SHEET_FRAME)
         newest = listed(
             facts.session,
             page_filters.list_query(status="completed", pageSize=str(_MOST_ADVISED)),
@@ -99,14 +100,16 @@ def show_sheet(executive_id: str) -> str:
     )
 
 
-def _filters_of(executive_id: str) -> PageFilters:
+def filters_for(executive_id: str) -> PageFilters:
+    """Return the filters of the request, for one executive."""
     page_filters = filters_of_request(for_figures=True)
     return replace(page_filters, texts={**page_filters.texts, "executiveId": executive_id})
 
 
-def _figures(
+def figures_of(
     facts: FactReader, page_filters: PageFilters, executive_id: str, frame: Frame | None = None
 ) -> ExecutiveFigures:
+    """Return the figures of an executive, with the drawn course of their score."""
     loaded = page_filters.load(_SCHEMA)
     selection = page_filters.selection(loaded)
     options = {"min_evaluations": loaded["min_evaluations"], "compare": True}
@@ -125,13 +128,13 @@ def _figures(
     )
 
 
-def _own_place(page_filters: PageFilters, executive_id: str) -> leaderboards.TeamPlace | None:
+def own_place(page_filters: PageFilters, executive_id: str) -> TeamPlace | None:
     """Return the place of an agent in their call centre; None on the pages of others."""
     teams = current_person().teams
     if teams is None or teams.executive_ids != (executive_id,):
         return None
     loaded = page_filters.load(_SCHEMA)
-    return leaderboards.team_place(
+    return team_place(
         current_runtime(),
         page_filters.selection(loaded),
         executive_id,

@@ -1,0 +1,1 @@
+"""Answers of agents to their evaluations: receipts and disputes."""

@@ -1,0 +1,11 @@
+"""Enum of what agents do with their evaluations, as the API spells it."""
+
+from app.core.enums import LabelledEnum
+
+
+class ReceiptAction(LabelledEnum):
+    """Answer of an agent to an evaluation."""
+
+    SEEN = "seen", "Seen"
+    ACKNOWLEDGED = "acknowledged", "Acknowledged"
+    COMMENTED = "commented", "Commented"

@@ -1,0 +1,85 @@
+"""Schemas of receipts and disputes."""
+
+from typing import Any
+
+from marshmallow import fields, validates_schema
+
+from app.agents.enums import ReceiptAction
+from app.analytics.schemas.reports import AnalyticsPeriodSchema
+from app.reviews.schemas.reviews import CriterionRatingCreate
+from app.web.schemas.base import REQUIRED, CamelSchema, reject
+from app.web.schemas.fields import Choice, Items, Nested, Reference, Text, Timestamp
+
+
+class ReceiptCreate(CamelSchema):
+    """Answer of an agent to an evaluation."""
+
+    action = Choice(list(ReceiptAction), required=True)
+    comment = Text(
+        2_000, low=1, multiline=True, metadata={"description": "With commented, and only then."}
+    )
+
+
+class ReceiptSchema(CamelSchema):
+    """Answer of an agent to one revision."""
+
+    id = fields.String(required=True)
+    evaluation_id = fields.String(required=True)
+    revision = fields.Integer(required=True)
+    user_id = fields.String(
+        required=True, metadata={"description": "The account, or the API key that acted for it."}
+    )
+    action = Choice(list(ReceiptAction), required=True)
+    comment = fields.String(required=True, allow_none=True)
+    created_at = Timestamp(required=True)
+
+
+class DisputeCreate(CamelSchema):
+    """Answers that an agent thinks are wrong, each with what it ought to be and why."""
+
+    reason = Text(4_000, low=1, multiline=True, required=True)
+    criteria = Items(Nested(CriterionRatingCreate), low=1, high=200, required=True)
+    addressee_id = Reference(
+        "user", metadata={"description": "Account of a lead; by default any lead of the team."}
+    )
+
+    @validates_schema
+    def _check_reasons(self, data: dict[str, Any], **_: Any) -> None:
+        for index, rating in enumerate(data.get("criteria", ())):
+            if not rating.get("reason"):
+                message = "Say of each criterion why its answer is wrong."
+                raise reject(f"criteria[{index}].reason", message, code=REQUIRED)
+
+
+class DisputeShareSchema(CamelSchema):
+    """A share with Wilson's 95 % interval."""
+
+    value = fields.Float(required=True)
+    low = fields.Float(required=True)
+    high = fields.Float(required=True)
+    hits = fields.Integer(required=True, metadata={"description": "The numerator of the share."})
+    count = fields.Integer(required=True, metadata={"description": "What the share is of."})
+
+
+def _share(description: str) -> Nested:
+    metadata = {"description": f"{description}; null of none."}
+    return Nested(DisputeShareSchema, required=True, allow_none=True, metadata=metadata)
+
+
+class DisputedCriterionSchema(CamelSchema):
+    """Disputes of one criterion, and the share of them that was upheld."""
+
+    key = fields.String(required=True)
+    title = fields.String(required=True)
+    disputed = _share("Disputes with this criterion, of all disputes")
+    upheld = _share("Answers that an accepted dispute has changed, of the decided ones")
+
+
+class AnalyticsDisputesSchema(CamelSchema):
+    """Disputes of a selection: a measurement of the judge."""
+
+    period = Nested(AnalyticsPeriodSchema, required=True)
+    evaluations = fields.Integer(required=True)
+    disputed = _share("Evaluations with a dispute, of all")
+    upheld = _share("Accepted disputes, of the decided ones")
+    criteria = fields.List(Nested(DisputedCriterionSchema), required=True)

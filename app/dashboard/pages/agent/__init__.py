@@ -1,0 +1,1 @@
+"""Pages of agents about their own evaluations."""

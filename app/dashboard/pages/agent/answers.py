@@ -1,0 +1,61 @@
+"""Forms by which agents answer an evaluation: acknowledge, comment, dispute."""
+
+from flask import request
+from werkzeug.wrappers import Response
+
+from app.agents import disputes, receipts
+from app.agents.enums import ReceiptAction
+from app.agents.schemas import DisputeCreate, ReceiptCreate
+from app.core.errors import Conflict, InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.forms import redirect_with
+from app.dashboard.pages import evaluation as page
+from app.dashboard.pages.audited import audited
+from app.dashboard.pages.evaluation_changes import criteria_of
+from app.people.audit import Action
+from app.people.gate import current_person
+from app.people.roles import OWN_RESULTS
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("answers", __name__, url_prefix="/evaluations/<id:evaluation_id>")
+
+
+@blp.post("/receipts")
+@require_scope(OWN_RESULTS)
+@forms.shown_again(page.render)
+def answer(evaluation_id: str) -> Response:
+    """Acknowledge an evaluation, or comment on it."""
+    values = forms.load(ReceiptCreate(), request.form)
+    action = (
+        Action.ACKNOWLEDGED if values["action"] == ReceiptAction.ACKNOWLEDGED else Action.ANSWERED
+    )
+    with audited(action, evaluation_id) as session:
+        receipts.add(session, evaluation_id, **values, user_id=current_person().user_id)
+    return redirect_with("answer-saved", "evaluation.show", evaluation_id=evaluation_id)
+
+
+@blp.post("/disputes")
+@require_scope(OWN_RESULTS)
+def dispute(evaluation_id: str) -> Response | tuple[str, int]:
+    """Dispute answers; what was typed stays on the page if the dispute is refused."""
+    person, typed = current_person(), request.form
+    try:
+        document = {**typed, "criteria": criteria_of(typed)}
+        body = forms.load(DisputeCreate(), document)
+        with audited(Action.DISPUTED, evaluation_id) as session:
+            disputes.open_dispute(
+                session,
+                evaluation_id,
+                body,
+                name=person.display_name,
+                ref=person.user_id,
+                days=current_runtime().settings.dispute_days,
+            )
+    except (InvalidInput, Conflict) as refused:
+        problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
+        return page.render(
+            evaluation_id, form=page.SentForm(typed, refused, problems)
+        ), refused.status
+    return redirect_with("disputed", "evaluation.show", evaluation_id=evaluation_id)
