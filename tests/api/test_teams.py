@@ -73,8 +73,12 @@ def askers(base: str, runtime: Runtime, team: Team, make: Callable[..., Caller])
         "key of a call centre": make(base, scopes=scopes, call_center_ids=[team.call_center]),
         "key of an executive": make(base, scopes=scopes, executive_ids=[team.executive]),
     }
-    everybody: dict[str, Visitor | Caller] = {**people_, **keys}
-    return [Asker(who, caller) for who, caller in everybody.items()]
+    groups: list[dict[str, Visitor | Caller]] = [{**people_}, {**keys}]
+    return [
+        Asker(who, caller, share=slice(place, None, len(group)))
+        for group in groups
+        for place, (who, caller) in enumerate(group.items())
+    ]
 
 
 def exported(asker: Asker, world: TeamWorld) -> dict[str, str]:
@@ -106,7 +110,8 @@ def test_what_others_have_changes_no_byte_of_any_answer(
     key = all_askers[3]
     files = exported(key, world)
     before = {asker.who: read_all(asker, flask_app, own) for asker in all_askers}
-    opened = [path for path, (status, _) in before["lead"].items() if status == 200]
+    of_people = {**before["agent"], **before["lead"], **before["reviewer"]}
+    opened = [path for path, (status, _) in of_people.items() if status == 200]
     assert len(opened) > 35, opened
     assert all(text.count("\n") > 1 for text in files.values()), files
 
@@ -135,8 +140,7 @@ def test_an_id_of_others_answers_as_one_that_does_not_exist(
     own = world.add("Ann", "Alpha")
     foreign = world.add("Bob", "Beta", mark=MARK)
     bodies: list[dict[str, Any]] = [{}, {"action": "comment", "reviewer": "A", "reason": "B"}]
-    agent, lead, _, key, _ = askers(base, world.runtime, own, make_caller)
-    for asker in (agent, lead, key):
+    for asker in askers(base, world.runtime, own, make_caller):
         for method, rule in asker.routes(flask_app):
             for name in rule.arguments & foreign.ids.keys():
                 # The id of nothing has the prefix of the other.
