@@ -32,6 +32,10 @@ EXPLAINED: dict[str, type[Schema]] = {
 }
 
 
+# They list every field and every setting.
+LONG_PAGES = {"results.md", "settings.md"}
+
+
 def rows_of(text: str) -> list[list[str]]:
     """Return the cells of every row of the tables, without their heads."""
     lines = re.findall(r"^\|(?!---)(.*)\|$", re.sub(r"^.*\n\|---.*$", "", text, flags=re.M), re.M)
@@ -46,6 +50,12 @@ def named_in(text: str) -> list[str]:
 def sections_of(page: str) -> dict[str, str]:
     parts = re.split(r"^## (.+)$", (ROOT / "docs" / page).read_text(), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_a_page_has_fewer_than_1500_words() -> None:
+    words = {page.name: len(page.read_text().split()) for page in PAGES}
+    long = {name for name, count in words.items() if count >= 1500}
+    assert long <= LONG_PAGES
 
 
 @pytest.mark.parametrize("section", EXPLAINED)
