@@ -47,7 +47,7 @@ class Asker:
     People share the pages, and keys the routes of the API; at night each walks over all of them.
     """
 
-    def __init__(self, who: str, caller: Visitor | Caller, *, share: slice) -> None:
+    def __init__(self, who: str, caller: Visitor | Caller, *, share: slice = slice(None)) -> None:
         self.who, self._caller, self._share = who, caller, share
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> requests.Response:

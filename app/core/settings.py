@@ -309,7 +309,7 @@ class Settings:
     @property
     def is_sqlite(self) -> bool:
         """Return whether the main database is SQLite."""
-        return self.effective_database_url.startswith("sqlite")
+        return not self.database_url.startswith("postgresql")
 
 
 @dataclass(frozen=True, slots=True)
