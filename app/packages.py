@@ -19,6 +19,7 @@ _OF_API = (
     "api_keys",
     "usage",
     "webhooks",
+    "alerts",
     "evaluations",
     "reviews",
     "agents",

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from app.alerts import matching
 from app.analytics.engine import facts
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
@@ -25,9 +26,9 @@ def build_runtime(settings: Settings) -> Runtime:
     keyring = load_keyring(settings)
     counts = ProcessCounts(settings.data_dir, enabled=settings.metrics_listen is not None)
     hooks = Hooks(
-        on_publish=(fan_out,),
+        on_publish=(fan_out, matching.note_events),
         on_evaluation_changed=(conversations.note_evaluations, evaluation.note_evaluations),
-        on_results_changed=(facts.record,),
+        on_results_changed=(facts.record, matching.note_results),
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,

@@ -30,6 +30,7 @@ PUBLIC_PAGES = {
     "dashboard.asset",
     *(f"dashboard.sign_in.{name}" for name in ("form", "submit")),
     *(f"dashboard.provider.{name}" for name in ("begin", "back", "signed_out", "end_sessions")),
+    *(f"dashboard.unsubscribe.{name}" for name in ("form", "submit")),
     *(f"dashboard.second_factor.{name}" for name in ("code_form", "give_code")),
 }
 MOST_LINES = 400

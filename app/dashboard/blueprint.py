@@ -14,6 +14,12 @@ def public(view: View) -> View:
     return view
 
 
+def from_anywhere(view: View) -> View:
+    """Mark a public endpoint that takes forms which no page of ours has sent."""
+    view.is_from_anywhere = True  # type: ignore[attr-defined]
+    return view
+
+
 class PageBlueprint(Blueprint):
     """Pages of one part of the dashboard, each behind `@require_scope` or marked `@public`."""
 

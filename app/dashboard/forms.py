@@ -44,7 +44,7 @@ _NOTICES = {
     "review-saved": "Your review was saved.",
     "judged-again": "They are judged again. Each result shows when its judgement has ended.",
     "review-requested": "Reviews were requested. What is under review already stays as it is.",
-    "saved": "Your settings were saved.",
+    "saved": "What you entered was saved.",
     "agents-linked": "The accounts are linked. They see their conversations from now on.",
     "email-changed": "The e-mail address was saved.",
     "second-factor-removed": "The second factor was removed.",

@@ -61,6 +61,7 @@ SECTIONS: Mapping[str, tuple[Link, ...]] = {
     "Set up": (
         Link("Scorecards", "scorecards.list_page"),
         Link("Sources", "sources.list_page"),
+        Link("Messages", "messages.show"),
         Link("Webhooks", "webhooks.list_page"),
         Link("Keys", "keys.list_page"),
         Link("People", "people.list_page"),

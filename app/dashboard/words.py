@@ -14,7 +14,7 @@ from app.judge.scorecard import schema
 from app.scorecards.enums import ReleaseRule
 from app.usage.plan import UsageMetric
 from app.voice_calls.enums import OUTCOMES
-from app.webhooks.enums import DeliveryState
+from app.webhooks.enums import DeliveryState, TargetKind
 
 UNKNOWN = "not known"
 
@@ -46,6 +46,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "rule": {name: rule.label for name, rule in RULES.items()},
     "audioStatus": AudioStatus.labels(),
     "deliveryStatus": DeliveryState.labels(),
+    "targetKind": TargetKind.labels(),
     "signaturePolicy": SignaturePolicy.labels(),
     "dataset": analytics.Dataset.labels(),
     "exportFormat": analytics.Format.labels(),

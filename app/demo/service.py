@@ -20,7 +20,7 @@ from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists
-from app.demo import sample_data
+from app.demo import sample_data, week
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
 from app.engagements.models import Engagement
@@ -105,6 +105,7 @@ def load(runtime: Runtime) -> LoadReport:
     report = LoadReport()
     with runtime.db.writing() as session:
         _make_engagements(session, runtime.settings.engagement_types)
+        week.set_up(session, runtime.keyring)
     for kind in _BEFORE_RECORDINGS:
         _load(runtime, kind, report)
     stored = [_store(runtime, record) for record in _resolved(runtime, sample_data.RECORDINGS)]

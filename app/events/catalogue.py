@@ -22,6 +22,7 @@ from app.events.data import (
     UsageQuotaWarning,
     VoiceCallCompleted,
 )
+from app.events.messages import SAMPLE_ALERT, SAMPLE_DIGEST, SentMessage
 
 
 class EventType(StrEnum):
@@ -39,6 +40,8 @@ class EventType(StrEnum):
     EVALUATION_ACKNOWLEDGED = "evaluation.acknowledged"
     EVALUATION_DISPUTED = "evaluation.disputed"
     DISPUTE_DECIDED = "evaluation.dispute_decided"
+    ALERT_RAISED = "alert.raised"
+    DIGEST_SENT = "digest.sent"
 
 
 _EVALUATION = "eval_01k9zq4v2me8wb7xq3s5ndt6ha"
@@ -205,6 +208,12 @@ CATALOGUE: Mapping[EventType, CatalogueEntry] = {
             score_before=81,
             score=87,
         ),
+    ),
+    EventType.ALERT_RAISED: CatalogueEntry(
+        "A rule of alerts has something to say.", SentMessage, SAMPLE_ALERT
+    ),
+    EventType.DIGEST_SENT: CatalogueEntry(
+        "A digest is sent to a person.", SentMessage, SAMPLE_DIGEST
     ),
 }
 

@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from app.events.messages import SentMessage
+
 
 class _Keywords(dict[str, object]):
     """JSON Schema keywords of a type; hashable, so that the type can be optional."""
@@ -192,4 +194,5 @@ EventData = (
     | EvaluationAcknowledged
     | EvaluationDisputed
     | DisputeDecided
+    | SentMessage
 )

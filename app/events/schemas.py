@@ -2,7 +2,16 @@
 
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from app.core.ids import SUFFIX
 from app.events.catalogue import CATALOGUE, EventType, example_of
@@ -70,6 +79,8 @@ def _schema_of_hint(hint: Any) -> dict[str, Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return {**_schema_of_hint(arguments[0]), **arguments[1]}
+    if is_typeddict(hint):
+        return _data_schema(hint)
     if origin is Literal:
         return {"type": "string", "enum": list(arguments)}
     if origin is list:

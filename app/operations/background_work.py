@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from app.alerts import jobs as alerts
 from app.analytics import jobs as analytics
 from app.analytics.exports import service as export_service
 from app.audio_files import jobs as audio_files
@@ -127,6 +128,10 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("orphaned files", 3600, delete_orphans),
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
+    PeriodicTask("alerts", 5, alerts.send_alerts),
+    PeriodicTask("alert checks", 60, alerts.check_rules),
+    PeriodicTask("digests", 60, alerts.send_digests),
+    PeriodicTask("told alerts", 3600, alerts.purge),
     PeriodicTask("model answers", 3600, _purge_model_answers),
     PeriodicTask("audit trail", 3600, _purge_audit_trail),
     PeriodicTask("sessions", 3600, _purge_sessions),

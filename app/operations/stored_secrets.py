@@ -24,7 +24,7 @@ from app.operations import data_dir
 from app.operations.failure import CannotRun
 from app.people import second_factor
 from app.redaction import raw_texts
-from app.webhooks import signing
+from app.webhooks import mail_server, signing
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ _KINDS = tuple(
     for name, module in (
         ("API key", credentials),
         ("webhook", signing),
+        ("mail server", mail_server),
         ("raw text", raw_texts),
         ("queued import", sealed_documents),
         ("second factor", second_factor),

@@ -99,7 +99,7 @@ class Gate:
         if "Transfer-Encoding" in request.headers:
             # What is longer than the limit would be cut off instead of refused.
             raise LengthRequired()
-        if changes and not getattr(view, "is_for_servers", False):
+        if changes and not getattr(view, "is_from_anywhere", False):
             _check_origin(request, self._settings)
         if is_public:
             return

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.agents import receipts
+from app.alerts import sending as alerts
 from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
 from app.audio_files.models import AudioFile
@@ -206,6 +207,7 @@ def _erase(session: Session, job: Erasure, batch: ErasureBatch) -> None:
 def _erase_evaluations(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
     reviews.erase(session, source_ids)
     receipts.erase(session, source_ids)
+    alerts.erase(session, source_ids)
     return {"evaluations": evaluations.erase(session, source_ids)}
 
 

@@ -4,7 +4,7 @@ A recovery may create hundreds of thousands. So it opens its transactions itself
 each in one short write transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -40,10 +40,13 @@ class StartedDelivery:
     status: str = DeliveryState.PENDING.value
 
 
-def fan_out(session: Session, events: Sequence[Event]) -> None:
+def fan_out(session: Session, events: Sequence[Event], targets: Collection[str] = ()) -> None:
     """Write a delivery of each event for each subscription to its type; called by `events.outbox`.
 
     An inactive subscription gets a canceled delivery, so that a recovery finds what it missed.
+
+    Args:
+        targets: send to these alone, whatever they subscribe to.
     """
     subscriptions = session.execute(
         select(Subscription.id, Subscription.events, Subscription.active)
@@ -62,7 +65,7 @@ def fan_out(session: Session, events: Sequence[Event]) -> None:
         )
         for event in events
         for subscription_id, types, active in subscriptions
-        if event.type in types
+        if (subscription_id in targets if targets else event.type in types)
     ]
     _write(session, rows)
 
@@ -74,9 +77,10 @@ def send_test(session: Session, subscription_id: str, event: str | None) -> Star
         InvalidInput: the subscription does not include that type.
     """
     subscription = service.get(session, subscription_id)
-    event_type = EventType(event or subscription.events[0])
-    if event_type not in subscription.events:
-        message = f"This must be one of {', '.join(subscription.events)}."
+    known = subscription.events or [EventType.ALERT_RAISED]
+    event_type = EventType(event or known[0])
+    if event_type not in known:
+        message = f"This must be one of {', '.join(known)}."
         raise InvalidInput.field("event", message, code="ENUM")
     sample = outbox.record(session, event_type, sample_of(event_type))
     row = _row(

@@ -1,4 +1,4 @@
-"""Tables of webhooks: subscriptions, deliveries and attempts."""
+"""Tables of webhooks: subscriptions, deliveries and attempts, and the mail server."""
 
 from datetime import datetime, timedelta
 
@@ -6,13 +6,17 @@ from sqlalchemy import JSON, ForeignKey, Index, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime, partial_index
-from app.webhooks.enums import Trigger
+from app.webhooks.enums import TargetKind, Trigger
 
 _FEWEST_FAILURES = 2
 
 
 class Subscription(Table):
     """A receiver and the event types that it subscribes to.
+
+    Targets of messages are receivers of another kind: they subscribe to nothing, and are sent what
+    names them. Of Slack and Teams, `secret` is the whole URL, and `url` its host; of e-mail, `url` is
+    the address.
 
     `previous_secret` signs as well until `previous_secret_expires_at`. `failing_since` is the end of
     the first delivery that failed, after all its attempts, since the last success, and
@@ -27,6 +31,7 @@ class Subscription(Table):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(default=TargetKind.WEBHOOK)
     url: Mapped[str]
     events: Mapped[list[str]] = mapped_column(JSON)
     description: Mapped[str | None]
@@ -63,6 +68,21 @@ class Subscription(Table):
         if self.deleted_at is not None:
             return True
         return self.deactivated_at is not None and trigger != Trigger.TEST
+
+
+class MailServer(Table):
+    """The server that sends e-mail, one row at most; `password` is encrypted."""
+
+    __tablename__ = "mail_servers"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    host: Mapped[str]
+    port: Mapped[int]
+    security: Mapped[str]
+    user: Mapped[str | None]
+    password: Mapped[str | None]
+    sender: Mapped[str]
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class Delivery(Table):

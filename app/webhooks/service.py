@@ -24,17 +24,18 @@ from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
 from app.webhooks import signing
-from app.webhooks.enums import DeliveryState
+from app.webhooks.enums import DeliveryState, TargetKind
 from app.webhooks.models import PENDING, Delivery, Subscription
 
 MOST_SUBSCRIPTIONS = 50
 SENDER_BELL = Bell("webhooks", once=True)
-_RESOLVE_WITHIN_S = 5.0
+RESOLVE_WITHIN_S = 5.0
 
 _SORTABLE = {"created_at": Subscription.created_at}
 _NOT_DELETED = Subscription.deleted_at.is_(None)
 _FIELDS = (
     "id",
+    "kind",
     "url",
     "events",
     "description",
@@ -52,18 +53,18 @@ def address_policy(settings: Settings) -> AddressPolicy:
     return AddressPolicy(settings.webhook_allowed_cidrs, settings.webhook_allow_http)
 
 
-def check_url(settings: Settings, url: str) -> None:
+def check_url(settings: Settings, url: str, field: str = "url") -> None:
     """Refuse a URL that could not be delivered to; call it outside a transaction.
 
     Raises:
-        InvalidInput: naming the field `url`, and the setting that would allow it.
+        InvalidInput: naming the field of the URL, and the setting that would allow it.
     """
     try:
-        address_policy(settings).locate(url, timeout_s=_RESOLVE_WITHIN_S)
+        address_policy(settings).locate(url, timeout_s=RESOLVE_WITHIN_S)
     except UrlRefused as error:
-        raise InvalidInput.field("url", str(error)) from error
+        raise InvalidInput.field(field, str(error)) from error
     except (NameNotResolved, TimeoutError) as error:
-        raise InvalidInput.field("url", NOT_REACHABLE) from error
+        raise InvalidInput.field(field, NOT_REACHABLE) from error
 
 
 def create(
@@ -81,16 +82,49 @@ def create(
     Raises:
         Conflict: the limit of subscriptions is reached.
     """
+    secret = signing.new_secret()
+    record = insert(
+        session,
+        keyring,
+        kind=TargetKind.WEBHOOK,
+        url=url,
+        events=events,
+        description=description,
+        secret=secret,
+    )
+    return {**record, "signing_secret": secret}
+
+
+def insert(
+    session: Session,
+    keyring: Keyring,
+    *,
+    kind: str,
+    url: str,
+    events: Sequence[str],
+    description: str | None,
+    secret: str,
+) -> dict[str, Any]:
+    """Insert a receiver of any kind, and return it without its secret.
+
+    Raises:
+        Conflict: the limit of its kind, webhooks or targets of messages, is reached.
+    """
     one_at_a_time(session, "webhook_subscriptions")
-    existing = select(func.count()).select_from(Subscription).where(_NOT_DELETED)
+    is_webhook = kind == TargetKind.WEBHOOK
+    of_webhook = Subscription.kind == TargetKind.WEBHOOK
+    alike = of_webhook if is_webhook else ~of_webhook
+    existing = select(func.count()).select_from(Subscription).where(_NOT_DELETED, alike)
     if (session.scalar(existing) or 0) >= MOST_SUBSCRIPTIONS:
+        noun = "subscriptions" if is_webhook else "targets of messages"
         raise Conflict(
-            f"There are {MOST_SUBSCRIPTIONS} subscriptions, which is the limit; delete one first."
+            f"There are {MOST_SUBSCRIPTIONS} {noun}, which is the limit; delete one first."
         )
     now = utc_now()
-    subscription_id, secret = new_id("wh"), signing.new_secret()
+    subscription_id = new_id("wh")
     subscription = Subscription(
         id=subscription_id,
+        kind=kind,
         url=url,
         events=list(events),
         description=description,
@@ -100,7 +134,7 @@ def create(
     )
     session.add(subscription)
     session.flush()
-    return _with_secret(subscription, secret)
+    return _record(subscription)
 
 
 def get(session: Session, subscription_id: str) -> Subscription:
@@ -115,9 +149,12 @@ def get(session: Session, subscription_id: str) -> Subscription:
     return subscription
 
 
-def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    """List subscriptions, newest first; without their secrets."""
-    return select_page(session, _COLUMNS, request, sortable=_SORTABLE, tail=Subscription.id)
+def list_page(
+    session: Session, request: PageRequest, kinds: Sequence[str] = (TargetKind.WEBHOOK,)
+) -> Page[Any]:
+    """List receivers of these kinds, newest first; without their secrets."""
+    of_kinds = _COLUMNS.where(Subscription.kind.in_(kinds))
+    return select_page(session, of_kinds, request, sortable=_SORTABLE, tail=Subscription.id)
 
 
 def change(
@@ -139,6 +176,8 @@ def change(
     """
     subscription = get(session, subscription_id)
     require_match(subscription, if_match)
+    if changes.keys() & {"url", "events"}:
+        _require_webhook(subscription)
     for field, value in changes.items():
         setattr(subscription, field, value)
     if changes.get("active"):
@@ -165,6 +204,7 @@ def rotate_secret(
 ) -> dict[str, Any]:
     """Replace the secret; the previous one still signs `webhook-signature` during the overlap."""
     subscription = get(session, subscription_id)
+    _require_webhook(subscription)
     secret = signing.new_secret()
     subscription.previous_secret = subscription.secret if overlap_s else None
     subscription.previous_secret_expires_at = (
@@ -173,7 +213,7 @@ def rotate_secret(
     subscription.secret = signing.encrypt(keyring, subscription_id, secret)
     _touch(subscription)
     session.flush()
-    return _with_secret(subscription, secret)
+    return {**_record(subscription), "signing_secret": secret}
 
 
 def cancel_pending(session: Session, subscription_id: str, *, now: datetime) -> None:
@@ -194,6 +234,13 @@ def _touch(subscription: Subscription) -> None:
     subscription.version += 1
 
 
-def _with_secret(subscription: Subscription, secret: str) -> dict[str, Any]:
-    record = {name: getattr(subscription, name) for name in (*_FIELDS, "version")}
-    return {**record, "signing_secret": secret}
+def _require_webhook(subscription: Subscription) -> None:
+    if subscription.kind != TargetKind.WEBHOOK:
+        raise Conflict(
+            "Slack, Teams and e-mail have no events and no signing secret, and keep their address: "
+            "create another target instead."
+        )
+
+
+def _record(subscription: Subscription) -> dict[str, Any]:
+    return {name: getattr(subscription, name) for name in (*_FIELDS, "version")}

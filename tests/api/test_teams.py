@@ -174,6 +174,7 @@ def test_every_table_says_whose_its_rows_are() -> None:
         *("calibration_profiles", "calibration_switches", "erasures", "imports", "import_presets"),
         *("scorecard_drafts", "scorecard_trials", "model_answers"),
         *("intake_sources", "intake_deliveries"),
+        *("alert_rules", "alert_matches", "digests"),
     }
     assert by_rule | hidden | team_rows.UNLIMITED == Table.metadata.tables.keys()
 

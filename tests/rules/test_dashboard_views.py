@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment, PackageLoader
 
+from app.analytics.reports.means import MeasuredMean, change_of, rate
 from app.core.clock import iso_utc
 from app.dashboard.pages.figures.overview import Situation, alerts
 from app.dashboard.queries import LinkedCount
 from app.dashboard.views import filters, formatting, trends
-from app.dashboard.views.figures import MeasuredMean, change_of, rate
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 123_456, tzinfo=UTC)
 KOLKATA, LONDON = ZoneInfo("Asia/Kolkata"), ZoneInfo("Europe/London")

@@ -29,6 +29,8 @@ def test_the_types_are_those_of_the_specification() -> None:
         "evaluation.acknowledged",
         "evaluation.disputed",
         "evaluation.dispute_decided",
+        "alert.raised",
+        "digest.sent",
     ]
     assert set(CATALOGUE) == set(TYPES)
 

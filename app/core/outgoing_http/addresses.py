@@ -20,6 +20,7 @@ from app.core.ip_addresses import Address, Network
 
 MAX_URL_LENGTH = 2048
 _PORTS = {"https": (443, 8443), "http": (80,)}
+_MAIL_PORTS = (25, 465, 587, 2525)
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 
@@ -115,12 +116,20 @@ class AddressPolicy:
 
     def judge(self, target: Target, addresses: Sequence[Address]) -> None:
         """Refuse unless every address may be reached on this port."""
-        usual_port = target.port in _PORTS[target.scheme]
-        for address in addresses:
-            if self._is_listed(address):
-                continue
-            if not usual_port or not is_public(address):
-                raise UrlRefused(NOT_REACHABLE)
+        if not self._allows(addresses, usual_port=target.port in _PORTS[target.scheme]):
+            raise UrlRefused(NOT_REACHABLE)
+
+    def locate_mail_server(self, host: str, port: int, *, timeout_s: float) -> tuple[Address, ...]:
+        """Resolve the name of a mail server and judge every address of it; raises as `locate` does."""
+        addresses = resolve(host, timeout_s)
+        if not self._allows(addresses, usual_port=port in _MAIL_PORTS):
+            raise UrlRefused(MAIL_NOT_REACHABLE)
+        return addresses
+
+    def _allows(self, addresses: Sequence[Address], *, usual_port: bool) -> bool:
+        return all(
+            self._is_listed(address) or (usual_port and is_public(address)) for address in addresses
+        )
 
     def _is_listed(self, address: Address) -> bool:
         forms = (address, unwrapped(address))
@@ -135,6 +144,12 @@ ANYWHERE = AddressPolicy((IPv4Network("0.0.0.0/0"), IPv6Network("::/0")), allow_
 NOT_REACHABLE = (
     "The URL's host must have public addresses only, and its port must be 443 or 8443; "
     "CQE_WEBHOOK_ALLOWED_CIDRS lists the internal networks that are allowed."
+)
+
+MAIL_NOT_REACHABLE = (
+    "The mail server must have public addresses only, and its port must be one of "
+    f"{', '.join(map(str, _MAIL_PORTS))}; CQE_WEBHOOK_ALLOWED_CIDRS lists the internal networks that "
+    "are allowed."
 )
 
 

@@ -183,7 +183,7 @@ class _VettedAdapter(BaseAdapter):
             connection = self._pool.open(url, deadline)
             return self._exchange(request, connection, started, sink)
         except _FAILURES as error:
-            outcome, text = _classified(error)
+            outcome, text = classified(error)
             return Reply(
                 outcome,
                 _ms_since(started),
@@ -277,7 +277,8 @@ def _read_body(
     return bytes(excerpt), length > taken or not is_complete, is_complete
 
 
-def _classified(error: Exception) -> tuple[AttemptOutcome, str]:
+def classified(error: Exception) -> tuple[AttemptOutcome, str]:
+    """Return the outcome of a failure, and a sentence that says nothing about our network."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return AttemptOutcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
     return next((outcome, text) for kinds, outcome, text in _OUTCOMES if isinstance(error, kinds))

@@ -17,6 +17,7 @@ class AttemptOutcome(StrEnum):
     CONNECTION_ERROR = "connection_error"
     TLS_ERROR = "tls_error"
     BLOCKED_URL = "blocked_url"
+    MAIL_ERROR = "mail_error"
 
 
 @dataclass(frozen=True, slots=True)

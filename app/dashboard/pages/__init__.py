@@ -10,10 +10,20 @@ from app.dashboard.pages import (
     live,
     review_queue,
     sound,
+    unsubscribe,
     work,
 )
 from app.dashboard.pages.add import columns, files
-from app.dashboard.pages.admin import audit, keys, links, operation, people, sources, webhooks
+from app.dashboard.pages.admin import (
+    audit,
+    keys,
+    links,
+    messages,
+    operation,
+    people,
+    sources,
+    webhooks,
+)
 from app.dashboard.pages.agent import answers
 from app.dashboard.pages.agent import results as own_results
 from app.dashboard.pages.figures import (
@@ -62,4 +72,6 @@ PAGES: tuple[PageBlueprint, ...] = (
     audit.blp,
     operation.blp,
     live.blp,
+    messages.blp,
+    unsubscribe.blp,
 )

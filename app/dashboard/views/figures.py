@@ -1,60 +1,19 @@
 """Figures of a period: means and rates with their errors, their changes, and the lists that they count."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.analytics.reports.means import Change, MeasuredMean, change_of, rate
 from app.dashboard.charts.scores import ScoreClass
 from app.dashboard.views import formatting
 
 ListUrl = Callable[..., str]
-# The 97.5th percentiles of Student's t with 1, 2 and 3 degrees of freedom.
-_FIRST_PERCENTILES = (12.706, 4.303, 3.182)
 _MOST_MOVERS = 5
 _HIGHEST_SCORE = 100
 _COMPLETED = {"status": "completed"}
 # What means, pass rates and distributions count.
 _WITH_VERDICT = {**_COMPLETED, "hasVerdict": "true"}
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A difference since the period before, and the half width of its 95 % interval, if known."""
-
-    value: float
-    error: float | None = None
-
-    @property
-    def is_clear(self) -> bool:
-        """Return whether the interval of the difference leaves out zero."""
-        return self.error is not None and abs(self.value) > self.error
-
-    @property
-    def direction(self) -> str:
-        """The word for the sign: up, down or level."""
-        if not self.value:
-            return "level"
-        return "up" if self.value > 0 else "down"
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredMean:
-    """The mean, the standard deviation (of these values alone) and the number of some values."""
-
-    mean: float
-    deviation: float
-    count: int
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of the mean; a single value leaves it open."""
-        return self.deviation / math.sqrt(self.count - 1) if self.count > 1 else math.inf
-
-    @property
-    def half_width(self) -> float:
-        """Half the width of the 95 % interval of the mean."""
-        return percentile_of_t(self.count - 1) * self.standard_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +38,6 @@ class Mover:
     count: int
 
 
-def percentile_of_t(freedom: float) -> float:
-    """Return the 97.5th percentile of Student's t; a fraction of a degree of freedom is cut off below 4."""
-    if freedom < len(_FIRST_PERCENTILES) + 1:
-        return _FIRST_PERCENTILES[max(int(freedom + 1e-9), 1) - 1]
-    return 1.96 + 2.372 / freedom + 2.822 / freedom**2 + 2.556 / freedom**3
-
-
-def rate(share: float, count: int) -> MeasuredMean:
-    """Return a share of `count`, in percent.
-
-    Its error is that with one more of either kind (Agresti and Caffo), so that 0 and 100 % have
-    an error, too.
-    """
-    likely = (share * count + 1) / (count + 2)
-    # `standard_error` divides by the root of count - 1, their formula by that of count + 2.
-    variance = likely * (1 - likely) * (count - 1) / (count + 2)
-    return MeasuredMean(100 * share, 100 * math.sqrt(variance), count)
-
-
-def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change | None:
-    """Return the difference of two means with its error; None where one of them is missing."""
-    if now is None or before is None:
-        return None
-    error = standard_error(now, before)
-    if not math.isfinite(error):
-        return Change(now.mean - before.mean)
-    # The degrees of freedom of Welch's test.
-    parts = sum(mean.standard_error**4 / (mean.count - 1) for mean in (now, before))
-    freedom = error**4 / parts if parts else math.inf
-    return Change(now.mean - before.mean, percentile_of_t(freedom) * error)
-
-
 def moved_mean(mean: MeasuredMean | None, change: Mapping[str, Any] | None) -> Change | None:
     """Return the change of a mean since the period before, None where that is not known.
 
@@ -120,11 +47,6 @@ def moved_mean(mean: MeasuredMean | None, change: Mapping[str, Any] | None) -> C
     if mean is None or difference is None:
         return None
     return change_of(mean, replace(mean, mean=mean.mean - difference))
-
-
-def standard_error(now: MeasuredMean, before: MeasuredMean) -> float:
-    """Return the standard error of the difference of two means."""
-    return math.hypot(now.standard_error, before.standard_error)
 
 
 def mean_scores(

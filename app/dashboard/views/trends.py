@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from app.analytics.reports.means import percentile_of_t
 from app.core.clock import iso_utc
 from app.dashboard.charts.trend import LineData, TrendPoint
 from app.dashboard.views import formatting
-from app.dashboard.views.figures import ListUrl, percentile_of_t
+from app.dashboard.views.figures import ListUrl
 from app.dashboard.words import text_of
 
 # More lines than these, and more points, cannot be told apart.

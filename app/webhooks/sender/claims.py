@@ -26,7 +26,8 @@ from app.core.clock import utc_now
 from app.core.process import owner as processes
 from app.events.models import Event
 from app.usage.service import count_deliveries
-from app.webhooks.enums import DeliveryState, Trigger
+from app.webhooks.enums import DeliveryState, TargetKind, Trigger
+from app.webhooks.mail_server import MailRoute, mail_route
 from app.webhooks.models import DELIVERING, PENDING, Delivery, Subscription
 
 _TEST = Delivery.trigger == literal_column("'test'")
@@ -43,6 +44,7 @@ class Receiver:
 
     Args:
         due_at: when its oldest pending delivery was or is due; None without one.
+        mail: the server for a receiver of e-mail; None as long as there is none.
     """
 
     id: str
@@ -53,6 +55,8 @@ class Receiver:
     previous_secret: str | None
     previous_secret_expires_at: datetime | None
     due_at: datetime | None
+    kind: str = TargetKind.WEBHOOK
+    mail: MailRoute | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,7 @@ _RECEIVERS = (
             (Subscription.active, _OLDEST_DUE.correlate(Subscription).scalar_subquery()),
             else_=_OLDEST_DUE.where(_TEST).correlate(Subscription).scalar_subquery(),
         ).label("due_at"),
+        Subscription.kind,
     )
     .where(Subscription.deleted_at.is_(None))
     .order_by(Subscription.id)
@@ -126,7 +131,10 @@ _DUE = (
 
 def list_receivers(session: Session) -> list[Receiver]:
     """List every subscription that is not deleted, with its oldest due time."""
-    return [Receiver(*row) for row in session.execute(_RECEIVERS)]
+    rows = session.execute(_RECEIVERS).all()
+    has_mail = any(row.kind == TargetKind.EMAIL for row in rows)
+    mail = mail_route(session) if has_mail else None
+    return [Receiver(**row._mapping, mail=mail) for row in rows]
 
 
 def served_by_others(session: Session, *, owner: str) -> set[str]:

@@ -31,6 +31,7 @@ from app.core.runtime import Runtime
 from app.webhooks.sender import claims
 from app.webhooks.sender.claims import Claim, Receiver
 from app.webhooks.sender.dispatch import AttemptResult, Dispatcher
+from app.webhooks.sender.mail import MailClient
 from app.webhooks.sender.receiver_queues import ReceiverQueues
 from app.webhooks.sender.results import ResultWriter
 from app.webhooks.service import SENDER_BELL, address_policy
@@ -115,7 +116,11 @@ class SenderLoop:
         self._db = db
         self._client = client
         self._dispatcher = Dispatcher(
-            client, runtime.keyring, runtime.traces, timeout_s=settings.webhook_timeout_s
+            client,
+            MailClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle),
+            runtime.keyring,
+            runtime.traces,
+            timeout_s=settings.webhook_timeout_s,
         )
         self._listener = listener
         self._wake = wake
@@ -185,7 +190,7 @@ class SenderLoop:
             return 0
         overdue_s = (now - receiver.due_at).total_seconds()
         limit = self._queues.room_for(receiver.id, overdue_s=overdue_s)
-        return limit if limit > 0 and self._dispatcher.can_sign(receiver) else 0
+        return limit if limit > 0 and self._dispatcher.can_send(receiver) else 0
 
     def _claim(self, limits: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
         with self._db.writing() as session:

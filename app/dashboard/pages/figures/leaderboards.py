@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import GroupBy
 from app.analytics.reports import leaderboards
+from app.analytics.reports.means import Change, MeasuredMean, change_of
 from app.analytics.schemas.reports import LeaderboardQuery
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import InvalidInput
@@ -22,7 +23,7 @@ from app.dashboard.navigation import request_texts
 from app.dashboard.pages.figures.trends import score_trend
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views import filters, formatting
-from app.dashboard.views.figures import Change, MeasuredMean, change_of, moved_mean
+from app.dashboard.views.figures import moved_mean
 from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import require_scope

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from app.analytics.engine.reader import open_facts
 from app.analytics.reports import leaderboards, summary
 from app.analytics.reports.lowest import lowest_of_criteria, worst_and_best
+from app.analytics.reports.means import MeasuredMean, differ
 from app.analytics.schemas.reports import AnalyticsQuery
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
@@ -25,7 +26,7 @@ from app.dashboard.queries import (
     linked_count,
 )
 from app.dashboard.views import figures, filters
-from app.dashboard.views.figures import MeasuredMean, change_of, mean_scores, standard_error
+from app.dashboard.views.figures import mean_scores
 from app.dashboard.views.formatting import percent, rounded_length
 from app.dashboard.words import text_of
 from app.evaluations.enums import ENDED, Status
@@ -46,7 +47,6 @@ _WAITING_FOR = timedelta(minutes=15)
 _MOST_HELPED = 3
 _FEWEST_FAILED, _FAILED_SHARE = 3, 0.02
 _USAGE_FROM_PERCENT = 80
-_FEWEST_COMPARED, _STANDARD_ERRORS = 20, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +215,10 @@ def _reviews(situation: Situation) -> Iterator[Alert]:
 
 def _mean(situation: Situation) -> Iterator[Alert]:
     now, before = situation.mean_now, situation.mean_before
-    change = change_of(now, before)
-    if change is None or now is None or before is None:
+    if now is None or before is None:
         return
-    is_large = -change.value > _STANDARD_ERRORS * standard_error(now, before)
-    if is_large and min(now.count, before.count) >= _FEWEST_COMPARED:
-        text = f"Mean score down by {-change.value:.1f} since the period before"
+    if now.mean < before.mean and differ(now, before):
+        text = f"Mean score down by {before.mean - now.mean:.1f} since the period before"
         yield Alert(text, situation.mean_href)
 
 

@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 
 from app.core.errors import AppError, NotFound
 from app.core.settings import Settings
-from app.dashboard.blueprint import PageBlueprint, public
+from app.dashboard.blueprint import PageBlueprint, from_anywhere, public
 from app.dashboard.pages.sign_in.shared import (
     answer_with,
     next_path,
@@ -94,6 +94,7 @@ def signed_out() -> Answer:
 
 @blp.post("/sign-in/provider/signed-out")
 @public
+@from_anywhere
 def end_sessions() -> Answer:
     """End the sessions of a person who has signed out at the provider, or was disabled there."""
     runtime, settings = current_runtime(), _settings()
@@ -109,9 +110,6 @@ def end_sessions() -> Answer:
         ):
             audit.record(session, current_actor(user_id), Action.SESSION_ENDED, user_id)
     return "", 200
-
-
-end_sessions.is_for_servers = True  # type: ignore[attr-defined]
 
 
 def _begun() -> Flow:

@@ -1,0 +1,1 @@
+"""Alerts: rules that send messages, what they have to say, and digests."""

@@ -1,0 +1,106 @@
+"""Messages of rules: one for a rule and an hour, which names the first matches and counts the rest."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import orjson
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.alerts.models import AlertMatch, AlertRule
+from app.alerts.rules import HOUR
+from app.core.clock import utc_now
+from app.core.settings import Settings
+from app.events import outbox
+from app.events.catalogue import EventType
+from app.events.messages import SentLine, SentMessage, SentSection
+from app.events.models import Event
+from app.webhooks.deliveries import fan_out
+
+_MOST_LINES = 5
+_WAITING = AlertMatch.event_id.is_(None)
+_PURGE_BATCH = 500
+
+
+def base_url(settings: Settings) -> str:
+    """Return the address that links of messages begin with."""
+    return settings.public_url or f"http://{settings.host}:{settings.port}"
+
+
+def due_rules(session: Session) -> Sequence[str]:
+    """Return the ids of the rules that have something to tell and may do so now."""
+    now = utc_now()
+    may_send = or_(AlertRule.sent_at.is_(None), AlertRule.sent_at <= now - HOUR)
+    waiting = select(AlertMatch.rule_id).where(_WAITING)
+    return session.scalars(
+        select(AlertRule.id).where(AlertRule.id.in_(waiting), AlertRule.active, may_send)
+    ).all()
+
+
+def send_rule(session: Session, rule_id: str, base: str) -> None:
+    """Publish the message of a rule about everything that waits, and send it to its targets."""
+    rule = session.get(AlertRule, rule_id, with_for_update=True)
+    now = utc_now()
+    if rule is None or (rule.sent_at is not None and rule.sent_at > now - HOUR):
+        return
+    waiting = select(AlertMatch).where(AlertMatch.rule_id == rule_id, _WAITING)
+    matches = session.scalars(waiting.order_by(AlertMatch.at, AlertMatch.id)).all()
+    if not matches:
+        return
+    event = publish(session, EventType.ALERT_RAISED, _message(rule, matches, base), rule.target_ids)
+    for match in matches:
+        match.event_id = event.id
+    rule.sent_at = now
+
+
+def publish(
+    session: Session, event_type: EventType, message: SentMessage, target_ids: Sequence[str]
+) -> Event:
+    """Publish a message to webhooks that subscribe to it, and send it to these targets."""
+    event = outbox.publish(session, event_type, message)
+    if target_ids:
+        fan_out(session, [event], target_ids)
+    return event
+
+
+def erase(session: Session, source_ids: Sequence[str]) -> None:
+    """Erase the words of these conversations, also in messages that were sent."""
+    matches = AlertMatch.source_id.in_(source_ids)
+    event_ids = session.scalars(
+        select(AlertMatch.event_id).where(matches, AlertMatch.words.is_not(None)).distinct()
+    ).all()
+    for event in session.scalars(select(Event).where(Event.id.in_(event_ids))):
+        document = orjson.loads(event.body)
+        for section in document["data"]["sections"]:
+            for line in section["lines"]:
+                line["words"] = None
+        event.body = orjson.dumps(document)
+    session.execute(update(AlertMatch).where(matches).values(words=None))
+
+
+def purge(session: Session, *, before: datetime) -> int:
+    """Delete a batch of matches that were told before a moment; return how many."""
+    old = select(AlertMatch.id).where(AlertMatch.at < before, ~_WAITING).limit(_PURGE_BATCH)
+    deleted = delete(AlertMatch).where(AlertMatch.id.in_(old.scalar_subquery()))
+    return len(session.scalars(deleted.returning(AlertMatch.id)).all())
+
+
+def _message(rule: AlertRule, matches: Sequence[AlertMatch], base: str) -> SentMessage:
+    lines = [
+        SentLine(
+            text=match.text,
+            url=f"{base}/evaluations/{match.evaluation_id}" if match.evaluation_id else None,
+            words=match.words,
+        )
+        for match in matches[:_MOST_LINES]
+    ]
+    if more := len(matches) - len(lines):
+        lines.append(SentLine(text=f"and {more} more", url=None, words=None))
+    has_conversations = any(match.evaluation_id for match in matches)
+    return SentMessage(
+        source_id=rule.id,
+        title=rule.name,
+        sections=[SentSection(heading="", lines=lines)],
+        url=f"{base}/evaluations" if has_conversations else f"{base}/system",
+        unsubscribe_url=None,
+    )

@@ -1,0 +1,126 @@
+"""Records that people set up, such as rules and plans: created, listed, changed and deleted."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.clock import utc_now
+from app.core.database.locks import one_at_a_time
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import find_row, require_match
+from app.core.database.session import Table, UtcDateTime
+from app.core.errors import Conflict
+from app.core.ids import new_id
+
+
+class SetUp(Table):
+    """Columns of every such table; `created_by` is the id of the key or the person."""
+
+    __abstract__ = True
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    active: Mapped[bool]
+    created_by: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    version: Mapped[int] = mapped_column(default=1)
+
+
+Record = TypeVar("Record", bound=SetUp)
+Made = TypeVar("Made", bound=SetUp, contravariant=True)
+
+
+class RecordCheck(Protocol[Made]):
+    """Checks a record with its new values, and sets what follows from them."""
+
+    def __call__(self, session: Session, row: Made) -> None:
+        """Raise `InvalidInput` for what cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Records(Generic[Record]):
+    """The records of one table.
+
+    Attributes:
+        most: how many there may be.
+        parts: tables whose rows belong to one record and are deleted with it, by their column.
+        shown: returns what the API shows of a saved record.
+    """
+
+    table: type[Record]
+    prefix: str
+    noun: str
+    most: int
+    check: RecordCheck[Record]
+    parts: tuple[Any, ...] = ()
+    shown: Callable[[Session, Record], Any] = field(default=lambda _, row: row)
+
+    def create(self, session: Session, values: Mapping[str, Any], *, created_by: str) -> Any:
+        """Create a record.
+
+        Raises:
+            Conflict: there are too many.
+            InvalidInput: see `check`.
+        """
+        one_at_a_time(session, self.table.__tablename__)
+        if (session.scalar(select(func.count()).select_from(self.table)) or 0) >= self.most:
+            raise Conflict(f"There are {self.most} {self.noun}s, which is the limit; delete one.")
+        now = utc_now()
+        row = self.table(
+            id=new_id(self.prefix), created_by=created_by, created_at=now, updated_at=now, **values
+        )
+        self.check(session, row)
+        session.add(row)
+        session.flush()
+        return self.shown(session, row)
+
+    def list_page(self, session: Session, request: PageRequest) -> Page[Any]:
+        """List the records as mappings."""
+        sortable = {"created_at": self.table.created_at, "name": self.table.name}
+        statement = select(*self.table.__table__.c)
+        return select_page(session, statement, request, sortable=sortable, tail=self.table.id)
+
+    def find(self, session: Session, record_id: str, *, for_update: bool = False) -> Record:
+        """Return a record; raise `NotFound` if it does not exist."""
+        return find_row(session, self.table, record_id, self.noun, for_update=for_update)
+
+    def show(self, session: Session, record_id: str) -> Any:
+        """Return a record as the API shows it."""
+        return self.shown(session, self.find(session, record_id))
+
+    def change(
+        self,
+        session: Session,
+        record_id: str,
+        changes: Mapping[str, Any],
+        *,
+        if_match: str | None = None,
+    ) -> Any:
+        """Change the given fields; values that the record has already make no new version.
+
+        Raises:
+            PreconditionFailed: If-Match names another version.
+            InvalidInput: see `check`.
+        """
+        row = self.find(session, record_id, for_update=True)
+        require_match(row, if_match)
+        for name, value in changes.items():
+            setattr(row, name, value)
+        self.check(session, row)
+        if session.is_modified(row):
+            row.updated_at = utc_now()
+            row.version += 1
+        session.flush()
+        return self.shown(session, row)
+
+    def remove(self, session: Session, record_id: str) -> None:
+        """Delete a record with its parts."""
+        row = self.find(session, record_id, for_update=True)
+        for column in self.parts:
+            session.execute(delete(column.class_).where(column == record_id))
+        session.delete(row)

@@ -1,0 +1,128 @@
+"""Mail server of the service: set once, its password encrypted and never shown again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.errors import InvalidInput, NotFound
+from app.core.outgoing_http.addresses import NameNotResolved, UrlRefused
+from app.core.secrets.encryption import Keyring
+from app.core.settings import Settings
+from app.webhooks.models import MailServer
+from app.webhooks.service import RESOLVE_WITHIN_S, address_policy
+
+_ID = "mail"
+_PURPOSE = "mail_server:password"
+
+
+@dataclass(frozen=True, slots=True)
+class MailRoute:
+    """Route to the mail server, as sending needs it; the password is still encrypted."""
+
+    host: str
+    port: int
+    security: str
+    user: str | None
+    password: str | None
+    sender: str
+
+
+def check_address(settings: Settings, host: str, port: int) -> None:
+    """Refuse a server that may not be reached; call it outside a transaction.
+
+    Raises:
+        InvalidInput: naming the field `host`, and the setting that would allow it.
+    """
+    try:
+        address_policy(settings).locate_mail_server(host, port, timeout_s=RESOLVE_WITHIN_S)
+    except UrlRefused as error:
+        raise InvalidInput.field("host", str(error)) from error
+    except (NameNotResolved, TimeoutError) as error:
+        raise InvalidInput.field("host", "This name could not be resolved.") from error
+
+
+def replace(
+    session: Session, keyring: Keyring, *, password: str | None = None, **values: Any
+) -> MailServer:
+    """Set the mail server; without a password, that of the same host and user stays.
+
+    Raises:
+        InvalidInput: there is a user without a password.
+    """
+    row = session.get(MailServer, _ID, with_for_update=True)
+    if row is None:
+        row = MailServer(id=_ID, password=None)
+        session.add(row)
+    elif (row.host, row.user) != (values["host"], values["user"]):
+        # Of another server or account, and not to be sent there.
+        row.password = None
+    for name, value in values.items():
+        setattr(row, name, value)
+    if row.user is None:
+        row.password = None
+    elif password is not None:
+        row.password = keyring.encrypt(password.encode(), purpose=_PURPOSE)
+    elif row.password is None:
+        raise InvalidInput.field("password", "Give the password of this user.", code="REQUIRED")
+    row.updated_at = utc_now()
+    session.flush()
+    return row
+
+
+def find(session: Session) -> MailServer:
+    """Return the mail server; raise `NotFound` as long as none is set."""
+    row = session.get(MailServer, _ID)
+    if row is None:
+        raise NotFound("No mail server is set.")
+    return row
+
+
+def remove(session: Session) -> None:
+    """Forget the mail server; e-mail waits until there is one again."""
+    session.delete(find(session))
+
+
+def mail_route(session: Session) -> MailRoute | None:
+    """Return the route to the mail server, if there is one."""
+    row = session.get(MailServer, _ID)
+    if row is None:
+        return None
+    return MailRoute(row.host, row.port, row.security, row.user, row.password, row.sender)
+
+
+def password_of(keyring: Keyring, route: MailRoute) -> str | None:
+    """Decrypt the password; raise `UnknownMasterKey` when its master key is missing."""
+    if route.password is None:
+        return None
+    return keyring.decrypt(route.password, purpose=_PURPOSE).decode()
+
+
+def rewrap(session: Session, keyring: Keyring) -> int:
+    """Re-encrypt the password of an older master key; return how many."""
+    row = session.get(MailServer, _ID)
+    if row is None or row.password is None:
+        return 0
+    if keyring.key_id_of(row.password) == keyring.current_id:
+        return 0
+    row.password = keyring.rewrap(row.password, purpose=_PURPOSE)
+    return 1
+
+
+def discard(session: Session, keyring: Keyring) -> int:
+    """Forget a mail server whose master key is lost; return how many."""
+    row = session.get(MailServer, _ID)
+    if row is None or row.password is None or keyring.has(keyring.key_id_of(row.password)):
+        return 0
+    session.delete(row)
+    return 1
+
+
+def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield the password with its purpose."""
+    passwords = select(MailServer.password).where(MailServer.password.is_not(None))
+    for password in session.scalars(passwords):
+        yield str(password), _PURPOSE
