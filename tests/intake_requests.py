@@ -5,6 +5,7 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -125,6 +126,119 @@ TWILIO = {
     "RecordingStartTime": "Tue, 24 Aug 2010 09:16:00 +0000",
     "RecordingSource": "RecordVerb",
 }
+ZENDESK = {
+    "type": "zen:event-type:ticket.status_changed",
+    "account_id": 22129848,
+    "id": "cbe4028c-7239-495d-b020-f22348516046",
+    "time": "2026-11-27T06:38:57.181121Z",
+    "subject": "zen:ticket:5158",
+    "detail": {"id": "5158", "status": "SOLVED", "requester_id": "1"},
+    "event": {"current": "SOLVED", "previous": "OPEN"},
+}
+INTERCOM = {
+    "type": "notification_event",
+    "id": "notif_ccd8a4d0-f965-11e3-a367-c779cae3e1b3",
+    "topic": "conversation.admin.closed",
+    "created_at": 0,
+    "data": {
+        "type": "notification_event_data",
+        "item": {"type": "conversation", "id": "1911149811"},
+    },
+}
+CHATWOOT = {
+    "event": "conversation_status_changed",
+    "id": 7,
+    "status": "resolved",
+    "account": {"id": 3, "name": "Harbour"},
+    "messages": [],
+}
+ZAMMAD = {
+    "ticket": {
+        "id": 12,
+        "number": "10012",
+        "title": "Parcel",
+        "state": {"id": 4, "name": "closed"},
+    },
+    "article": {"id": 31, "ticket_id": 12, "body": "Solved."},
+}
+_SAID = ("Where is my parcel?", "She is angry.", "It arrives on Friday.")
+_HTML = [f"<p>{text}</p>" for text in _SAID]
+_TIMES = [f"2026-11-26T{hour}:00:00Z" for hour in (10, 11, 12, 13)]
+_SECONDS = [1_795_514_400 + 100 * number for number in range(4)]
+_IDA, _ANN = {"type": "user", "name": "Ida"}, {"type": "admin", "name": "Ann Lee"}
+# What the vendors answer when they are asked for the messages, by path; the second is a private note.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "zendesk": {
+        "/api/v2/tickets/5158/comments.json?include=users&page%5Bsize%5D=100": {
+            "comments": [
+                {
+                    "id": number,
+                    "author_id": 2 if number in (1, 2) else 1,
+                    "public": number != 1,
+                    "html_body": html,
+                    "plain_body": html and "> quoted",
+                    "created_at": _TIMES[number],
+                    "via": {"channel": "email"},
+                }
+                for number, html in enumerate([*_HTML, ""])
+            ],
+            "users": [
+                {"id": 1, "name": "Ida", "role": "end-user"},
+                {"id": 2, "name": "Ann Lee", "role": "agent"},
+            ],
+            "meta": {"has_more": False},
+        }
+    },
+    "intercom": {
+        "/conversations/1911149811": {
+            "id": "1911149811",
+            "created_at": _SECONDS[0],
+            "source": {"type": "conversation", "body": _HTML[0], "author": _IDA},
+            "conversation_parts": {
+                "conversation_parts": [
+                    {"part_type": kind, "body": body, "created_at": seconds, "author": _ANN}
+                    for kind, body, seconds in zip(
+                        ("note", "comment", "close"), [*_HTML[1:], None], _SECONDS[1:], strict=True
+                    )
+                ]
+            },
+        }
+    },
+    "chatwoot": {
+        "/api/v1/accounts/3/conversations/7/messages": {
+            "payload": [
+                {
+                    "id": 20 + number,
+                    "content": text,
+                    "message_type": kind,
+                    "private": number == 1,
+                    "created_at": _SECONDS[number],
+                    "sender": _IDA if kind == 0 else _ANN,
+                }
+                for number, (kind, text) in enumerate(
+                    zip((0, 1, 1, 2), [*_SAID, "Conversation was resolved"], strict=True)
+                )
+            ]
+        },
+        "/api/v1/accounts/3/conversations/7/messages?before=20": {"payload": []},
+    },
+    "zammad": {
+        "/api/v1/ticket_articles/by_ticket/12": [
+            {
+                "id": 29 + number,
+                "ticket_id": 12,
+                "sender": "Agent" if number else "Customer",
+                "from": "Ann Lee <ann@example.com>" if number else "Ida <ida@example.com>",
+                "subject": f"Re: {number}",
+                "body": _HTML[number] if number else _SAID[0],
+                "content_type": "text/html" if number else "text/plain",
+                "internal": number == 1,
+                "created_at": _TIMES[number],
+            }
+            for number in range(3)
+        ]
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -168,6 +282,16 @@ def signed(
             "X-Twilio-Signature": digest,
             "Content-Type": "application/x-www-form-urlencoded",
         }
+    elif source == "zendesk":
+        stamp = datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        digest = base64.b64encode(_hmac(stamp.encode() + body, secret=secret).digest()).decode()
+        headers = {
+            "X-Zendesk-Webhook-Signature": digest,
+            "X-Zendesk-Webhook-Signature-Timestamp": stamp,
+        }
+    elif source == "chatwoot":
+        digest = _hmac(f"{seconds}.".encode() + body, secret=secret).hexdigest()
+        headers = {"X-Chatwoot-Signature": f"sha256={digest}", "X-Chatwoot-Timestamp": seconds}
     else:
-        raise ValueError(source)
+        headers = {"X-Hub-Signature": f"sha1={_hmac(body, 'sha1', secret).hexdigest()}"}
     return Sent(body, {"Content-Type": "application/json", **headers})

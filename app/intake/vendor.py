@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
+from urllib.parse import urlsplit
 
 from app.imports.formats.records import NativeRecord, TimedTurn, collect_turns, record_of
 from app.imports.formats.table_rows import with_offset
@@ -32,6 +33,15 @@ class Setting:
     is_secret: bool = False
     is_optional: bool = False
     pattern: str = r"[\x21-\x7e]{1,500}"
+
+
+# The address of a system that its owner runs.
+OWN_ADDRESS = Setting(
+    "url",
+    "Address",
+    hint="Such as https://desk.example.com.",
+    pattern=r"https?://[A-Za-z0-9.:-]{1,255}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +136,11 @@ def milliseconds(seconds: object) -> int | None:
     ):
         return None
     return round(seconds * 1000)
+
+
+def host_of(config: Config) -> Sequence[str]:
+    """Return the host of a system that its owner runs."""
+    return [urlsplit(config["url"]).hostname or ""]
 
 
 def moment_of(number: object) -> str | None:

@@ -1,5 +1,7 @@
 """Intake: webhooks of vendors are verified, taken once, and become calls, recordings and conversations."""
 
+import base64
+import json
 import re
 import socket
 import time
@@ -18,7 +20,20 @@ from app.core.runtime import Runtime
 from app.intake import jobs, service
 from app.intake.models import IntakeDelivery, IntakeSource
 from tests.caller import Caller, error_code
-from tests.intake_requests import ELEVENLABS, RETELL, SECRET, TWILIO, VAPI, Sent, signed
+from tests.intake_requests import (
+    ANSWERS,
+    CHATWOOT,
+    ELEVENLABS,
+    INTERCOM,
+    RETELL,
+    SECRET,
+    TWILIO,
+    VAPI,
+    ZAMMAD,
+    ZENDESK,
+    Sent,
+    signed,
+)
 from tests.receiver import Receiver, status, write_ca_bundle
 from tests.recordings import CALL
 from tests.visitor import Visitor, signed_in
@@ -28,8 +43,19 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     "retell": RETELL,
     "elevenlabs": ELEVENLABS,
     "twilio": TWILIO,
+    "zendesk": ZENDESK,
+    "intercom": INTERCOM,
+    "chatwoot": CHATWOOT,
+    "zammad": ZAMMAD,
 }
-EXTRA = {"twilio": {"accountSid": TWILIO["AccountSid"]}}
+DESKS = {"zendesk": "5158", "intercom": "1911149811", "chatwoot": "7", "zammad": "12"}
+EXTRA = {
+    "twilio": {"accountSid": TWILIO["AccountSid"]},
+    "zendesk": {"subdomain": "harbour", "email": "qa@example.com", "token": "t-7"},
+    "intercom": {"token": "t-7"},
+    "chatwoot": {"url": "https://localhost", "token": "t-7"},
+    "zammad": {"url": "https://localhost", "token": "t-7"},
+}
 CALLS = ("vapi", "retell", "elevenlabs")
 
 
@@ -56,6 +82,8 @@ def document_of(name: str) -> dict[str, Any]:
     document = deepcopy(DOCUMENTS[name])
     if name == "vapi":
         document["message"]["timestamp"] = time.time() * 1000
+    if name == "intercom":
+        document["created_at"] = int(time.time())
     return document
 
 
@@ -130,11 +158,12 @@ def test_a_foreign_changed_or_old_request_is_refused_and_shown(
         Sent(good.body.replace(b"c", b"d"), good.headers),
         Sent(good.body, {"Content-Type": good.headers["Content-Type"]}),
     ]
-    if name in ("retell", "elevenlabs"):
+    if name in ("retell", "elevenlabs", "zendesk", "chatwoot"):
         refused += [sent(base, name, document_of(name), later_s=later) for later in (-7200, 7200)]
-    if name == "vapi":
+    if name in ("vapi", "intercom"):
         old = document_of(name)
-        old["message"]["timestamp"] -= 7_200_000
+        old["created_at"] = int(time.time()) - 7200
+        old.get("message", {})["timestamp"] = (time.time() - 7200) * 1000
         refused.append(sent(base, name, old))
     for request in refused:
         answer = send(base, name, request)
@@ -213,18 +242,19 @@ def test_secrets_are_encrypted_kept_and_never_shown(
 
 
 @pytest.fixture
-def twilio_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    """A server that has the name and the port of Twilio's."""
+def vendor_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A server that has the names and the port of the vendors'."""
+    names = ("api.twilio.com", "harbour.zendesk.com", "api.intercom.io")
     address = ("127.0.71.5", 443)
     try:
-        host = Receiver(names=("api.twilio.com",), address=address)
+        host = Receiver(names=names, address=address)
     except PermissionError:
         pytest.skip("port 443 needs rights that this user has not")
     resolve = socket.getaddrinfo
 
     def to_here(name: Any, *rest: Any, **more: Any) -> Any:
-        is_twilio = name in (b"api.twilio.com", "api.twilio.com")
-        return resolve(address[0] if is_twilio else name, *rest, **more)
+        is_vendor = name in [vendor.encode() for vendor in names]
+        return resolve(address[0] if is_vendor else name, *rest, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", to_here)
     yield host
@@ -232,13 +262,13 @@ def twilio_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
 
 
 def test_a_recording_is_fetched_from_twilio_and_processed(
-    base: str, runtime: Runtime, admin: Visitor, client: Caller, twilio_host: Receiver
+    base: str, runtime: Runtime, admin: Visitor, client: Caller, vendor_host: Receiver
 ) -> None:
     account = f"/2010-04-01/Accounts/{TWILIO['AccountSid']}"
     sound = f"{account}/Recordings/{TWILIO['RecordingSid']}.wav?RequestedChannels=2"
     call = f"{account}/Calls/{TWILIO['CallSid']}.json"
-    twilio_host.script(call, status(200, b'{"direction": "outbound-api"}'))
-    twilio_host.script(sound, status(503), status(200, CALL.read_bytes()))
+    vendor_host.script(call, status(200, b'{"direction": "outbound-api"}'))
+    vendor_host.script(sound, status(503), status(200, CALL.read_bytes()))
     switch_on(admin, "twilio", agentChannel="0")
     assert state_of(send(base, "twilio", sent(base, "twilio", TWILIO))) == "accepted"
     jobs.run_intake(runtime, "")
@@ -257,15 +287,15 @@ def test_a_recording_is_fetched_from_twilio_and_processed(
     assert recording["channelMap"] == {"agent": 0, "customer": 1}
     assert recording["status"] == "queued"
     assert recording["sizeBytes"] == CALL.stat().st_size
-    assert {"authorization"} <= twilio_host.received(sound)[0].headers.keys()
+    assert {"authorization"} <= vendor_host.received(sound)[0].headers.keys()
 
 
 def test_a_redirect_to_a_foreign_host_is_not_followed(
-    base: str, runtime: Runtime, admin: Visitor, twilio_host: Receiver
+    base: str, runtime: Runtime, admin: Visitor, vendor_host: Receiver
 ) -> None:
     with_key = Receiver(names=("localhost",))
     account = f"/2010-04-01/Accounts/{TWILIO['AccountSid']}"
-    twilio_host.script(
+    vendor_host.script(
         f"{account}/Calls/{TWILIO['CallSid']}.json",
         status(302, b"", f"Location: {with_key.url('/steal')}"),
     )
@@ -278,6 +308,54 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(
     }
     assert with_key.requests == []
     with_key.close()
+
+
+@pytest.mark.parametrize("name", DESKS)
+def test_an_ended_conversation_is_fetched_with_its_private_notes(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller, vendor_host: Receiver, name: str
+) -> None:
+    is_own = name in ("chatwoot", "zammad")
+    host = Receiver() if is_own else vendor_host
+    for path, answer in ANSWERS[name].items():
+        host.script(path, status(200, json.dumps(answer).encode()))
+    own = {"url": host.url("")} if is_own else {}
+    assert switch_on(admin, name, **own).status_code == 303
+    assert state_of(send(base, name, sent(base, name, document_of(name)))) == "accepted"
+    jobs.run_intake(runtime, "")
+    assert deliveries(runtime)[0].error is None
+    (conversation,) = client.get("/conversations").json()["data"]
+    assert conversation["externalId"] == DESKS[name]
+    assert conversation["executiveId"]
+    assert conversation["startedAt"].startswith("2026-11-2")
+    messages = client.get(f"/conversations/{conversation['id']}/messages").json()["data"]
+    assert [(said["role"], said["text"], said["internal"]) for said in messages] == [
+        ("customer", "Where is my parcel?", False),
+        ("agent", "She is angry.", True),
+        ("agent", "It arrives on Friday.", False),
+    ]
+    sent_key = str(host.requests[0].headers)
+    assert "t-7" in sent_key or base64.b64encode(b"qa@example.com/token:t-7").decode() in sent_key
+    if is_own:
+        host.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("zendesk", {"detail": {"id": "5158", "status": "OPEN"}}),
+        ("zendesk", {"detail": {"id": "../users", "status": "SOLVED"}}),
+        ("intercom", {"topic": "conversation.user.replied"}),
+        ("chatwoot", {"status": "open"}),
+        ("zammad", {"ticket": {"id": 12, "state": "open"}}),
+    ],
+)
+def test_open_conversations_are_left(
+    base: str, runtime: Runtime, admin: Visitor, name: str, changes: dict[str, Any]
+) -> None:
+    switch_on(admin, name)
+    request = sent(base, name, {**document_of(name), **changes})
+    assert state_of(send(base, name, request)) == "ignored"
+    assert deliveries(runtime) == []
 
 
 def test_a_probe_of_the_address_is_answered(base: str, admin: Visitor) -> None:

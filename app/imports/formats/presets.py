@@ -157,6 +157,50 @@ _GENESYS = Preset(
         "direction": ("direction",),
     },
 )
+# Names as in https://developers.chatwoot.com/api-reference/messages, those of the conversation and of
+# the sender with their noun in front; a message is incoming, outgoing, an activity or a template.
+_CHATWOOT = Preset(
+    "Chatwoot messages",
+    {
+        "externalId": ("conversation_id",),
+        "role": ("message_type",),
+        "authorName": ("sender.name", "sender_name"),
+        "text": ("content",),
+        "sentAt": ("created_at",),
+        "internal": ("private",),
+    },
+    (
+        *("id", "inbox_id", "account_id", "status", "content_type", "content_attributes"),
+        *("external_source_ids", "source_id", "updated_at", "sender_id", "sender_type"),
+        *("sender.id", "sender.email", "sender.type", "attachments"),
+    ),
+    roles={
+        **dict.fromkeys(("incoming", "0"), "customer"),
+        **dict.fromkeys(("outgoing", "1"), "agent"),
+        **dict.fromkeys(("template", "3"), "bot"),
+    },
+)
+# Names as in https://docs.zammad.org/en/latest/api/ticket/articles.html; `sender` is a word for who
+# has written.
+_ZAMMAD = Preset(
+    "Zammad articles of tickets",
+    {
+        "externalId": ("ticket_id",),
+        "role": ("sender",),
+        "authorName": ("from",),
+        "html": ("body",),
+        "sentAt": ("created_at",),
+        "internal": ("internal",),
+        "subject": ("ticket_title", "ticket.title"),
+    },
+    (
+        *("id", "subject", "type_id", "sender_id", "type", "to", "cc", "reply_to", "message_id"),
+        *("origin_by_id", "message_id_md5", "in_reply_to", "content_type", "references"),
+        *("preferences", "origin_by", "updated_by_id", "created_by_id", "updated_at", "created_by"),
+        *("updated_by", "attachments", "time_unit"),
+    ),
+    platform="email",
+)
 # Columns as in https://docs.asterisk.org (call detail records), whose Master.csv has no header, and
 # those of the table cdr of FreePBX.
 _ASTERISK = Preset(
@@ -203,6 +247,8 @@ PRESETS: Mapping[str, Preset] = {
     "freshdesk": _FRESHDESK,
     "twilio": _TWILIO,
     "genesys": _GENESYS,
+    "chatwoot": _CHATWOOT,
+    "zammad": _ZAMMAD,
     "asterisk": _ASTERISK,
     "3cx": _3CX,
 }

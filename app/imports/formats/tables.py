@@ -1,6 +1,6 @@
 """Tables of conversations in CSV, one message a row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
@@ -19,7 +19,14 @@ from app.imports.formats.records import (
     RoleResolver,
     Unreadable,
 )
-from app.imports.formats.table_rows import TableForm, TableRow, by_column_name, rows_of, with_labels
+from app.imports.formats.table_rows import (
+    TableForm,
+    TableRow,
+    by_column_name,
+    rows_of,
+    rows_of_objects,
+    with_labels,
+)
 
 _CONVERSATION_FIELDS: Mapping[str, str] = {
     **by_column_name("externalId", "platform", "subject", "language", "startedAt", "endedAt"),
@@ -123,6 +130,36 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
         current.add(row, roles)
     if current is not None:
         yield current.entry()
+
+
+def conversation_of_objects(objects: Sequence[Mapping[str, Any]], preset_name: str) -> NativeRecord:
+    """Build a conversation of JSON objects, one a message, whose members a preset knows.
+
+    Its agent is named if one alone has written to the customer.
+
+    Raises:
+        Unreadable: there are no messages, or one of them cannot be read.
+    """
+    preset, options = PRESETS[preset_name], ReaderOptions(preset=preset_name)
+    if not objects:
+        raise Unreadable(Fault.NO_MESSAGES, "The conversation has no text.")
+    roles = RoleResolver({}, {**_ROLE_WORDS, **preset.roles})
+    conversation = _Conversation("", 1)
+    for row in rows_of_objects(objects, FORM, options, mapping_for(options)):
+        conversation.add(row, roles)
+    if conversation.error is not None:
+        raise conversation.error
+    agents = {
+        message.get("authorName")
+        for message in conversation.messages
+        if message["role"] == "agent" and not message.get("internal")
+    }
+    fields = {**conversation.fields, "messages": conversation.messages}
+    if preset.platform:
+        fields["platform"] = preset.platform
+    if len(agents) == 1 and (name := agents.pop()):
+        fields["executive"] = name
+    return NativeRecord(1, Kind.CONVERSATION, fields)
 
 
 @dataclass(slots=True)
