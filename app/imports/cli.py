@@ -18,8 +18,9 @@ from app.conversations.enums import PLATFORMS
 from app.core.commands import errors_as_messages, print_line, printable
 from app.core.errors import AppError
 from app.core.process import background
+from app.core.runtime import Runtime
 from app.evaluations.enums import DIRECTIONS, Channel
-from app.imports import files, request_parsing, service
+from app.imports import files, kept_presets, request_parsing, service
 from app.imports.call_records import CallRecords
 from app.imports.file_import import FileImport, Progress
 from app.imports.files import AUTO, STDIN, FolderWatch, ImportFile, UnknownFormat
@@ -27,6 +28,7 @@ from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.file_names import SYSTEMS, NamePattern
 from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import ROLES, Fault, Unreadable
+from app.imports.interactive import ask
 from app.imports.loading.input import ON_CONFLICT, ImportOptions
 from app.imports.loading.load import ImportCounts, RecordOutcome
 from app.imports.recordings import RecordingMetadata
@@ -99,7 +101,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 @click.option("--executive", help="Default executive, by name or id.")
 @click.option(
     "--channel",
-    type=click.Choice(list(Channel)),
+    type=click.Choice([channel.value for channel in Channel]),
     help="Channel of transcripts; by default told by the roles.",
 )
 @click.option(
@@ -137,6 +139,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
     "--preset",
     help=f"Columns of the CSV: {', '.join(PRESETS)}, or a preset that was kept in the dashboard.",
 )
+@click.option("--interactive", is_flag=True, help="Ask what each column of the CSV holds.")
 @click.option("--timezone", callback=_ZONE, help="Time zone of times without an offset.")
 @click.option(
     "--metadata",
@@ -156,7 +159,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
     help="Agent of an extension, or of another word in names; may be repeated.",
 )
 @click.option(
-    "--direction",
+    "--direction-of",
     "directions",
     metavar="WORD=DIRECTION",
     multiple=True,
@@ -175,9 +178,9 @@ def import_(
     name_pattern: str | None,
     agents: dict[str, str],
     directions: dict[str, str],
+    interactive: bool,
     wait: bool,
     watch: bool,
-    follow_links: bool,
     as_json: bool,
     **arguments: Any,
 ) -> None:
@@ -190,19 +193,24 @@ def import_(
     runtime = current_runtime()
     if watch and (as_json or arguments["dry_run"] or not Path(source).is_dir()):
         raise click.UsageError("--watch needs a folder, and neither --json nor --dry-run.")
-    options = request_parsing.options_from_command(arguments, runtime.settings.engagement_types)
-    with errors_as_messages(), runtime.db.reading() as session:
-        options = service.resolved(session, options)
+    if interactive and (as_json or not Path(source).is_file()):
+        raise click.UsageError("--interactive needs a file, and no --json.")
+    options = _options_of(runtime, Path(source), arguments, interactive=interactive)
     with _explained():
         described = RecordingMetadata(
             options=options,
-            calls=CallRecords(metadata, options, follow_links=follow_links) if metadata else None,
+            calls=CallRecords(metadata, options, follow_links=arguments["follow_links"])
+            if metadata
+            else None,
             pattern=NamePattern(name_pattern, directions) if name_pattern else None,
             agents=agents,
             directions=directions,
         )
         list_files = partial(
-            files.list_files, Path(source), metadata=metadata, follow_links=follow_links
+            files.list_files,
+            Path(source),
+            metadata=metadata,
+            follow_links=arguments["follow_links"],
         )
         with closing(FileImport(runtime, format_, options, described)) as run:
             if watch:
@@ -214,19 +222,31 @@ def import_(
             run.record(Path(source).name if source != STDIN else "standard input", counts)
             if wait:
                 _wait(run, quiet=as_json)
-    if as_json:
-        click.echo(json.dumps(_as_json(counts, options, described)))
-    else:
-        _print(counts, options)
-        if options.dry_run:
-            _print_table(described.understood)
-        _print_names("Rows of the metadata without a recording", _rows_without_file(described))
-        _print_names("Recordings without a row", described.files_without_row)
-        if run.ended:
-            statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
-            click.echo(f"evaluations ended: {statuses}")
+    _report(run, counts, options, described, as_json=as_json)
     if counts.by_outcome[RecordOutcome.FAILED] or run.has_failures:
         sys.exit(1)
+
+
+def _options_of(
+    runtime: Runtime, source: Path, arguments: Mapping[str, Any], *, interactive: bool
+) -> ImportOptions:
+    """Return the options of the command line with what their preset says, and what was asked."""
+    options = request_parsing.options_from_command(arguments, runtime.settings.engagement_types)
+    with errors_as_messages(), runtime.db.reading() as session:
+        options = service.resolved(session, options)
+    if interactive:
+        with _explained(), errors_as_messages():
+            options, name = ask(
+                runtime,
+                source,
+                options,
+                check_zone=partial(_ZONE, None, None),
+                follow_links=arguments["follow_links"],
+            )
+            if name:
+                with runtime.db.writing() as session:
+                    kept_presets.keep(session, name, options)
+    return options
 
 
 @contextmanager
@@ -293,6 +313,27 @@ def _print_recordings(ended: Sequence[RowMapping]) -> None:
         reason = (recording["error"] or {}).get("message")
         result = reason or f"score {recording['score']}"
         print_line(f"{recording['file_name']}: {result}", err=reason is not None)
+
+
+def _report(
+    run: FileImport,
+    counts: ImportCounts,
+    options: ImportOptions,
+    described: RecordingMetadata,
+    *,
+    as_json: bool,
+) -> None:
+    if as_json:
+        click.echo(json.dumps(_as_json(counts, options, described)))
+    else:
+        _print(counts, options)
+        if options.dry_run:
+            _print_table(described.understood)
+        _print_names("Rows of the metadata without a recording", _rows_without_file(described))
+        _print_names("Recordings without a row", described.files_without_row)
+        if run.ended:
+            statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
+            click.echo(f"evaluations ended: {statuses}")
 
 
 def _print_names(title: str, names: Sequence[str]) -> None:

@@ -20,6 +20,43 @@ from app.imports.loading.normalise import summary_of
 from app.imports.schemas.records import validator
 from app.redaction.redactor import Redactor
 
+# The field of a column that becomes a label of the same name.
+LABEL = "label"
+# Fields with their words, by what they are of.
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "Each message": {
+        "role": "Who wrote it: a word such as agent",
+        "speaker": "Who wrote it: a name",
+        "text": "Text",
+        "html": "Text in HTML",
+        "sentAt": "Time",
+        "authorName": "Name of who wrote it",
+        "internal": "Whether it is a private note",
+        "public": "Whether the customer saw it",
+        "partType": "Kind of part, of Intercom",
+    },
+    "The conversation": {
+        "externalId": "Number of the conversation or ticket",
+        "subject": "Subject",
+        "startedAt": "Start",
+        "endedAt": "End",
+        "status": "State",
+        "executive": "Agent",
+        "campaign": "Campaign",
+        "callCenter": "Call centre",
+        "engagement": "Engagement",
+        "language": "Language",
+        "platform": "Platform",
+        "customerRef": "Number of the customer",
+        "disposition": "Disposition",
+        "tags": "Tags, separated by |",
+        "executiveId": "Id of the agent",
+        "campaignId": "Id of the campaign",
+        "callCenterId": "Id of the call centre",
+        "engagementId": "Id of the engagement",
+    },
+}
+
 _SAMPLED_ROWS = 2_000
 _SHOWN_VALUES, _SHOWN_CHARACTERS = 3, 60
 _SHOWN_ROLES = 30
@@ -76,24 +113,29 @@ def mapping_of(
         Conflict: it is not a dry run of a table, or its input is deleted.
     """
     with _table_of(runtime, import_id) as (options, stream):
-        options = options if chosen is None else chosen
-        known = mapping_for(reader_options(options))
-        try:
-            header, rows = sample_of(stream, tables.FORM, known, rows=_SAMPLED_ROWS)
-        except Unreadable as error:
-            return TableMapping(options, [], {}, [], error.message)
-        if chosen is None:
-            options = _guessed(
-                replace(options, timezone=options.timezone or timezone), header, rows
-            )
-        redactor = Redactor.of(runtime)
-        columns = [
-            TableColumn(name, _shown(redactor, [row[index] for row in rows]), options.columns[name])
-            for index, name in enumerate(header)
-        ]
-        stream.seek(0)
-        previews, problem = _previews(runtime, stream, options)
-        return TableMapping(options, columns, _roles(header, rows, options), previews, problem)
+        options = replace(options, timezone=options.timezone or timezone)
+        return mapping_of_table(runtime, stream, chosen or options, is_chosen=chosen is not None)
+
+
+def mapping_of_table(
+    runtime: Runtime, stream: BinaryIO, options: ImportOptions, *, is_chosen: bool
+) -> TableMapping:
+    """Return the mapping of a table by these options, or by these and by guesses."""
+    known = mapping_for(reader_options(options))
+    try:
+        header, rows = sample_of(stream, tables.FORM, known, rows=_SAMPLED_ROWS)
+    except Unreadable as error:
+        return TableMapping(options, [], {}, [], error.message)
+    if not is_chosen:
+        options = _guessed(options, header, rows)
+    redactor = Redactor.of(runtime)
+    columns = [
+        TableColumn(name, _shown(redactor, [row[index] for row in rows]), options.columns[name])
+        for index, name in enumerate(header)
+    ]
+    stream.seek(0)
+    previews, problem = _previews(runtime, stream, options)
+    return TableMapping(options, columns, _roles(header, rows, options), previews, problem)
 
 
 def options_of(runtime: Runtime, import_id: str) -> tuple[ImportOptions, Sequence[str]]:

@@ -12,7 +12,8 @@ from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.imports import jobs, service
 from tests.caller import Caller
-from tests.recordings import upload
+from tests.own_scorecards import create
+from tests.recordings import CALL, upload
 from tests.visitor import Visitor, signed_in
 
 JSON = {"Accept": "application/json", "Sec-Fetch-Dest": "empty"}
@@ -269,3 +270,33 @@ def test_a_viewer_adds_nothing(visit: Callable[[str], Visitor]) -> None:
     assert viewer.get("/add").status_code == 403
     assert viewer.post("/add/recordings").status_code == 403
     assert viewer.post("/add/imports").status_code == 403
+
+
+def test_a_scorecard_that_is_chosen_judges_what_is_added(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    scorecard = create(client)
+    lead = visit("lead")
+    assert scorecard["name"] in lead.get("/add").text
+    path = checked(runtime, lead, "chats.jsonl", CHATS, scorecardId=scorecard["id"])
+    worked(runtime, lead.post(f"{path}/confirm").headers["Location"])
+    (queued,) = client.get("/evaluations").json()["data"]
+    assert queued["scorecardId"] == scorecard["id"]
+    of_calls = create(client, channel="voice", name="Calls")["id"]
+    body = CALL.read_bytes()
+    named = {"fileName": "call.wav", "contentType": "audio/wav", "sizeBytes": str(len(body))}
+    reserved = lead.post("/add/recordings", {**named, "scorecardId": of_calls}).json()
+    early = lead.post(reserved["processUrl"], {"scorecardId": of_calls}, JSON)
+    assert early.status_code == 409
+    sent = requests.put(
+        client.base + reserved["uploadUrl"],
+        data=body,
+        headers={"Content-Type": "audio/wav"},
+        timeout=30,
+    )
+    assert sent.status_code == 201
+    shown = f"/audio-files/{reserved['id']}"
+    assert client.get(shown).json()["data"]["status"] == "uploaded"
+    begun = lead.post(reserved["processUrl"], {"scorecardId": of_calls}, JSON)
+    assert begun.status_code == 200
+    assert client.get(shown).json()["data"]["status"] == "queued"

@@ -150,7 +150,7 @@ def test_a_dry_run_shows_what_the_names_of_a_telephone_system_say(
     shutil.copy(SILENCE, folder / "q-400-0160555-20250328-101112-1743150000.7.wav")
     arguments = (
         *(folder, "--name-pattern", "freepbx", "--agent", "3201=Ann Lee", "--no-evaluate"),
-        *("--timezone", "Europe/Berlin", "--direction", "q=outbound"),
+        *("--timezone", "Europe/Berlin", "--direction-of", "q=outbound"),
     )
     tried = command(*arguments, "--dry-run")
     assert tried.exit_code == 0, tried.output
@@ -164,7 +164,7 @@ def test_a_dry_run_shows_what_the_names_of_a_telephone_system_say(
     assert (call["externalId"], call["direction"]) == ("1743042317.12206", "outbound")
     assert call["recordedAt"] == "2025-03-27T08:25:17.000Z"
     assert "08215550163" not in json.dumps(call["labels"])
-    assert command(folder, "--direction", "in=north").exit_code == 2
+    assert command(folder, "--direction-of", "in=north").exit_code == 2
 
 
 @pytest.mark.parametrize(

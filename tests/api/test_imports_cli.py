@@ -275,3 +275,34 @@ def test_command_and_api_have_the_same_result(
             for row in data
         ]
         assert said[0] == said[1]
+
+
+def test_columns_are_asked_for_on_the_terminal_and_kept(
+    flask_app: Flask, client: Caller, tmp_path: Path
+) -> None:
+    table = tmp_path / "desk.csv"
+    table.write_text(
+        "Case,Who,Body,When,Mood\n"
+        "k-1,Kunde,Where is my parcel?,2026-07-01 09:30,bad\n"
+        "k-1,Rep,I will look at it.,2026-07-01 10:30,bad\n"
+    )
+    fields = ["externalId", "role", "text", "sentAt"]
+    wrong = [*fields, "ignore", "Europe/Madrid", "customer", "agent", "n"]
+    right = [*fields, "label", "Nowhere", "Europe/London", "customer", "agent", "y", "Our desk"]
+    asked = CommandRunner().invoke(
+        import_, [str(table), "--interactive", "--no-evaluate"], input="\n".join([*wrong, *right])
+    )
+    assert asked.exit_code == 0, asked.output
+    assert "customer: Where is my parcel?" in asked.output
+    assert "IANA name" in asked.output
+    (stored,) = client.get("/conversations").json()["data"]
+    assert stored["startedAt"] == "2026-07-01T08:30:00.000Z"
+    assert stored["labels"] == {"Mood": "bad"}
+    again = CommandRunner().invoke(import_, [str(table), "--preset", "Our desk", "--no-evaluate"])
+    assert "1 record: 0 created, 0 updated, 1 skipped" in again.output
+    unanswered = CommandRunner().invoke(
+        import_, [str(table), "--interactive"], input="externalId\n"
+    )
+    assert unanswered.exit_code == 1
+    assert "Aborted" in unanswered.output
+    assert CommandRunner().invoke(import_, [str(tmp_path), "--interactive"]).exit_code == 2

@@ -101,7 +101,8 @@ async function upload(row, file, url, type) {
 }
 
 async function addRecording(row, file, type) {
-  await upload(row, file, form.dataset.recordings, type);
+  const {processUrl} = await upload(row, file, form.dataset.recordings, type);
+  if (processUrl) await send(processUrl, new FormData(form));
   watch();
 }
 

@@ -12,7 +12,7 @@ from app.imports import kept_presets, mapping, service
 from app.imports.formats.records import ROLES
 from app.imports.formats.table_rows import IGNORED
 from app.imports.loading.input import ImportOptions
-from app.imports.mapping import TableMapping
+from app.imports.mapping import FIELDS, LABEL, TableMapping
 from app.imports.schemas.requests import ImportSettings
 from app.people import audit
 from app.people.audit import Action
@@ -21,41 +21,6 @@ from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 
 blp = PageBlueprint("columns", __name__, url_prefix="/add/imports/<id:import_id>/columns")
-
-LABEL = "label"
-FIELDS = {
-    "Each message": {
-        "role": "Who wrote it: a word such as agent",
-        "speaker": "Who wrote it: a name",
-        "text": "Text",
-        "html": "Text in HTML",
-        "sentAt": "Time",
-        "authorName": "Name of who wrote it",
-        "internal": "Whether it is a private note",
-        "public": "Whether the customer saw it",
-        "partType": "Kind of part, of Intercom",
-    },
-    "The conversation": {
-        "externalId": "Number of the conversation or ticket",
-        "subject": "Subject",
-        "startedAt": "Start",
-        "endedAt": "End",
-        "status": "State",
-        "executive": "Agent",
-        "campaign": "Campaign",
-        "callCenter": "Call centre",
-        "engagement": "Engagement",
-        "language": "Language",
-        "platform": "Platform",
-        "customerRef": "Number of the customer",
-        "disposition": "Disposition",
-        "tags": "Tags, separated by |",
-        "executiveId": "Id of the agent",
-        "campaignId": "Id of the campaign",
-        "callCenterId": "Id of the call centre",
-        "engagementId": "Id of the engagement",
-    },
-}
 
 
 @blp.get("")

@@ -9,7 +9,9 @@ from werkzeug.wrappers import Response
 from app.audio_files import queries as recordings
 from app.audio_files import uploads
 from app.audio_files.links import EXTENSIONS, RecordingLinks
-from app.audio_files.schemas import UploadCreate
+from app.audio_files.processing import requests
+from app.audio_files.processing.requests import ProcessingRequest
+from app.audio_files.schemas import ProcessingRequestSchema, UploadCreate
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput
@@ -80,7 +82,9 @@ def show() -> str:
 def reserve() -> dict[str, Any]:
     """Reserve the upload of a recording; it is processed as soon as it has arrived."""
     runtime = current_runtime()
-    body = {**request.form, "autoProcess": True}
+    scorecard_id = request.form.get("scorecardId")
+    # With a scorecard of its own, the page asks for the processing when the file has arrived.
+    body = {**request.form, "autoProcess": not scorecard_id}
     size_bytes = whole_number(request.form.get("sizeBytes", ""))
     if size_bytes is not None:
         body["sizeBytes"] = size_bytes
@@ -90,7 +94,25 @@ def reserve() -> dict[str, Any]:
     with runtime.db.writing() as session:
         reserved = uploads.reserve(session, runtime, links=links, **fields)
         audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])
-    return {"id": reserved["audio_file_id"], "uploadUrl": reserved["upload_url"]}
+    audio_file_id = reserved["audio_file_id"]
+    process_url = url_for(".process", audio_file_id=audio_file_id) if scorecard_id else None
+    return {"id": audio_file_id, "uploadUrl": reserved["upload_url"], "processUrl": process_url}
+
+
+@blp.post("/recordings/<id:audio_file_id>/process")
+@require_scope("audio:write", policy=EXPENSIVE)
+def process(audio_file_id: str) -> dict[str, Any]:
+    """Process an uploaded recording, judged by the scorecard of the form."""
+    given = forms.load(ProcessingRequestSchema(), {"scorecardId": request.form["scorecardId"]})
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        requests.request_processing(
+            session,
+            audio_file_id,
+            ProcessingRequest(**given),
+            redact_by_default=runtime.settings.redaction,
+        )
+    return {"id": audio_file_id}
 
 
 @blp.post("/imports")
@@ -154,6 +176,7 @@ def _import_settings() -> dict[str, Any]:
     form = request.form
     return {
         "defaults": {name: form[name] for name in DEFAULTS if form.get(name)},
+        "scorecardId": form.get("scorecardId") or None,
         "createMissing": form.get("createMissing") == "true",
         "columns": _columns(form.get("columns", "")),
         "preset": form.get("preset") or None,
