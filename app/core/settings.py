@@ -16,6 +16,7 @@ EMBEDDED = "embedded"
 SENDER, KEEPER = "sender", "keeper"
 ROLES = (SENDER, KEEPER, "audio", "evaluations", "imports", "exports", "erasures")
 LOCAL = "local"
+BASE = "base"
 # Who may sign in with a password.
 ALL = "all"
 _STORAGE_CREDENTIALS = {
@@ -161,6 +162,7 @@ class Settings:
     )
     url_ttl_s: int = setting("CQE_URL_TTL_SECONDS", 900, read.whole(1, 86_400))
     speech_model_dir: str = setting("CQE_SPEECH_MODEL_DIR", "", read.existing_dir)
+    speech_model: str = setting("CQE_SPEECH_MODEL", "auto", read.one_of("auto", BASE))
     speech_threads: int = setting("CQE_SPEECH_THREADS", 2, read.whole(1, 256))
     transcriber: str = setting("CQE_TRANSCRIBER", LOCAL, read.one_of(LOCAL, "openai"))
     transcriber_url: str = setting(

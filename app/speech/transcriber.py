@@ -79,6 +79,8 @@ def build_transcriber(
     server: ServerAccess | None = None,
     fallback: bool = False,
     model_dir: Path | None = None,
+    models_dir: Path | None = None,
+    always_base: bool = False,
     cpu_threads: int = 2,
     spool_dir: Path | None = None,
     min_free_bytes: int = 0,
@@ -91,7 +93,9 @@ def build_transcriber(
     Args:
         server: transcribes instead of the local model.
         fallback: whether the local model transcribes where the server does not.
-        model_dir: folder of a converted Whisper model; None selects the packaged one.
+        model_dir: folder of a converted Whisper model; None selects the packaged ones.
+        models_dir: folder for the multilingual model, which is joined there; None does without it.
+        always_base: whether the multilingual model also transcribes English.
         spool_dir: folder for decoded sound, 115 MB for an hour of one channel; None selects the
             system's temporary folder.
         min_free_bytes: disk space that decoding leaves free.
@@ -100,7 +104,10 @@ def build_transcriber(
         ModelMissing: the asr extra is not installed.
     """
     local = _import("local_recogniser").LocalRecogniser(
-        model_dir=model_dir, cpu_threads=cpu_threads
+        model_dir=model_dir,
+        models_dir=models_dir,
+        always_base=always_base,
+        cpu_threads=cpu_threads,
     )
     recogniser = local
     if server is not None:

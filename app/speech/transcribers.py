@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from app.core.outgoing_http.model_server import Endpoint, EndpointMemory
-from app.core.settings import LOCAL, Settings
+from app.core.settings import BASE, LOCAL, Settings
 from app.speech.server_access import ANSWER_BODY, ServerAccess
 from app.speech.transcriber import Transcriber, build_transcriber
 
@@ -15,6 +15,8 @@ def transcriber_of(settings: Settings, *, spool_dir: Path) -> Transcriber:
         server=None if settings.transcriber == LOCAL else server_of(settings),
         fallback=settings.transcriber_fallback == LOCAL,
         model_dir=Path(settings.speech_model_dir) if settings.speech_model_dir else None,
+        models_dir=settings.data_dir / "speech-models",
+        always_base=settings.speech_model == BASE,
         cpu_threads=settings.speech_threads,
         spool_dir=spool_dir,
         min_free_bytes=settings.min_free_bytes,

