@@ -16,11 +16,10 @@ from app.core.database.filters import (
     Filters,
     at_least,
     at_most,
-    before,
     conditions,
     contains,
-    equal,
     language,
+    of_contacts,
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import columns_without, find_mapping, find_row
@@ -60,19 +59,14 @@ _COLUMNS = select(
 
 
 _FILTERS: Filters = {
+    **of_contacts(AudioFile),
     "status": AudioFile.status.in_,
-    "engagement_id": equal(AudioFile.engagement_id),
-    "campaign_id": equal(AudioFile.campaign_id),
-    "call_center_id": equal(AudioFile.call_center_id),
-    "executive_id": equal(AudioFile.executive_id),
     "language": language(AudioFile.language, AudioFile.detected_language),
     "min_duration": at_least(AudioFile.duration_seconds),
     "max_duration": at_most(AudioFile.duration_seconds),
     "has_transcript": AudioFile.has_transcript.is_,
     "q": contains(AudioFile.search_text),
     "added_since": at_least(AudioFile.created_at),
-    "start": at_least(AudioFile.conversation_at),
-    "end": before(AudioFile.conversation_at),
 }
 
 

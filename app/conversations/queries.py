@@ -11,12 +11,11 @@ from app.conversations.models import Conversation, ConversationSearchText
 from app.core.database.filters import (
     Filters,
     at_least,
-    before,
     conditions,
     contains_in,
-    equal,
     is_set,
     language,
+    of_contacts,
     one_of,
     searchable,
 )
@@ -43,10 +42,7 @@ _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
 
 
 _FILTERS: Filters = {
-    "engagement_id": equal(Conversation.engagement_id),
-    "campaign_id": equal(Conversation.campaign_id),
-    "call_center_id": equal(Conversation.call_center_id),
-    "executive_id": equal(Conversation.executive_id),
+    **of_contacts(Conversation),
     "platform": one_of(Conversation.platform),
     "status": one_of(Conversation.status),
     "has_evaluation": is_set(Conversation.evaluation_id),
@@ -55,8 +51,6 @@ _FILTERS: Filters = {
     "q": contains_in(
         Conversation.id, ConversationSearchText.conversation_id, ConversationSearchText.text
     ),
-    "start": at_least(Conversation.conversation_at),
-    "end": before(Conversation.conversation_at),
 }
 
 

@@ -11,12 +11,11 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.core.database.filters import (
     Filters,
-    at_least,
-    before,
     conditions,
     contains_in,
     equal,
     is_set,
+    of_contacts,
     one_of,
     searchable,
 )
@@ -54,10 +53,7 @@ _EPA_STATUS = {
 
 
 _FILTERS: Filters = {
-    "engagement_id": equal(VoiceCall.engagement_id),
-    "campaign_id": equal(VoiceCall.campaign_id),
-    "call_center_id": equal(VoiceCall.call_center_id),
-    "executive_id": equal(VoiceCall.executive_id),
+    **of_contacts(VoiceCall),
     "bot_id": equal(VoiceCall.bot_id),
     "direction": one_of(VoiceCall.direction),
     "status": one_of(VoiceCall.status),
@@ -65,8 +61,6 @@ _FILTERS: Filters = {
     "has_recording": is_set(VoiceCall.recording_id),
     "transferred_to_human": VoiceCall.transferred_to_human.is_,
     "q": contains_in(VoiceCall.id, VoiceCallSearchText.voice_call_id, VoiceCallSearchText.text),
-    "start": at_least(VoiceCall.conversation_at),
-    "end": before(VoiceCall.conversation_at),
 }
 
 

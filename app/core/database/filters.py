@@ -53,6 +53,18 @@ def language(*columns: _Column) -> Condition:
     )
 
 
+def of_contacts(table: Any) -> Filters:
+    """Return the filters that lists of conversations, calls and recordings have in common."""
+    return {
+        "engagement_id": equal(table.engagement_id),
+        "campaign_id": equal(table.campaign_id),
+        "call_center_id": equal(table.call_center_id),
+        "executive_id": equal(table.executive_id),
+        "start": at_least(table.conversation_at),
+        "end": before(table.conversation_at),
+    }
+
+
 def searchable(*parts: str | None) -> str:
     """Return the text that `contains` searches: a part on each line, so that no match spans two."""
     return "\n".join(part.casefold() for part in parts if part)
