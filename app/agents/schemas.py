@@ -7,7 +7,7 @@ from marshmallow import fields, validates_schema
 from app.agents.enums import ReceiptAction
 from app.analytics.schemas.reports import AnalyticsPeriodSchema
 from app.reviews.schemas.reviews import CriterionRatingCreate
-from app.web.schemas.base import REQUIRED, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import Choice, Items, Nested, Reference, Text, Timestamp
 
 
@@ -20,18 +20,18 @@ class ReceiptCreate(CamelSchema):
     )
 
 
-class ReceiptSchema(CamelSchema):
+class ReceiptSchema(AnswerSchema):
     """Answer of an agent to one revision."""
 
-    id = fields.String(required=True)
-    evaluation_id = fields.String(required=True)
-    revision = fields.Integer(required=True)
+    id = fields.String()
+    evaluation_id = fields.String()
+    revision = fields.Integer()
     user_id = fields.String(
-        required=True, metadata={"description": "The account, or the API key that acted for it."}
+        metadata={"description": "The account, or the API key that acted for it."}
     )
-    action = Choice(list(ReceiptAction), required=True)
-    comment = fields.String(required=True, allow_none=True)
-    created_at = Timestamp(required=True)
+    action = Choice(list(ReceiptAction))
+    comment = fields.String(allow_none=True)
+    created_at = Timestamp()
 
 
 class DisputeCreate(CamelSchema):
@@ -51,14 +51,14 @@ class DisputeCreate(CamelSchema):
                 raise reject(f"criteria[{index}].reason", message, code=REQUIRED)
 
 
-class DisputeShareSchema(CamelSchema):
+class DisputeShareSchema(AnswerSchema):
     """A share with Wilson's 95 % interval."""
 
-    value = fields.Float(required=True)
-    low = fields.Float(required=True)
-    high = fields.Float(required=True)
-    hits = fields.Integer(required=True, metadata={"description": "The numerator of the share."})
-    count = fields.Integer(required=True, metadata={"description": "What the share is of."})
+    value = fields.Float()
+    low = fields.Float()
+    high = fields.Float()
+    hits = fields.Integer(metadata={"description": "The numerator of the share."})
+    count = fields.Integer(metadata={"description": "What the share is of."})
 
 
 def _share(description: str) -> Nested:

@@ -6,7 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
-from app.web.schemas.base import RANGE, CamelSchema, reject
+from app.web.schemas.base import RANGE, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import (
     Choice,
     FileName,
@@ -62,16 +62,16 @@ class UploadCreate(CamelSchema):
     labels = Labels(load_default=dict)
 
 
-class UploadSchema(CamelSchema):
+class UploadSchema(AnswerSchema):
     """A signed upload link: send the file once, with this method and these headers."""
 
-    audio_file_id = fields.String(required=True)
-    upload_url = fields.String(required=True, metadata={"format": "uri"})
-    method = Choice(("PUT",), required=True)
-    headers = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    expires_at = Timestamp(required=True)
-    max_size_bytes = fields.Integer(required=True)
-    status = Choice(list(AudioStatus), required=True)
+    audio_file_id = fields.String()
+    upload_url = fields.String(metadata={"format": "uri"})
+    method = Choice(("PUT",))
+    headers = fields.Dict(keys=fields.String(), values=fields.String())
+    expires_at = Timestamp()
+    max_size_bytes = fields.Integer()
+    status = Choice(list(AudioStatus))
 
 
 class DownloadQuery(CamelSchema):
@@ -83,18 +83,17 @@ class DownloadQuery(CamelSchema):
     )
 
 
-class DownloadSchema(CamelSchema):
+class DownloadSchema(AnswerSchema):
     """A signed download link, usable without an API key."""
 
-    audio_file_id = fields.String(required=True)
-    download_url = fields.String(required=True, metadata={"format": "uri"})
-    expires_at = Timestamp(required=True)
-    content_type = fields.String(required=True)
-    size_bytes = fields.Integer(required=True)
-    file_name = fields.String(required=True)
+    audio_file_id = fields.String()
+    download_url = fields.String(metadata={"format": "uri"})
+    expires_at = Timestamp()
+    content_type = fields.String()
+    size_bytes = fields.Integer()
+    file_name = fields.String()
     muted = fields.Boolean(
-        required=True,
-        metadata={"description": "The file is a copy in which masked words are silent."},
+        metadata={"description": "The file is a copy in which masked words are silent."}
     )
 
 
@@ -111,62 +110,60 @@ class ProcessingRequestSchema(CamelSchema):
     priority = Choice(("normal", "high"))
 
 
-class ProcessingJobSchema(CamelSchema):
+class ProcessingJobSchema(AnswerSchema):
     """The queued job, or the one that is queued or running already."""
 
-    audio_file_id = fields.String(required=True)
-    job_id = fields.String(required=True)
-    status = Choice(list(AudioStatus), required=True)
-    queued_at = Timestamp(required=True)
-    status_url = fields.String(required=True, metadata={"format": "uri"})
+    audio_file_id = fields.String()
+    job_id = fields.String()
+    status = Choice(list(AudioStatus))
+    queued_at = Timestamp()
+    status_url = fields.String(metadata={"format": "uri"})
 
 
-class AudioFailureSchema(CamelSchema):
+class AudioFailureSchema(AnswerSchema):
     """Reason of a failure."""
 
-    code = fields.String(required=True, metadata={"example": "UNSUPPORTED_MEDIA"})
-    message = fields.String(required=True)
+    code = fields.String(metadata={"example": "UNSUPPORTED_MEDIA"})
+    message = fields.String()
 
 
-class ProcessingStageSchema(CamelSchema):
+class ProcessingStageSchema(AnswerSchema):
     """One stage of processing."""
 
     # Stages are stored as JSON, with these names and with times as texts.
-    name = Choice(list(Stage), required=True)
-    status = Choice(list(StageStatus), required=True)
+    name = Choice(list(Stage))
+    status = Choice(list(StageStatus))
     started_at = fields.String(
         data_key="startedAt",
         attribute="startedAt",
-        required=True,
         allow_none=True,
         metadata={"format": "date-time"},
     )
     completed_at = fields.String(
         data_key="completedAt",
         attribute="completedAt",
-        required=True,
         allow_none=True,
         metadata={"format": "date-time"},
     )
-    attempts = fields.Integer(required=True)
-    error = Nested(AudioFailureSchema, required=True, allow_none=True)
+    attempts = fields.Integer()
+    error = Nested(AudioFailureSchema, allow_none=True)
 
 
-class ProcessingStatusSchema(CamelSchema):
+class ProcessingStatusSchema(AnswerSchema):
     """Processing status of a recording."""
 
-    audio_file_id = fields.String(required=True)
-    job_id = fields.String(required=True, allow_none=True)
-    status = Choice(list(AudioStatus), required=True)
-    stage = Choice(list(Stage), required=True)
-    progress = fields.Integer(required=True, metadata={"minimum": 0, "maximum": 100})
-    stages = fields.List(fields.Nested(ProcessingStageSchema), required=True)
-    attempts = fields.Integer(required=True)
-    evaluation_id = fields.String(required=True, allow_none=True)
-    queued_at = Timestamp(required=True, allow_none=True)
-    started_at = Timestamp(required=True, allow_none=True)
-    completed_at = Timestamp(required=True, allow_none=True)
-    error = Nested(AudioFailureSchema, required=True, allow_none=True)
+    audio_file_id = fields.String()
+    job_id = fields.String(allow_none=True)
+    status = Choice(list(AudioStatus))
+    stage = Choice(list(Stage))
+    progress = fields.Integer(metadata={"minimum": 0, "maximum": 100})
+    stages = fields.List(fields.Nested(ProcessingStageSchema))
+    attempts = fields.Integer()
+    evaluation_id = fields.String(allow_none=True)
+    queued_at = Timestamp(allow_none=True)
+    started_at = Timestamp(allow_none=True)
+    completed_at = Timestamp(allow_none=True)
+    error = Nested(AudioFailureSchema, allow_none=True)
 
 
 class AudioFileQuery(PeriodQuery):
@@ -200,68 +197,61 @@ class AudioFileQuery(PeriodQuery):
             )
 
 
-class AudioFileSchema(CamelSchema):
+class AudioFileSchema(AnswerSchema):
     """A recording."""
 
-    id = fields.String(required=True, metadata={"example": "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"})
-    engagement_id = fields.String(required=True, allow_none=True)
-    campaign_id = fields.String(required=True, allow_none=True)
-    call_center_id = fields.String(required=True, allow_none=True)
-    executive_id = fields.String(required=True, allow_none=True)
-    external_id = fields.String(required=True, allow_none=True)
-    file_name = fields.String(required=True)
-    content_type = fields.String(required=True)
-    size_bytes = fields.Integer(required=True)
-    sha256 = fields.String(required=True, allow_none=True)
-    duration_seconds = fields.Integer(required=True, allow_none=True)
-    sample_rate_hz = fields.Integer(required=True, allow_none=True)
-    channels = fields.Integer(required=True, allow_none=True)
-    codec = fields.String(required=True, allow_none=True)
-    channel_map = fields.Dict(
-        keys=fields.String(), values=fields.Integer(), required=True, allow_none=True
-    )
-    direction = Choice(DIRECTIONS, required=True)
-    language = fields.String(required=True, allow_none=True)
-    detected_language = fields.String(required=True, allow_none=True)
-    status = Choice(list(AudioStatus), required=True)
-    has_transcript = fields.Boolean(required=True)
-    evaluation_id = fields.String(required=True, allow_none=True)
-    score = fields.Integer(required=True, allow_none=True)
-    recorded_at = Timestamp(required=True, allow_none=True)
-    uploaded_at = Timestamp(required=True, allow_none=True)
+    id = fields.String(metadata={"example": "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"})
+    engagement_id = fields.String(allow_none=True)
+    campaign_id = fields.String(allow_none=True)
+    call_center_id = fields.String(allow_none=True)
+    executive_id = fields.String(allow_none=True)
+    external_id = fields.String(allow_none=True)
+    file_name = fields.String()
+    content_type = fields.String()
+    size_bytes = fields.Integer()
+    sha256 = fields.String(allow_none=True)
+    duration_seconds = fields.Integer(allow_none=True)
+    sample_rate_hz = fields.Integer(allow_none=True)
+    channels = fields.Integer(allow_none=True)
+    codec = fields.String(allow_none=True)
+    channel_map = fields.Dict(keys=fields.String(), values=fields.Integer(), allow_none=True)
+    direction = Choice(DIRECTIONS)
+    language = fields.String(allow_none=True)
+    detected_language = fields.String(allow_none=True)
+    status = Choice(list(AudioStatus))
+    has_transcript = fields.Boolean()
+    evaluation_id = fields.String(allow_none=True)
+    score = fields.Integer(allow_none=True)
+    recorded_at = Timestamp(allow_none=True)
+    uploaded_at = Timestamp(allow_none=True)
     original_deleted_at = Timestamp(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Since then only the muted copy is kept."},
+        allow_none=True, metadata={"description": "Since then only the muted copy is kept."}
     )
-    processed_at = Timestamp(required=True, allow_none=True)
-    conversation_at = Timestamp(required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
-    expires_at = Timestamp(required=True, allow_none=True)
-    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
-    error = Nested(AudioFailureSchema, required=True, allow_none=True)
+    processed_at = Timestamp(allow_none=True)
+    conversation_at = Timestamp()
+    created_at = Timestamp()
+    updated_at = Timestamp()
+    expires_at = Timestamp(allow_none=True)
+    labels = fields.Dict(keys=fields.String(), values=fields.String())
+    error = Nested(AudioFailureSchema, allow_none=True)
 
 
-class WaveformSchema(CamelSchema):
+class WaveformSchema(AnswerSchema):
     """The waveform of a recording, for drawing."""
 
-    audio_file_id = fields.String(required=True)
+    audio_file_id = fields.String()
     status = Choice(
         ("ready", "drawing"),
-        required=True,
         metadata={
             "description": "drawing: the waveform is being computed; "
             "repeat the request in a few seconds."
         },
     )
     peaks_per_second = fields.Integer(
-        required=True,
         allow_none=True,
         metadata={"description": "Peaks of each channel in one second; null while drawing."},
     )
     channels = fields.List(
         fields.List(fields.Integer()),
-        required=True,
         metadata={"description": "The largest amplitudes of each channel, 0 to 255 (full scale)."},
     )
