@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.web.schemas.base import AnswerSchema, CamelSchema, StoredSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, StoredAnswerSchema
 from app.web.schemas.fields import Choice, Nested, Text, Timestamp
 
 
@@ -12,14 +12,14 @@ class EraseRequest(CamelSchema):
     customer_ref = Text(200, low=1, required=True)
 
 
-class ErasedCountsSchema(StoredSchema):
+class ErasedCountsSchema(StoredAnswerSchema):
     """Number of erased records by type."""
 
-    conversations = fields.Integer(required=True)
-    voice_calls = fields.Integer(required=True)
-    audio_files = fields.Integer(required=True)
-    evaluations = fields.Integer(required=True)
-    exports = fields.Integer(required=True)
+    conversations = fields.Integer()
+    voice_calls = fields.Integer()
+    audio_files = fields.Integer()
+    evaluations = fields.Integer()
+    exports = fields.Integer()
 
 
 class ErasureFailureSchema(AnswerSchema):

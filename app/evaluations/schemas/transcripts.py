@@ -4,7 +4,7 @@ from marshmallow import fields
 
 from app.evaluations.enums import ROLES, TranscriptStatus
 from app.redaction.redactor import ENTITY_TYPES
-from app.web.schemas.base import AnswerSchema, CamelSchema, StoredSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, StoredAnswerSchema
 from app.web.schemas.fields import Choice, Nested, Timestamp
 from app.web.schemas.query_fields import QueryFlag
 
@@ -24,68 +24,66 @@ class TranscriptQuery(CamelSchema):
     )
 
 
-class LanguageShareSchema(StoredSchema):
+class LanguageShareSchema(StoredAnswerSchema):
     """A language and its share of the words, 0 to 1; `und` is undetermined."""
 
-    code = fields.String(required=True, metadata={"example": "en"})
-    share = fields.Float(required=True)
+    code = fields.String(metadata={"example": "en"})
+    share = fields.Float()
 
 
-class ParticipantSchema(StoredSchema):
+class ParticipantSchema(StoredAnswerSchema):
     """A participant."""
 
-    id = fields.String(required=True)
-    role = Choice(ROLES, required=True)
-    kind = Choice(("human", "bot", "ivr"), required=True)
-    display_name = fields.String(required=True, allow_none=True)
-    channel_index = fields.Integer(required=True, allow_none=True)
-    executive_id = fields.String(required=True, allow_none=True)
+    id = fields.String()
+    role = Choice(ROLES)
+    kind = Choice(("human", "bot", "ivr"))
+    display_name = fields.String(allow_none=True)
+    channel_index = fields.Integer(allow_none=True)
+    executive_id = fields.String(allow_none=True)
 
 
-class RedactionSchema(StoredSchema):
+class RedactionSchema(StoredAnswerSchema):
     """Personal data that was masked: its type and the position of its placeholder."""
 
-    entity_type = Choice(ENTITY_TYPES, required=True)
-    char_start = fields.Integer(required=True)
-    char_end = fields.Integer(required=True)
+    entity_type = Choice(ENTITY_TYPES)
+    char_start = fields.Integer()
+    char_end = fields.Integer()
 
 
-class WordSchema(StoredSchema):
+class WordSchema(StoredAnswerSchema):
     """A spoken word."""
 
-    text = fields.String(required=True)
-    start_ms = fields.Integer(required=True)
-    end_ms = fields.Integer(required=True)
+    text = fields.String()
+    start_ms = fields.Integer()
+    end_ms = fields.Integer()
     confidence = fields.Float(
-        required=True,
         allow_none=True,
         metadata={"description": "0 to 1, or null where the speech model gives none."},
     )
 
 
-class SegmentSchema(StoredSchema):
+class SegmentSchema(StoredAnswerSchema):
     """A stretch of speech or a message; its id is the same in all revisions."""
 
-    id = fields.String(required=True, metadata={"example": "seg_0001"})
-    index = fields.Integer(required=True, metadata={"description": "Its place, from 0."})
-    participant_id = fields.String(required=True)
-    role = Choice(ROLES, required=True)
-    start_ms = fields.Integer(required=True, allow_none=True)
-    end_ms = fields.Integer(required=True, allow_none=True)
-    text = fields.String(required=True)
-    sentiment = Choice(("positive", "neutral", "negative", "mixed"), required=True, allow_none=True)
+    id = fields.String(metadata={"example": "seg_0001"})
+    index = fields.Integer(metadata={"description": "Its place, from 0."})
+    participant_id = fields.String()
+    role = Choice(ROLES)
+    start_ms = fields.Integer(allow_none=True)
+    end_ms = fields.Integer(allow_none=True)
+    text = fields.String()
+    sentiment = Choice(("positive", "neutral", "negative", "mixed"), allow_none=True)
     sentiment_score = fields.Float(
-        required=True, allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
+        allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
     )
-    language = fields.String(required=True, allow_none=True)
-    confidence = fields.Float(required=True, allow_none=True)
-    channel_index = fields.Integer(required=True, allow_none=True)
-    redactions = fields.List(Nested(RedactionSchema), required=True)
-    message_id = fields.String(required=True, allow_none=True)
-    sent_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
+    language = fields.String(allow_none=True)
+    confidence = fields.Float(allow_none=True)
+    channel_index = fields.Integer(allow_none=True)
+    redactions = fields.List(Nested(RedactionSchema))
+    message_id = fields.String(allow_none=True)
+    sent_at = fields.String(allow_none=True, metadata={"format": "date-time"})
     words = fields.List(
         Nested(WordSchema),
-        required=True,
         metadata={"description": "Empty unless includeWords=true."},
     )
 
@@ -116,14 +114,14 @@ class TranscriptSchema(AnswerSchema):
     segments = fields.List(Nested(SegmentSchema))
 
 
-class EvidenceSchema(StoredSchema):
+class EvidenceSchema(StoredAnswerSchema):
     """A quote that occurs, character for character, in its segment's text."""
 
-    segment_id = fields.String(required=True)
-    start_ms = fields.Integer(required=True, allow_none=True)
-    end_ms = fields.Integer(required=True, allow_none=True)
-    char_start = fields.Integer(required=True)
-    char_end = fields.Integer(required=True)
-    quote = fields.String(required=True)
-    polarity = Choice(("supports", "contradicts"), required=True)
-    role = Choice(ROLES, required=True, metadata={"description": "Who said it."})
+    segment_id = fields.String()
+    start_ms = fields.Integer(allow_none=True)
+    end_ms = fields.Integer(allow_none=True)
+    char_start = fields.Integer()
+    char_end = fields.Integer()
+    quote = fields.String()
+    polarity = Choice(("supports", "contradicts"))
+    role = Choice(ROLES, metadata={"description": "Who said it."})

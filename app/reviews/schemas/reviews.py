@@ -13,7 +13,7 @@ from app.web.schemas.base import (
     UNKNOWN,
     CamelSchema,
     CodedMessage,
-    StoredSchema,
+    StoredAnswerSchema,
     reject,
 )
 from app.web.schemas.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
@@ -157,17 +157,17 @@ class ReviewPreviewBody(CamelSchema):
     criteria = Items(Nested(CriterionRatingCreate), high=200, required=True)
 
 
-class ReviewPreviewSchema(StoredSchema):
+class ReviewPreviewSchema(StoredAnswerSchema):
     """The score with other answers, next to the present one."""
 
-    score_before = fields.Integer(required=True)
-    score = fields.Integer(required=True)
-    raw_score = fields.Float(required=True)
-    compliance_score = fields.Float(required=True, allow_none=True)
-    coverage = fields.Float(required=True)
-    band = Choice(BANDS, required=True, allow_none=True)
-    passed = fields.Boolean(required=True, allow_none=True)
-    auto_fail = Nested(AutoFailSchema, required=True)
+    score_before = fields.Integer()
+    score = fields.Integer()
+    raw_score = fields.Float()
+    compliance_score = fields.Float(allow_none=True)
+    coverage = fields.Float()
+    band = Choice(BANDS, allow_none=True)
+    passed = fields.Boolean(allow_none=True)
+    auto_fail = Nested(AutoFailSchema)
 
 
 class ReviewQuery(PageQuery):

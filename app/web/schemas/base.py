@@ -95,6 +95,10 @@ class StoredSchema(CamelSchema):
         field_obj.attribute = field_obj.data_key
 
 
+class StoredAnswerSchema(AnswerSchema, StoredSchema):
+    """Schema of a part of stored documents that the API answers."""
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return the question about the nearest of these names; empty where none is near."""
     folded = {name.casefold(): name for name in names}
