@@ -14,6 +14,7 @@ from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
 from app.packages import load_tables
 from app.people import team_rows
+from app.reviews import examples
 from app.reviews.calibration import profiles
 from app.reviews.rounds import sealed_reviews
 from app.voice_calls import evaluation
@@ -33,6 +34,7 @@ def build_runtime(settings: Settings) -> Runtime:
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,
         turns_of_recording=evaluation.masked_turns_of,
+        lessons=examples.lessons_of,
         calibration=profiles.calibration,
     )
     runtime = open_runtime(settings, keyring, hooks, counts)

@@ -251,7 +251,7 @@ def _scorecard_and_context(
             version = scorecards.version_of(session, task.scorecard_id, task.scorecard_version)
         except NotFound as error:
             raise steps.ProcessingFailed(steps.SCORECARD_GONE) from error
-        return version.scorecard, sources.context_of(evaluation)
+        return version.scorecard, sources.context_of(session, evaluation)
 
 
 def _draw(job: RunningJob[WaveformJob]) -> None:

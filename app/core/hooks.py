@@ -17,6 +17,10 @@ def _no_turns(session: Session, audio_file_id: str) -> Sequence[Any]:
     return ()
 
 
+def _nothing_learned(session: Session, engagement_id: str | None) -> tuple[Any, ...]:
+    return ()
+
+
 def _uncalibrated(session: Session, engagement_id: str | None) -> Callable[..., Any]:
     return lambda judgement, **_: judgement
 
@@ -34,6 +38,7 @@ class Hooks:
         late_metrics: each returns a metric that only time decides, when results are read.
         sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
         turns_of_recording: returns the masked transcripts of the calls that have this recording.
+        lessons: returns what people have taught the judge of an engagement.
         calibration: returns the function that calibrates the judgements of an engagement.
     """
 
@@ -44,6 +49,7 @@ class Hooks:
     late_metrics: tuple[SessionHook, ...] = ()
     sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed
     turns_of_recording: Callable[[Session, str], Sequence[Any]] = _no_turns
+    lessons: Callable[[Session, str | None], tuple[Any, ...]] = _nothing_learned
     calibration: Callable[[Session, str | None], Callable[..., Any]] = _uncalibrated
 
 

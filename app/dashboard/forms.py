@@ -22,6 +22,7 @@ _NOTICES = {
     "draft-saved": "The draft was saved.",
     "export-canceled": "The export was canceled; its file is deleted.",
     "export-requested": "The export was requested. Its file can be downloaded here once it is ready.",
+    "example-revoked": "The example is revoked. New judgements no longer go by it.",
     "key-revoked": "The key is revoked. It stopped working at once.",
     "sent-again": "What was missed is being sent again.",
     "test-sent": "A test event is on its way: the list of deliveries shows the result.",

@@ -300,7 +300,7 @@ def _judged(
         with runtime.db.reading() as session:
             evaluation = evaluations.find(session, evaluation_id)
             transcript = transcripts.load_stored(session, evaluation.transcript_id or "")
-            context = sources.context_of(evaluation)
+            context = sources.context_of(session, evaluation)
         first, second = (judge.judge(transcript, card, context) for card in (before, after))
     except (NotFound, CpuLimitExceeded):
         return None

@@ -12,6 +12,7 @@ from app.campaigns.service import CAMPAIGNS
 from app.core.clock import iso_utc, utc_now
 from app.core.database.rows import NamedTable
 from app.core.errors import InvalidInput
+from app.core.hooks import hooks_of
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements.service import ENGAGEMENTS
 from app.evaluations.models import Evaluation
@@ -23,7 +24,7 @@ REFERENCES: tuple[NamedTable[Any], ...] = (ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS,
 COLUMNS = tuple(table.column for table in REFERENCES)
 # Those whose names an evaluation keeps.
 _NAMED = REFERENCES[1:]
-_FACTS = tuple(field.name for field in fields(Context))
+_FACTS = tuple(field.name for field in fields(Context) if field.name != "lessons")
 _MOMENTS = frozenset(field.name for field in fields(Context) if "datetime" in str(field.type))
 
 
@@ -79,8 +80,8 @@ def context_document(context: Context) -> dict[str, Any]:
     }
 
 
-def context_of(evaluation: Evaluation) -> Context:
-    """Return the context of an evaluation, from its document and its columns."""
+def context_of(session: Session, evaluation: Evaluation) -> Context:
+    """Return the context of an evaluation: from its document, its columns, and what people have taught."""
     known: dict[str, Any] = {
         name: datetime.fromisoformat(value) if name in _MOMENTS else value
         for name, value in (evaluation.context or {}).items()
@@ -93,5 +94,6 @@ def context_of(evaluation: Evaluation) -> Context:
         "direction": evaluation.direction,
         "campaign_id": evaluation.campaign_id,
         "labels": evaluation.labels,
+        "lessons": hooks_of(session).lessons(session, evaluation.engagement_id),
     }
     return Context(**{**known, **columns})

@@ -6,6 +6,15 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """A line that people say is of a kind (see `app.judge.acts.lessons`), or only looks like it."""
+
+    kind: str
+    counts: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """Facts that the judgement may use; None where it is not known.
 
@@ -13,8 +22,8 @@ class Context:
     `transferred` says that the customer was handed to someone else (in a bot call: to a person),
     `ended_by` who ended it (customer, agent, bot, system). `asynchronous` platforms promise no
     reply times. `first_contact_resolution` needs the other conversations of the customer, so it is
-    worked out elsewhere. `direction` is inbound, outbound or unknown. `evaluation_id`,
-    `generated_at` and `revision` are only copied.
+    worked out elsewhere. `direction` is inbound, outbound or unknown. `lessons` are what people have
+    taught by their overrides. `evaluation_id`, `generated_at` and `revision` are only copied.
     """
 
     language: str | None = None
@@ -33,6 +42,7 @@ class Context:
     direction: str = "unknown"
     campaign_id: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    lessons: tuple[Lesson, ...] = ()
     evaluation_id: str | None = None
     generated_at: datetime | None = None
     revision: int = 1

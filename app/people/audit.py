@@ -62,6 +62,7 @@ class Action(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     ANSWERED = "answered"
     DISPUTED = "disputed"
+    EXAMPLE_REVOKED = "example_revoked"
     RE_EVALUATED = "re_evaluated"
     RECORDING_ADDED = "recording_added"
     RECORDING_RETRIED = "recording_retried"

@@ -25,6 +25,7 @@ _PARTS = {
     "evaluation_search_texts": ("evaluations", "evaluation_id"),
     "evaluation_jobs": ("evaluations", "id"),
     "reviews": ("evaluations", "evaluation_id"),
+    "review_examples": ("evaluations", "evaluation_id"),
     "messages": ("conversations", "conversation_id"),
     "conversation_search_texts": ("conversations", "conversation_id"),
     "voice_call_turns": ("voice_calls", "voice_call_id"),

@@ -1,17 +1,18 @@
-"""Command `agreement` and command group `calibrate`."""
+"""Commands `agreement` and `examples`, and command group `calibrate`."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+import orjson
 from sqlalchemy.orm import Session
 
 from app.analytics.engine.selection import Period, Selection
 from app.core.commands import errors_as_messages
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
-from app.reviews import service
+from app.reviews import examples, service
 from app.reviews.agreement.bootstrap import Estimate
 from app.reviews.calibration import labels, profiles
 from app.reviews.calibration.labels import Labelled
@@ -30,6 +31,16 @@ _NUMBER_STATISTICS = (
     ("Spearman", "spearman"),
 )
 _engagement = click.option("--engagement", metavar="ID|NAME", required=True, help="The engagement.")
+
+
+@click.command("examples")
+@_engagement
+@errors_as_messages()
+def examples_of(engagement: str) -> None:
+    """Print what overrides have taught of an engagement, a JSON object for each line and act."""
+    with current_runtime().db.reading() as session:
+        for line in examples.exported(session, engagements.find(session, engagement).id):
+            click.echo(orjson.dumps(line).decode())
 
 
 @click.command("agreement")

@@ -1,6 +1,6 @@
 """Tables of reviews, calibration rounds, and calibration profiles with their activations.
 
-Rows are added and never changed, except for the erasure of texts.
+Rows are added and never changed, except that texts are erased and examples revoked.
 """
 
 from datetime import datetime
@@ -48,6 +48,30 @@ class Review(Table):
     judged: Mapped[dict[str, Any]] = mapped_column(JSON)
     created_by: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class ReviewExample(Table):
+    """A line that an override has shown to be of a `kind`, or only to look like it where `counts` is false.
+
+    It is deleted with the words of its conversation. The newest in use for the same words counts.
+    """
+
+    __tablename__ = "review_examples"
+    __table_args__ = (
+        Index("ix_review_examples_engagement", "engagement_id", "created_at"),
+        Index("ix_review_examples_evaluation", "evaluation_id"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    engagement_id: Mapped[str] = mapped_column(ForeignKey("engagements.id"))
+    evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"))
+    criterion_key: Mapped[str]
+    kind: Mapped[str]
+    counts: Mapped[bool]
+    text: Mapped[str]
+    reviewer: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    revoked_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class CalibrationRound(Table):

@@ -5,9 +5,10 @@ from typing import Any
 from app.analytics.engine.selection import selection_of
 from app.core.clock import utc_now
 from app.evaluations.schemas.results import ReviewSchema
-from app.reviews import rounds, service
+from app.reviews import examples, rounds, service
 from app.reviews.calibration import profiles
 from app.reviews.schemas import agreement, calibration, reviews
+from app.reviews.schemas import examples as example_schemas
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
@@ -48,6 +49,26 @@ def list_reviews(query: dict[str, Any], evaluation_id: str) -> Any:
     """List the reviews of one revision of an evaluation."""
     with current_runtime().db.reading() as session:
         return service.list_page(session, evaluation_id, query["page_request"])
+
+
+@blp.get("/review-examples")
+@require_scope("evaluations:review")
+@blp.arguments(example_schemas.ReviewExampleQuery, location="query")
+@blp.response(200, example_schemas.ReviewExampleSchema(many=True))
+def list_review_examples(query: dict[str, Any]) -> Any:
+    """List the lines that overrides have taught the judge of an engagement."""
+    request = query.pop("page_request")
+    with current_runtime().db.reading() as session:
+        return examples.list_page(session, request, **query)
+
+
+@blp.delete("/review-examples/<id:example_id>")
+@require_scope("evaluations:review")
+@blp.response(204)
+def revoke_review_example(example_id: str) -> None:
+    """Revoke an example; new judgements no longer go by it."""
+    with current_runtime().db.writing() as session:
+        examples.revoke(session, example_id)
 
 
 @blp.get("/analytics/agreement", tags=["analytics"])

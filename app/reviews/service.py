@@ -22,7 +22,7 @@ from app.events.data import DisputeDecided, EvaluationDisputed, EvaluationReview
 from app.events.outbox import publish
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.rescoring import Rescored, Unscorable, rescored
-from app.reviews import rounds
+from app.reviews import examples, rounds
 from app.reviews.agreement.comparison import compare
 from app.reviews.models import Review
 from app.reviews.ratings import Rating, latest_ratings, rated_score, rating_pairs, ratings_of
@@ -101,6 +101,8 @@ def add(
     ratings, scored = _rated(session, evaluation, result, body, scorecard)
     _set_ratings(review, evaluation, result, ratings, scored, scorecard)
     if action in OVERRIDING_ACTIONS:
+        judged = results.judged_document(result)
+        examples.learn(session, evaluation, review, judged, ratings, scorecard)
         _override(session, evaluation, result, body, scored)
     review.score_after = evaluation.score or 0
     session.add(review)
@@ -227,7 +229,8 @@ def possible_actions(status: ReviewStatus) -> list[ReviewAction]:
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    """Erase reasons and quotes in the reviews of these conversations."""
+    """Erase reasons and quotes in the reviews of these conversations, and the examples from them."""
+    examples.erase(session, source_ids)
     reviews = session.scalars(
         select(Review)
         .join(Evaluation, Evaluation.id == Review.evaluation_id)

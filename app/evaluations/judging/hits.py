@@ -27,7 +27,7 @@ def hits(runtime: Runtime, document: Mapping[str, Any], *, limit: int) -> list[d
             evaluation = evaluations.find(session, evaluation_id)
             with suppress(NotFound, CpuLimitExceeded):
                 transcript = transcripts.load_stored(session, evaluation.transcript_id or "")
-                judged = judge.judge(transcript, card, sources.context_of(evaluation))
+                judged = judge.judge(transcript, card, sources.context_of(session, evaluation))
                 [criterion] = judged.results["criteria"]
                 answered.append({"evaluation_id": evaluation_id, **criterion})
     return answered

@@ -247,7 +247,7 @@ def begin_batch(session: Session, *, limit: int) -> list[Task]:
             begun_sources.add(source)
             evaluation.status = Status.EVALUATING
             evaluation.updated_at = now
-            begun.append(_task_of(claimed[evaluation.id], evaluation))
+            begun.append(_task_of(session, claimed[evaluation.id], evaluation))
     return begun
 
 
@@ -259,16 +259,16 @@ def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
     except (Conflict, NotFound):
         session.delete(job)
         return None
-    return _task_of(lease, evaluation)
+    return _task_of(session, lease, evaluation)
 
 
-def _task_of(lease: Lease[EvaluationJob], evaluation: Evaluation) -> Task:
+def _task_of(session: Session, lease: Lease[EvaluationJob], evaluation: Evaluation) -> Task:
     return Task(
         lease,
         transcript_id=evaluation.transcript_id or "",
         scorecard_id=evaluation.scorecard_id,
         scorecard_version=evaluation.scorecard_version,
-        context=sources.context_of(evaluation),
+        context=sources.context_of(session, evaluation),
     )
 
 

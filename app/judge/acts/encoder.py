@@ -4,6 +4,7 @@ It runs in onnxruntime, which comes with the transcriber; without it the classif
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ _BEFORE_CHARS = 300
 CLS, SEP = 101, 102
 # The inner value that the heads read: the meaning of a line as 384 numbers.
 _MEANING = "/Div_output_0"
+_MOST_KEPT = 2_000
 _SIDES = ("customer", "service")
 
 
@@ -48,6 +50,7 @@ class Encoder:
         self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
         told = self._session.get_modelmeta().custom_metadata_map
         customer, service = (list(map(Act, told[side].split())) for side in _SIDES)
+        self._meaning = lru_cache(_MOST_KEPT)(self._read_meaning)
         # Where the head of the customer (True) and that of the service side begin.
         self._heads = {True: (0, customer), False: (len(customer), service)}
 
@@ -73,7 +76,10 @@ class Encoder:
         return found
 
     def meaning(self, text: str, *, by_customer: bool) -> list[float]:
-        """Return the meaning of the beginning of a line as a vector of length 1."""
+        """Return the meaning of the beginning of a line as a vector of length 1; the last ones are kept."""
+        return self._meaning(text, by_customer)
+
+    def _read_meaning(self, text: str, by_customer: bool) -> list[float]:
         [[piece, *_]] = pieces_of([Heard(by_customer, text)], self._tokenizer)
         vector = self._run(piece, _MEANING)
         unit: list[float] = (vector / np.linalg.norm(vector)).tolist()

@@ -69,7 +69,6 @@ class Likeness:
 
     def __init__(self, reader: MeaningReader | None) -> None:
         self._reader = reader
-        self._meanings: dict[tuple[str, bool], list[float]] = {}
 
     def is_like(
         self,
@@ -94,14 +93,8 @@ class Likeness:
         shared = _shared(_content(one), _content(other))
         if self._reader is None or shared == 1.0:
             return shared
-        vectors = (self._meaning(text, by_customer, self._reader) for text in (one, other))
+        vectors = (self._reader.meaning(text, by_customer=by_customer) for text in (one, other))
         return max(shared, math.fsum(a * b for a, b in zip(*vectors, strict=True)))
-
-    def _meaning(self, text: str, by_customer: bool, reader: MeaningReader) -> list[float]:
-        key = text, by_customer
-        if key not in self._meanings:
-            self._meanings[key] = reader.meaning(text, by_customer=by_customer)
-        return self._meanings[key]
 
 
 def _content(text: str) -> frozenset[str]:

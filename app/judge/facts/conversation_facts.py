@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from app.judge.acts.catalogue import Act
+from app.judge.acts.lessons import taught
 from app.judge.acts.likeness import Likeness
 from app.judge.acts.reading import SHOWN, Acts, LineActs, Readers, acts_of, shipped_readers
 from app.judge.conduct.readings import Readings, SpokenLine, readings_of
@@ -139,7 +140,9 @@ def facts_of(
     dialogue = dialogue_of(transcript, channel=scorecard.channel, language=context.language)
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
-    acts = acts_of(dialogue, cues, readers)
+    likeness = Likeness(readers.encoder)
+    read = acts_of(dialogue, cues, readers)
+    cues, acts = taught(dialogue, cues, read, context.lessons, likeness)
     readings = readings_of(cues, acts)
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
@@ -161,7 +164,7 @@ def facts_of(
         context=context,
         settings=scorecard.metrics,
         phrases=SpokenPhrases(dialogue, scorecard, context.brand_names),
-        likeness=Likeness(readers.encoder),
+        likeness=likeness,
     )
 
 
