@@ -166,6 +166,9 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
     callback=_directions,
     help="Direction of a word in names or in the metadata; may be repeated.",
 )
+@click.option(
+    "--pairs", is_flag=True, help="Join call-in and call-out, -rx and -tx, -agent and -customer."
+)
 @click.option("--wait", is_flag=True, help="Wait until the records are evaluated.")
 @click.option("--watch", is_flag=True, help="Keep importing what arrives in the folder.")
 @click.option("--follow-links", is_flag=True, help="Import the files that symbolic links lead to.")
@@ -179,6 +182,7 @@ def import_(
     agents: dict[str, str],
     directions: dict[str, str],
     interactive: bool,
+    pairs: bool,
     wait: bool,
     watch: bool,
     as_json: bool,
@@ -193,6 +197,8 @@ def import_(
     runtime = current_runtime()
     if watch and (as_json or arguments["dry_run"] or not Path(source).is_dir()):
         raise click.UsageError("--watch needs a folder, and neither --json nor --dry-run.")
+    if pairs and watch:
+        raise click.UsageError("--pairs needs both halves at once: leave --watch out.")
     if interactive and (as_json or not Path(source).is_file()):
         raise click.UsageError("--interactive needs a file, and no --json.")
     options = _options_of(runtime, Path(source), arguments, interactive=interactive)
@@ -212,7 +218,7 @@ def import_(
             metadata=metadata,
             follow_links=arguments["follow_links"],
         )
-        with closing(FileImport(runtime, format_, options, described)) as run:
+        with closing(FileImport(runtime, format_, options, described, pairs=pairs)) as run:
             if watch:
                 _watch(run, FolderWatch(list_files), options, described.files_without_row)
                 return

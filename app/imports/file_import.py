@@ -21,10 +21,10 @@ from app.evaluations import jobs as judging
 from app.evaluations import service as evaluations
 from app.evaluations.enums import Status
 from app.imports import files, service
-from app.imports.files import ImportFile
+from app.imports.files import ImportFile, Pair, paired
 from app.imports.formats.records import BadLine
 from app.imports.loading.input import Document, ImportOptions, entries_of
-from app.imports.loading.load import DryRunRollback, ImportCounts, load_batch
+from app.imports.loading.load import DryRunRollback, ImportCounts, RecordOutcome, load_batch
 from app.imports.loading.normalise import DiskSet, NormalisedRecord, batches_of, normalised
 from app.imports.recordings import RecordingLoader, RecordingMetadata
 from app.imports.schemas.records import validator
@@ -75,11 +75,18 @@ class FileImport:
     """One run of the command, and what it still waits for."""
 
     def __init__(
-        self, runtime: Runtime, format_: str, options: ImportOptions, metadata: RecordingMetadata
+        self,
+        runtime: Runtime,
+        format_: str,
+        options: ImportOptions,
+        metadata: RecordingMetadata,
+        *,
+        pairs: bool = False,
     ) -> None:
         self._runtime = runtime
         self._format = format_
         self._options = options
+        self._pairs = pairs
         self._recordings = RecordingLoader(runtime, options, metadata)
         self.ended: Counter[str] = Counter()  # Evaluations that were waited for, by status.
         self._failed_recordings = 0
@@ -107,9 +114,11 @@ class FileImport:
         texts = [file for file in sources if file.recording_type is None]
         opened = files.open_documents(texts, self._format, progress.opened)
         counts = self._load_documents(opened, progress)
-        for file in sources:
-            if file.recording_type is not None:
-                self._load_recording(file, counts)
+        found = [file for file in sources if file.recording_type is not None]
+        for item in paired(found) if self._pairs else found:
+            self._load_recording(item, counts)
+            if not isinstance(item, BadLine):
+                file = item.whole if isinstance(item, Pair) else item
                 progress.finished(file, counts.received)
         return counts
 
@@ -186,8 +195,14 @@ class FileImport:
         except DryRunRollback as rollback:
             return rollback.counts
 
-    def _load_recording(self, file: ImportFile, counts: ImportCounts) -> None:
-        loaded = self._recordings.load(file)
+    def _load_recording(self, item: ImportFile | Pair | BadLine, counts: ImportCounts) -> None:
+        loaded: tuple[RecordOutcome, str | None] | BadLine
+        if isinstance(item, BadLine):
+            loaded = item
+        elif isinstance(item, Pair):
+            loaded = self._recordings.load_pair(item)
+        else:
+            loaded = self._recordings.load(item)
         if isinstance(loaded, BadLine):
             counts.count_failure(loaded)
             return

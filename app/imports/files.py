@@ -1,4 +1,4 @@
-"""Files, folders, also watched ones, and standard input as documents, opened one at a time."""
+"""Files, folders, also watched ones, pairs of recordings, and standard input as documents."""
 
 import errno
 import io
@@ -6,10 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from app.audio_files.enums import ContentType
 from app.audio_files.links import EXTENSIONS
 from app.core.database.upserts import EXTERNAL_ID_PATTERN
 from app.core.storage.untrusted import UntrustedFolder
@@ -21,6 +22,25 @@ AUTO = "auto"
 STDIN = "-"
 SUFFIXES = frozenset(
     {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".vtt", ".srt", ".vcon", ".txt"}
+)
+_SIDE = re.compile(r"(?P<call>.+?)[-_.](?P<side>in|out|rx|tx|agent|customer|caller)", re.IGNORECASE)
+_OTHER = {
+    "in": "out",
+    "out": "in",
+    "rx": "tx",
+    "tx": "rx",
+    "agent": "customer",
+    "customer": "agent",
+    "caller": "agent",
+}
+_NAMED = {"agent": "agent", "customer": "customer", "caller": "customer"}
+# What a telephone system receives of the channel that it records: of who has called.
+_RECEIVED = frozenset({"in", "rx"})
+_SIDES = ("agent", "customer")
+_WHOLE = ({"in", "out"}, {"rx", "tx"}, set(_SIDES))
+NO_DIRECTION = (
+    "Which side is the agent's depends on the direction of the call: give --direction, or a name "
+    "pattern or metadata with it."
 )
 # Size and time of the last change, of the file and of the JSON file next to it.
 _State = tuple[tuple[int, int], ...]
@@ -227,3 +247,51 @@ def _state_of(file: ImportFile) -> _State | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two files of one call, by their sides; `whole` is the file that they are together."""
+
+    whole: ImportFile
+    sides: dict[str, ImportFile]
+
+    def by_role(self, direction: str | None) -> tuple[ImportFile, ImportFile] | None:
+        """Return the agent's file and the customer's; None where that needs the direction."""
+        roles = {_NAMED.get(side): file for side, file in self.sides.items()}
+        if None not in roles:
+            return roles["agent"], roles["customer"]
+        received = next(file for side, file in self.sides.items() if side in _RECEIVED)
+        sent = next(file for side, file in self.sides.items() if side not in _RECEIVED)
+        if direction == "inbound":
+            return sent, received
+        return (received, sent) if direction == "outbound" else None
+
+
+def paired(files: Sequence[ImportFile]) -> Iterator[ImportFile | Pair | BadLine]:
+    """Yield each pair of recordings, files that name no side, and why a half has no pair."""
+    sides: dict[str, dict[str, ImportFile]] = {}
+    for file in files:
+        stem, _, _ = file.name.rpartition(".")
+        match = _SIDE.fullmatch(stem)
+        if match is None:
+            yield file
+        else:
+            sides.setdefault(match["call"], {})[match["side"].lower()] = file
+    for call, halves in sides.items():
+        if {_NAMED.get(side, side) for side in halves} in _WHOLE and len(halves) == len(_SIDES):
+            name = f"{call}.wav"
+            whole = replace(
+                next(iter(halves.values())),
+                name=name,
+                external_id=key_of(name),
+                size_bytes=sum(file.size_bytes for file in halves.values()),
+                recording_type=ContentType.WAV,
+            )
+            yield Pair(whole, halves)
+        else:
+            for side, file in halves.items():
+                message = (
+                    f"The other half of this pair, {call}-{_OTHER[side]}, is not in the folder."
+                )
+                yield BadLine(0, Fault.VALIDATION_ERROR, message, file=file.name)

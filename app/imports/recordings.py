@@ -2,9 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
@@ -12,6 +15,7 @@ from sqlalchemy.orm import Session
 from app.audio_files import uploads
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
+from app.audio_files.playback import spool_dir
 from app.audio_files.processing import requests
 from app.audio_files.processing.requests import ProcessingRequest
 from app.audio_files.uploads import AudioObjects
@@ -22,7 +26,7 @@ from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists, UploadIncomplete
 from app.core.storage.untrusted import UntrustedFolder
 from app.imports.call_records import FROM, TO, CallRecords
-from app.imports.files import ImportFile, sidecar_of, unreadable
+from app.imports.files import NO_DIRECTION, ImportFile, Pair, sidecar_of, unreadable
 from app.imports.formats.file_names import NamePattern
 from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.formats.table_rows import with_labels, with_offset
@@ -31,6 +35,8 @@ from app.imports.loading.load import RecordOutcome
 from app.imports.loading.normalise import ValidRecord, summary_of
 from app.imports.loading.references import NameResolver
 from app.imports.schemas.records import validate_recording
+from app.speech.errors import TranscriptionError
+from app.speech.transcriber import join_sides
 
 _TIME_TO_STORE = timedelta(hours=1)
 _CHANNELS = {"agentChannel": "agent", "customerChannel": "customer"}
@@ -166,15 +172,60 @@ class RecordingLoader:
         Raises:
             ServiceUnavailable: the database does not answer, or the disk is full.
         """
+        return self._explained(file, lambda: self._load_file(file, self._metadata.fields_of(file)))
+
+    def load_pair(self, pair: Pair) -> tuple[RecordOutcome, str | None] | BadLine:
+        """Store two sides of a call as one recording of two channels, as `load` does one file."""
+        return self._explained(pair.whole, lambda: self._load_pair(pair))
+
+    def _load_pair(self, pair: Pair) -> tuple[RecordOutcome, str | None]:
+        fields = self._metadata.fields_of(pair.whole)
+        direction = fields.get("direction") or self._options.defaults.get("direction")
+        sides = pair.by_role(direction)
+        if sides is None:
+            raise Unreadable(Fault.VALIDATION_ERROR, NO_DIRECTION)
+        settings = self._runtime.settings
+        with tempfile.TemporaryDirectory(dir=spool_dir(settings)) as folder, ExitStack() as opened:
+            # By descriptor, so that a link that takes the place of a file is not followed.
+            agent, customer = (
+                Path(f"/dev/fd/{opened.enter_context(side.open()).fileno()}") for side in sides
+            )
+            path = Path(folder) / PurePath(pair.whole.name).name
+            with path.open("wb") as target:
+                join_sides(
+                    agent,
+                    customer,
+                    target,
+                    spool_dir=spool_dir(settings),
+                    min_free_bytes=settings.min_free_bytes,
+                )
+            whole = replace(
+                pair.whole,
+                folder=UntrustedFolder(path.parent),
+                path=path,
+                size_bytes=path.stat().st_size,
+            )
+            return self._load_file(whole, {**fields, "channelMap": {"agent": 0, "customer": 1}})
+
+    def _load_file(
+        self, file: ImportFile, known: Mapping[str, Any]
+    ) -> tuple[RecordOutcome, str | None]:
+        with file.open() as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        fields = self._fields_of(file, digest, known)
+        return self._load(file, digest, validate_recording(fields, self._options.defaults))
+
+    def _explained(
+        self, file: ImportFile, load: Callable[[], tuple[RecordOutcome, str | None]]
+    ) -> tuple[RecordOutcome, str | None] | BadLine:
         try:
-            with file.open() as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            fields = self._fields_of(file, digest)
-            return self._load(file, digest, validate_recording(fields, self._options.defaults))
+            return load()
         except Unreadable as error:
             code, message = error.code, error.message
         except InvalidInput as error:
             code, message = Fault.VALIDATION_ERROR, summary_of(error)
+        except TranscriptionError as error:
+            code, message = Fault.VALIDATION_ERROR, error.message
         except ServiceUnavailable:
             raise
         except AppError as error:
@@ -185,8 +236,8 @@ class RecordingLoader:
             code, message = Fault.MALFORMED, f"The file could not be read: {error}."
         return BadLine(0, code, message, file=file.name)
 
-    def _fields_of(self, file: ImportFile, digest: str) -> dict[str, Any]:
-        fields = self._metadata.fields_of(file)
+    def _fields_of(self, file: ImportFile, digest: str, known: Mapping[str, Any]) -> dict[str, Any]:
+        fields = dict(known)
         if not file.size_bytes:
             raise Unreadable(Fault.MALFORMED, "The file is empty.")
         own = {"fileName", "contentType", "sizeBytes", "sha256", "autoProcess"} & fields.keys()

@@ -145,6 +145,19 @@ def decoded(
     return sound
 
 
+def join_sides(
+    first: Path, second: Path, target: IO[bytes], *, spool_dir: Path, min_free_bytes: int
+) -> None:
+    """Write two sides of a call as one recording (see `speech.two_sides.join`).
+
+    Raises:
+        ModelMissing: the asr extra is not installed.
+    """
+    _import("two_sides").join(
+        first, second, target, spool_dir=spool_dir, min_free_bytes=min_free_bytes
+    )
+
+
 def _import(module: str) -> Any:
     try:
         return importlib.import_module(f"app.speech.{module}")

@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+import wave
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from click.testing import Result
 from flask import Flask
 
 from app.imports.cli import import_
+from app.speech.decoder import decode
 from tests.caller import Caller
-from tests.recordings import CALL, SILENCE, SPEECH
+from tests.recordings import AUDIO, CALL, SILENCE, SPEECH
 from tests.running import CommandRunner
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
+CARD = AUDIO / "calls" / "card-number.stereo.ogg"
 Command = Callable[..., Result]
 
 
@@ -75,6 +78,48 @@ def test_a_folder_is_followed_to_the_scores_and_a_second_run_adds_nothing(
     again = command(folder)
     assert "2 records: 0 created, 0 updated, 2 skipped, 0 failed" in again.stdout
     assert len(recordings(client)) == 2
+
+
+def split_call(folder: Path, left: str, right: str) -> None:
+    """Write the channels of a call, the agent's first, as two files."""
+    with decode(CARD, spool_dir=folder) as call:
+        for channel, name in enumerate((left, right)):
+            sound = call.read(channel, 0, call.sample_count)
+            with wave.open(str(folder / name), "wb") as side:
+                side.setnchannels(1)
+                side.setsampwidth(2)
+                side.setframerate(16_000)
+                side.writeframes((sound * 32767).astype("<i2").tobytes())
+
+
+def test_two_sides_of_a_call_become_one_recording(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    split_call(folder, "20261121-11-out.wav", "20261121-11-in.wav")
+    unknown = command(folder, "--pairs")
+    assert "Which side is the agent's depends on the direction" in unknown.output
+    assert recordings(client) == []
+    shutil.copy(SILENCE, folder / "7-agent.wav")
+    first = command(folder, "--pairs", "--direction", "inbound", "--wait")
+    assert "1 created, 0 updated, 0 skipped, 1 failed" in first.output
+    assert "The other half of this pair, 7-customer, is not in the folder." in first.output
+    [made] = recordings(client)
+    assert (made["fileName"], made["channels"]) == ("20261121-11.wav", 2)
+    assert made["channelMap"] == {"agent": 0, "customer": 1}
+    transcript = client.get(f"/audio-files/{made['id']}/transcript").json()["data"]
+    said = {role: text_of(transcript, role) for role in ("agent", "customer")}
+    assert "Please hold" in said["agent"]
+    assert "Please" not in said["customer"]
+    with wave.open(str(folder / "7-customer.wav"), "wb") as longer:
+        longer.setparams((1, 2, 8_000, 0, "NONE", ""))
+        longer.writeframes(bytes(16_000 * 60))
+    again = command(folder, "--pairs", "--direction", "inbound")
+    assert "0 created, 0 updated, 1 skipped, 1 failed" in again.output
+    assert "they are not the sides of one call" in again.output
+
+
+def text_of(transcript: Any, role: str) -> str:
+    return " ".join(part["text"] for part in transcript["segments"] if part["role"] == role)
 
 
 def test_a_table_and_the_name_describe_a_recording(
