@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from app.imports import jobs, service
 from tests.caller import Caller
 from tests.own_scorecards import create
 from tests.recordings import CALL, upload
-from tests.visitor import Visitor, signed_in
+from tests.visitor import Visitor
 
 JSON = {"Accept": "application/json", "Sec-Fetch-Dest": "empty"}
 CHATS = (
@@ -22,12 +21,6 @@ CHATS = (
     ' {"role": "agent", "text": "I am sorry, let me look."}]}\n'
     '{"externalId": "c-2", "messages": [{"role": "nobody", "text": "Hm."}]}\n'
 )
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Return a visitor who has signed in with a role."""
-    return partial(signed_in, base, runtime)
 
 
 def checked(runtime: Runtime, visitor: Visitor, name: str, text: str, **fields: str) -> str:

@@ -16,20 +16,6 @@ from app.privacy import service
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
 from tests.recordings import SPEECH, upload, work
-from tests.visitor import Visitor, add_user
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Any:
-    """Sign in as a person with this role."""
-
-    def sign_in(role: str) -> Visitor:
-        add_user(runtime, role)
-        visitor = Visitor(base)
-        assert visitor.sign_in(role).status_code == 303
-        return visitor
-
-    return sign_in
 
 
 @pytest.fixture

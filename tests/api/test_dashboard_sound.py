@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from sqlalchemy import select
 
 from app.audio_files import jobs as drawing
@@ -12,22 +11,9 @@ from app.privacy import jobs as erasures
 from app.privacy import service
 from tests.caller import Caller
 from tests.recordings import SPEECH, upload
-from tests.visitor import Visitor, add_user
+from tests.visitor import Visitor
 
 MIB = 1 << 20
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Any:
-    """Sign in as a person with this role."""
-
-    def sign_in(role: str) -> Visitor:
-        add_user(runtime, role)
-        visitor = Visitor(base)
-        assert visitor.sign_in(role).status_code == 303
-        return visitor
-
-    return sign_in
 
 
 def played(runtime: Runtime) -> list[str | None]:

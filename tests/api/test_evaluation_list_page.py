@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -14,13 +13,7 @@ from app.core.runtime import Runtime
 from tests.caller import Caller
 from tests.contacts import get, judge, put_chat
 from tests.evaluation_rows import rows_of
-from tests.visitor import Visitor, signed_in
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Return a visitor who has signed in with a role."""
-    return partial(signed_in, base, runtime)
+from tests.visitor import Visitor
 
 
 def texts(page: str, pattern: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
@@ -12,13 +11,7 @@ from app.core.runtime import Runtime
 from app.people import audit
 from tests.caller import Caller
 from tests.evaluation_rows import rows_of
-from tests.visitor import Visitor, signed_in
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Return a visitor who has signed in with a role."""
-    return partial(signed_in, base, runtime)
+from tests.visitor import Visitor
 
 
 def requested(visitor: Visitor, **form: str) -> str:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import pytest
 import time_machine
@@ -25,15 +24,9 @@ from app.people.models import UserSession
 from tests.caller import Caller
 from tests.recordings import reserve
 from tests.running import CommandRunner, running_runtime
-from tests.visitor import PASSWORD, Visitor, add_user, signed_in
+from tests.visitor import PASSWORD, Visitor, add_user
 
 ISSUED = re.compile(r"<p><code>(\w{20})</code></p>")
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Return a visitor who has signed in with a role; the name is the role."""
-    return partial(signed_in, base, runtime)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,13 +13,7 @@ from tests.caller import Caller
 from tests.contacts import get, judge, put, put_chat
 from tests.own_scorecards import add_version, create, says
 from tests.scorecard_drafts import FormReader, begun, document_of, fields_of, saved
-from tests.visitor import Visitor, add_user, signed_in
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Return a visitor who has signed in with a role."""
-    return partial(signed_in, base, runtime)
+from tests.visitor import Visitor, add_user
 
 
 def meaning(document: Any) -> Any:

@@ -1,22 +1,14 @@
 """The pages of scorecards: list and use, one version in words, two versions compared."""
 
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
-from app.core.runtime import Runtime
 from app.scorecards import service
 from tests.caller import Caller
 from tests.contacts import judge, put, put_chat
 from tests.own_scorecards import add_version, create, says
-from tests.visitor import Visitor, signed_in
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Return a visitor who has signed in with a role."""
-    return partial(signed_in, base, runtime)
+from tests.visitor import Visitor
 
 
 def test_the_list_shows_each_scorecard_with_its_use(

@@ -1,9 +1,6 @@
 """The page of the service's work: what waits, what has failed, and trying it again."""
 
 from collections.abc import Callable
-from functools import partial
-
-import pytest
 
 from app.analytics.exports import service as exports
 from app.audio_files import jobs
@@ -16,13 +13,7 @@ from app.imports.models import Import
 from tests.caller import Caller
 from tests.contacts import judge, put_chat
 from tests.recordings import ask, upload
-from tests.visitor import Visitor, signed_in
-
-
-@pytest.fixture
-def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
-    """Return a visitor who has signed in with a role."""
-    return partial(signed_in, base, runtime)
+from tests.visitor import Visitor
 
 
 def test_failed_work_says_why_and_is_tried_again(
