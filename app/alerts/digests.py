@@ -24,6 +24,8 @@ from app.evaluations.enums import Channel, ReviewStatus, Status
 from app.evaluations.models import Evaluation
 from app.events.catalogue import EventType
 from app.events.messages import SentLine, SentMessage, SentSection
+from app.reviews.enums import HELD
+from app.reviews.models import ReviewAssignment
 from app.scorecards.models import ScorecardVersion
 from app.webhooks import targets
 
@@ -250,6 +252,15 @@ def _open_work(session: Session, filters: Mapping[str, str], base: str) -> Itera
         count = session.scalar(select(func.count()).where(*_judged(filters), condition)) or 0
         if count:
             yield _line(f"{what}: {count}", f"{base}/review?tab={tab}")
+    overdue = (
+        select(func.count())
+        .select_from(ReviewAssignment)
+        .join(Evaluation, Evaluation.id == ReviewAssignment.evaluation_id)
+        .where(ReviewAssignment.state.in_(HELD), ReviewAssignment.due_at < utc_now())
+    )
+    count = session.scalar(overdue.where(*matching.of_filters(filters))) or 0
+    if count:
+        yield _line(f"Overdue reviews: {count}", f"{base}/review/plans")
 
 
 def _worth_hearing(

@@ -11,7 +11,7 @@ class SignaturePolicy(LabelledEnum):
     OPTIONAL = "optional", "Accepted everywhere but for keys"
 
 
-# The last seven belong to extensions of the API.
+# The last eight belong to extensions of the API.
 SCOPES = (
     "evaluations:read",
     "audio:read",
@@ -30,6 +30,7 @@ SCOPES = (
     "ingest:write",
     "scorecards:manage",
     "evaluations:review",
+    "reviews:plan",
     "data:erase",
     "transcripts:raw",
     "audio:original",

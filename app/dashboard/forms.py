@@ -71,6 +71,12 @@ def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
     return load_valid(schema, document, location=LOCATION)
 
 
+def whole(name: str) -> int | str:
+    """Return a field of the form as the number that it is, or as it was typed."""
+    text = request.form.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+
+
 def shown_again(
     page: Callable[..., str],
     others: Mapping[type[AppError], str] | None = None,

@@ -111,6 +111,8 @@ def load(runtime: Runtime) -> LoadReport:
     stored = [_store(runtime, record) for record in _resolved(runtime, sample_data.RECORDINGS)]
     report.new[_NOUNS[sample_data.RECORDINGS]] = sum(stored)
     _load(runtime, Kind.VOICE_CALL, report)
+    with runtime.db.writing() as session:
+        week.plan_reviews(session)
     return report
 
 

@@ -34,6 +34,7 @@ from app.operations.processes.workers import JobQueue, PeriodicTask
 from app.people import audit, sessions
 from app.privacy import jobs as erasures
 from app.privacy import service as erasing
+from app.reviews import jobs as reviews
 from app.usage import jobs as usage
 from app.usage import meter
 from app.webhooks import history as deliveries
@@ -128,6 +129,8 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("orphaned files", 3600, delete_orphans),
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
+    PeriodicTask("review plans", 60, reviews.draw_plans),
+    PeriodicTask("late reviews", 3600, reviews.expire_assignments),
     PeriodicTask("alerts", 5, alerts.send_alerts),
     PeriodicTask("alert checks", 60, alerts.check_rules),
     PeriodicTask("digests", 60, alerts.send_digests),

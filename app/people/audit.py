@@ -54,6 +54,8 @@ class Action(StrEnum):
     DIGEST_SAVED = "digest_saved"
     DIGEST_DELETED = "digest_deleted"
     MAIL_SERVER_SET = "mail_server_set"
+    PLAN_SAVED = "plan_saved"
+    ASSIGNMENT_REPLACED = "assignment_replaced"
     EVALUATION_OPENED = "evaluation_opened"
     RECORDING_PLAYED = "recording_played"
     ORIGINAL_PLAYED = "original_played"

@@ -28,7 +28,7 @@ _REVIEWER = (
     "ingest:write",
     "analytics:export",
 )
-_LEAD = (*_REVIEWER, "scorecards:manage", "usage:read")
+_LEAD = (*_REVIEWER, "scorecards:manage", "usage:read", "reviews:plan")
 
 ROLES: dict[str, frozenset[str]] = {
     AGENT: frozenset({*_VIEWER, "audio:download", "evaluations:respond", OWN_RESULTS}),

@@ -26,6 +26,7 @@ _PARTS = {
     "evaluation_jobs": ("evaluations", "id"),
     "reviews": ("evaluations", "evaluation_id"),
     "review_examples": ("evaluations", "evaluation_id"),
+    "review_assignments": ("evaluations", "evaluation_id"),
     "messages": ("conversations", "conversation_id"),
     "conversation_search_texts": ("conversations", "conversation_id"),
     "voice_call_turns": ("voice_calls", "voice_call_id"),
@@ -41,7 +42,7 @@ _DIRECTORY = {
     "campaigns": ("campaign_ids", "campaign_id"),
     "engagements": ("", "engagement_id"),
 }
-_STORED_WORK = ("export_jobs", "re_evaluations")
+_STORED_WORK = ("export_jobs", "re_evaluations", "review_plans")
 # They hold nothing of a conversation, or are read only behind another check: analytics filters its
 # facts by the same scope, and pages of accounts, keys, webhooks, usage and scorecards have scopes of
 # the API that nobody who is limited to teams has.
@@ -256,6 +257,11 @@ class _TeamRows:
     def _is_own(self, alias: str) -> str:
         return f"{alias}.user_id = {_text(self._teams.caller_id)}"
 
+    def _is_of_own_plan(self, alias: str) -> str:
+        own = f"p.teams = {_text(self._teams.as_text())}"
+        plans = self._name("review_plans")
+        return f"EXISTS (SELECT 1 FROM {plans} AS p WHERE p.id = {alias}.plan_id AND {own})"
+
     def _is_whole_round(self, alias: str) -> str:
         """Match the rounds all of whose conversations are of the teams."""
         shown = self._exists("evaluations", "id", "j.value")
@@ -288,6 +294,7 @@ def _text(value: str) -> str:
 _OTHERS: Mapping[str, Callable[[_TeamRows, str], str]] = {
     "calibration_rounds": _TeamRows._is_whole_round,
     "saved_views": _TeamRows._is_own,
+    "review_draws": _TeamRows._is_of_own_plan,
 }
 _WITH_VERDICT = " AND e.is_current AND e.passed IS NOT NULL"
 _EVALUATED = ("evaluations", "count(DISTINCT e.source_id)", " AND e.status = 'completed'")

@@ -1,6 +1,7 @@
-"""Tables of reviews, calibration rounds, and calibration profiles with their activations.
+"""Tables of reviews, calibration rounds, calibration profiles with their activations, and review plans.
 
-Rows are added and never changed, except that texts are erased and examples revoked.
+Rows of reviews and of calibration are added and never changed, except that texts are erased and
+examples revoked.
 """
 
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.core.database.records import SetUp
 from app.core.database.session import Table, UtcDateTime
 
 
@@ -123,3 +125,70 @@ class CalibrationSwitch(Table):
     engagement_id: Mapped[str] = mapped_column(ForeignKey("engagements.id"))
     version: Mapped[int | None]
     at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class ReviewPlan(SetUp):
+    """A plan that gives reviewers a random share of each agent's conversations every week.
+
+    `filters` are those of the list of evaluations. `reviewers` holds ids of people and their shares.
+    `teams` are those that its author is limited to, if any. `drawn_week` is the day of the last draw.
+    """
+
+    __tablename__ = "review_plans"
+
+    filters: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    per_agent: Mapped[int | None]
+    percent: Mapped[float | None]
+    minimum: Mapped[int] = mapped_column(default=1)
+    reviewers: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    blind: Mapped[bool] = mapped_column(default=False)
+    due_days: Mapped[int]
+    weekday: Mapped[int]
+    timezone: Mapped[str]
+    seed: Mapped[int]
+    teams: Mapped[str | None]
+    drawn_week: Mapped[str | None]
+
+
+class ReviewDraw(Table):
+    """One draw of a plan: the seed, and of each agent how many it was drawn from."""
+
+    __tablename__ = "review_draws"
+    __table_args__ = (Index("uq_review_draws_week", "plan_id", "week", unique=True),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    plan_id: Mapped[str] = mapped_column(ForeignKey("review_plans.id"))
+    week: Mapped[str]
+    seed: Mapped[str]
+    counts: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    drawn_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class ReviewAssignment(Table):
+    """A conversation that a plan gave to a reviewer; a plan gives each conversation once."""
+
+    __tablename__ = "review_assignments"
+    __table_args__ = (
+        Index("uq_review_assignments_source", "plan_id", "source_id", unique=True),
+        Index("ix_review_assignments_reviewer", "reviewer_id", "state", "due_at", "id"),
+        Index("ix_review_assignments_source", "source_id"),
+        Index("ix_review_assignments_due", "state", "due_at"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    plan_id: Mapped[str] = mapped_column(ForeignKey("review_plans.id"))
+    plan: Mapped[str]
+    week: Mapped[str]
+    evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"))
+    source_id: Mapped[str]
+    executive_id: Mapped[str]
+    executive: Mapped[str]
+    reviewer_id: Mapped[str]
+    blind: Mapped[bool]
+    state: Mapped[str]
+    reason: Mapped[str | None]
+    starts_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    due_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    done_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)

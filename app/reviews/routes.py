@@ -1,17 +1,20 @@
-"""Endpoints of reviews, agreement, calibration rounds and calibration profiles."""
+"""Endpoints of reviews, review plans, agreement, calibration rounds and calibration profiles."""
 
 from typing import Any
 
 from app.analytics.engine.selection import selection_of
 from app.core.clock import utc_now
 from app.evaluations.schemas.results import ReviewSchema
-from app.reviews import examples, rounds, service
+from app.reviews import assignments, examples, plans, reviewers, rounds, service
 from app.reviews.calibration import profiles
+from app.reviews.plans import PLANS
 from app.reviews.schemas import agreement, calibration, reviews
 from app.reviews.schemas import examples as example_schemas
+from app.reviews.schemas import plans as plan_schemas
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
+from app.web.records import add_endpoints
 
 blp = Blueprint(
     "reviews",
@@ -132,3 +135,58 @@ def get_calibration_profile(profile_id: str) -> Any:
     """Show one calibration profile with its cross-validated gain."""
     with current_runtime().db.reading() as session:
         return profiles.show(session, profile_id)
+
+
+add_endpoints(
+    blp,
+    "/reviews/plans",
+    PLANS,
+    scope="reviews:plan",
+    create=plan_schemas.PlanCreate,
+    change=plan_schemas.PlanChange,
+    shown=plan_schemas.PlanSchema,
+)
+
+
+@blp.get("/reviews/plans/<id:plan_id>/draws")
+@require_scope("reviews:plan")
+@blp.arguments(plan_schemas.DrawQuery, location="query")
+@blp.response(200, plan_schemas.DrawSchema(many=True))
+def list_review_draws(query: dict[str, Any], plan_id: str) -> Any:
+    """List the draws of a plan, each with its seed and what it was drawn from."""
+    with current_runtime().db.reading() as session:
+        return plans.list_draws(session, plan_id, query["page_request"])
+
+
+@blp.get("/reviews/assignments")
+@require_scope("evaluations:review")
+@blp.arguments(plan_schemas.AssignmentQuery, location="query")
+@blp.response(200, plan_schemas.AssignmentSchema(many=True))
+def list_review_assignments(query: dict[str, Any]) -> Any:
+    """List what plans have given to reviewers."""
+    if query.get("reviewer") == "me":
+        query["reviewer"] = current_principal().key_id
+    request = query.pop("page_request")
+    with current_runtime().db.reading() as session:
+        return assignments.list_page(session, request, **query)
+
+
+@blp.post("/reviews/assignments/<id:assignment_id>/replace")
+@require_scope("reviews:plan")
+@blp.arguments(plan_schemas.ReplaceBody)
+@blp.response(200, plan_schemas.ReplacedSchema)
+def replace_review_assignment(body: dict[str, str], assignment_id: str) -> Any:
+    """Take an assignment back, and draw another conversation of the same agent."""
+    with current_runtime().db.writing() as session:
+        return assignments.replace(session, assignment_id, reason=body["reason"])
+
+
+@blp.get("/analytics/reviewers", tags=["analytics"])
+@require_scope("reviews:plan")
+@blp.arguments(agreement.AgreementQuery, location="query")
+@blp.response(200, plan_schemas.ReviewersSchema)
+def get_analytics_reviewers(query: dict[str, Any]) -> Any:
+    """Show how many reviews each person has given, how fast, and how strict they are."""
+    selection = selection_of(query, now=utc_now())
+    with current_runtime().db.reading() as session:
+        return {"reviewers": reviewers.figures(session, selection)}

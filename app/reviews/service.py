@@ -22,7 +22,7 @@ from app.events.data import DisputeDecided, EvaluationDisputed, EvaluationReview
 from app.events.outbox import publish
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.rescoring import Rescored, Unscorable, rescored
-from app.reviews import examples, rounds
+from app.reviews import assignments, examples, rounds
 from app.reviews.agreement.comparison import compare
 from app.reviews.models import Review
 from app.reviews.ratings import Rating, latest_ratings, rated_score, rating_pairs, ratings_of
@@ -107,6 +107,7 @@ def add(
     review.score_after = evaluation.score or 0
     session.add(review)
     session.flush()
+    assignments.note_review(session, evaluation.source_id, review.rater, action)
     _announce(session, evaluation, review)
     record = shown(review)
     # A request for a review is not a review.
@@ -229,8 +230,9 @@ def possible_actions(status: ReviewStatus) -> list[ReviewAction]:
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    """Erase reasons and quotes in the reviews of these conversations, and the examples from them."""
+    """Erase reasons and quotes in reviews and assignments of these conversations, and their examples."""
     examples.erase(session, source_ids)
+    assignments.erase(session, source_ids)
     reviews = session.scalars(
         select(Review)
         .join(Evaluation, Evaluation.id == Review.evaluation_id)

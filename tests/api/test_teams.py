@@ -166,7 +166,13 @@ def test_an_id_of_others_answers_as_one_that_does_not_exist(
 
 def test_every_table_says_whose_its_rows_are() -> None:
     """Of a table that is in none of these lists, limited callers see no row."""
-    by_rule = {"saved_views", "calibration_rounds", "evaluation_totals", "audio_file_totals"}
+    by_rule = {
+        "saved_views",
+        "calibration_rounds",
+        "review_draws",
+        "evaluation_totals",
+        "audio_file_totals",
+    }
     by_rule |= {"evaluations", "conversations", "voice_calls", "audio_files"}
     by_rule |= {*team_rows._PARTS, *team_rows._OF_SOURCES, *team_rows._DIRECTORY}
     by_rule |= {*team_rows._STORED_WORK}

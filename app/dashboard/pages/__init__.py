@@ -35,6 +35,7 @@ from app.dashboard.pages.figures import (
     overview,
     trends,
 )
+from app.dashboard.pages.planning import mine, plans, reviewers
 from app.dashboard.pages.scorecards import campaigns, editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
 from app.dashboard.pages.sign_in import password, provider, second_factor
@@ -75,5 +76,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     operation.blp,
     live.blp,
     messages.blp,
+    mine.blp,
+    plans.blp,
+    reviewers.blp,
     unsubscribe.blp,
 )

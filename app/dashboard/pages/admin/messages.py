@@ -50,7 +50,7 @@ def create_rule() -> str:
     """Create a rule, and say what it would have sent."""
     typed = {
         **_typed(),
-        **_whole("below"),
+        "below": forms.whole("below"),
         "targetIds": request.form.getlist("targetIds"),
         "withWords": "withWords" in request.form,
     }
@@ -93,7 +93,7 @@ def create_target() -> Response:
 def set_mail_server() -> Response:
     """Set the mail server."""
     runtime = current_runtime()
-    values = forms.load(schemas.MailServerBody(), {**request.form, **_whole("port")})
+    values = forms.load(schemas.MailServerBody(), {**request.form, "port": forms.whole("port")})
     mail_server.check_address(runtime.settings, values["host"], values["port"])
     with audited(Action.MAIL_SERVER_SET, values["host"]) as session:
         mail_server.replace(session, runtime.keyring, **values)
@@ -112,7 +112,7 @@ def show_digests() -> str:
 @forms.shown_again(lambda: _digests(), inside="filters")
 def create_digest() -> Response:
     """Create a digest, and show what it says."""
-    typed = {**_typed(), **_whole("weekday"), **_whole("hour")}
+    typed = {**_typed(), "weekday": forms.whole("weekday"), "hour": forms.whole("hour")}
     made = _create(digests.DIGESTS, schemas.DigestCreate(), typed)
     return redirect_with("saved", "messages.show_digest", digest_id=made.id)
 
@@ -158,12 +158,6 @@ def _changed(records: Records[Any], record_id: str, page: str) -> Response:
 def _typed() -> dict[str, Any]:
     chosen = {name: request.form[name] for name in _FILTERS if request.form.get(name)}
     return {**request.form, "filters": chosen}
-
-
-def _whole(name: str) -> dict[str, Any]:
-    """Return a field of a form as the number that it is, or as it was typed."""
-    text = request.form.get(name, "")
-    return {name: int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text}
 
 
 def _choices(session: Session) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Pages of review plans: one's own reviews, the plans, and the reviewers."""

@@ -1,0 +1,128 @@
+"""Review plans: the list, a new one, and how far the reviewers of one are."""
+
+from collections.abc import Mapping
+
+from flask import render_template, request
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
+
+from app.core.database.paging import PageRequest
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.forms import redirect_with
+from app.dashboard.pages.audited import audited
+from app.dashboard.pickers import options_of
+from app.evaluations.enums import Channel
+from app.people import audit
+from app.people import service as people
+from app.people.audit import Action
+from app.people.gate import current_actor, current_person
+from app.people.roles import ROLES
+from app.reviews import assignments, plans
+from app.reviews.enums import HELD, AssignmentState
+from app.reviews.plans import PLANS
+from app.reviews.schemas.plans import PlanCreate, ReplaceBody
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("plans", __name__, url_prefix="/review/plans")
+_SCOPE = "reviews:plan"
+_ALL = PageRequest(page_size=100)
+_LATEST = PageRequest(page_size=8, sort="-week")
+_OPEN = PageRequest(page_size=100, sort="due_at")
+_FILTERS = ("campaignId", "callCenterId", "channel")
+
+
+@blp.get("")
+@require_scope(_SCOPE)
+def list_page() -> str:
+    """Show the plans, and the form for a new one."""
+    return _list()
+
+
+@blp.post("")
+@require_scope(_SCOPE)
+@forms.shown_again(lambda: _list(), inside="filters")
+def create() -> Response:
+    """Create a plan."""
+    chosen = {name: request.form[name] for name in _FILTERS if request.form.get(name)}
+    typed = {
+        **request.form,
+        **{name: forms.whole(name) for name in ("perAgent", "dueDays", "weekday")},
+        "filters": chosen,
+        "reviewers": [{"userId": user_id} for user_id in request.form.getlist("reviewers")],
+        "blind": "blind" in request.form,
+    }
+    values = forms.load(PlanCreate(), typed)
+    with current_runtime().db.writing() as session:
+        made = PLANS.create(session, values, created_by=current_person().user_id)
+        audit.record(session, current_actor(), Action.PLAN_SAVED, made.id)
+    return redirect_with("saved", "plans.show", plan_id=made.id)
+
+
+@blp.get("/<id:plan_id>")
+@require_scope(_SCOPE)
+def show(plan_id: str) -> str:
+    """Show what a plan has drawn, and how far each reviewer and each agent is."""
+    with current_runtime().db.reading() as session:
+        plan = PLANS.find(session, plan_id)
+        draws = plans.list_draws(session, plan_id, _LATEST).items
+        by_reviewer = _table(session, plan_id, "reviewer_id")
+        return render_template(
+            "planning/plan.html",
+            plan=plan,
+            draws=draws,
+            states=list(AssignmentState),
+            by_reviewer=by_reviewer,
+            by_agent=_table(session, plan_id, "executive"),
+            names=people.display_names(session, list(by_reviewer)),
+            waiting=assignments.list_page(session, _OPEN, plan_id=plan_id, state=HELD).items,
+        )
+
+
+@blp.post("/<id:plan_id>")
+@require_scope(_SCOPE)
+def change(plan_id: str) -> Response:
+    """Switch a plan on or off."""
+    with audited(Action.PLAN_SAVED, plan_id) as session:
+        PLANS.change(session, plan_id, {"active": request.form.get("change") == "on"})
+    return redirect_with("saved", "plans.show", plan_id=plan_id)
+
+
+@blp.post("/<id:plan_id>/assignments/<id:assignment_id>")
+@require_scope(_SCOPE)
+def replace(plan_id: str, assignment_id: str) -> Response:
+    """Take an assignment back, and draw another conversation."""
+    values = forms.load(ReplaceBody(), request.form)
+    with audited(Action.ASSIGNMENT_REPLACED, assignment_id) as session:
+        assignments.replace(session, assignment_id, **values)
+    return redirect_with("saved", "plans.show", plan_id=plan_id)
+
+
+def _table(session: Session, plan_id: str, column: str) -> dict[str, Mapping[str, int]]:
+    """Return the numbers of assignments by a column and by state."""
+    table: dict[str, dict[str, int]] = {}
+    for name, state, count in assignments.count(session, column, "state", plan_id=plan_id):
+        table.setdefault(name, {})[state] = count
+    return dict(table)
+
+
+def _list() -> str:
+    with current_runtime().db.reading() as session:
+        offered = options_of(session, {})
+        return render_template(
+            "planning/plans.html",
+            plans=PLANS.list_page(session, _ALL).items,
+            typed=request.form,
+            timezone=current_person().timezone,
+            filters={
+                "campaignId": ("Campaign", offered["campaignId"]),
+                "callCenterId": ("Call centre", offered["callCenterId"]),
+                "channel": ("Channel", Channel.labels()),
+            },
+            reviewers=[
+                (user.id, user.display_name)
+                for user in people.list_all(session)
+                if user.disabled_at is None and "evaluations:review" in ROLES[user.role]
+            ],
+        )

@@ -1,0 +1,26 @@
+"""Periodic tasks of review plans: draw the weeks that are due, and end what nobody has reviewed."""
+
+import logging
+
+from app.core.runtime import Runtime
+from app.reviews import assignments, plans
+
+logger = logging.getLogger(__name__)
+
+
+def draw_plans(runtime: Runtime) -> None:
+    """Draw the weeks that are due; each plan in a transaction of its own."""
+    with runtime.db.reading() as session:
+        due = plans.due_weeks(session)
+    for week in due:
+        with runtime.db.writing() as session:
+            drawn = plans.draw_week(session, week)
+        if drawn is not None:
+            number = sum(count["drawn"] for count in drawn.counts)
+            logger.info("plan %s: %s conversations drawn for %s", week.plan_id, number, week.day)
+
+
+def expire_assignments(runtime: Runtime) -> None:
+    """End what nobody has reviewed two weeks after it was due."""
+    with runtime.db.writing() as session:
+        assignments.expire(session)

@@ -1,0 +1,271 @@
+"""Review plans over the API and in pages: drawn on Monday, reviewed, replaced, and ended."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from sqlalchemy import update
+
+from app.core.clock import utc_now
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from app.evaluations.models import Evaluation
+from app.people import service as people
+from app.people.models import User
+from app.reviews import jobs
+from app.reviews.assignments import EXPIRES_AFTER
+from app.reviews.models import ReviewAssignment, ReviewPlan
+from tests.caller import Caller, error_code, findings
+from tests.contacts import judge, put_chat
+from tests.evaluation_rows import rows_of
+from tests.visitor import add_user, signed_in
+
+PRIYA, TOM = new_id("exec"), new_id("exec")
+
+
+def next_monday() -> datetime:
+    today = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
+    return today + timedelta(days=7 - today.weekday())
+
+
+def plan(client: Caller, reviewers: list[str], **fields: Any) -> dict[str, Any]:
+    body = {
+        "name": "Weekly",
+        "perAgent": 3,
+        "reviewers": [{"userId": user_id} for user_id in reviewers],
+        **fields,
+    }
+    answer = client.post("/reviews/plans", body)
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()["data"]
+    return made
+
+
+def conversations(runtime: Runtime, monday: datetime, priya: int = 8, tom: int = 2) -> list[str]:
+    agents = [(PRIYA, "Priya")] * priya + [(TOM, "Tom")] * tom
+    return rows_of(
+        runtime,
+        *(
+            {
+                "conversation_at": monday - timedelta(days=2, minutes=number),
+                "executive_id": executive_id,
+                "executive": name,
+                "score": 70,
+                "passed": True,
+            }
+            for number, (executive_id, name) in enumerate(agents)
+        ),
+    )
+
+
+def draw_at(runtime: Runtime, moment: datetime) -> None:
+    with time_machine.travel(moment, tick=False):
+        jobs.draw_plans(runtime)
+        jobs.draw_plans(runtime)
+
+
+def assignments(client: Caller, query: str = "") -> list[dict[str, Any]]:
+    answer = client.get(f"/reviews/assignments?pageSize=100{query}")
+    assert answer.status_code == 200, answer.text
+    rows: list[dict[str, Any]] = answer.json()["data"]
+    return rows
+
+
+@pytest.mark.sql
+def test_a_plan_draws_on_its_day_and_never_the_same_again(client: Caller, runtime: Runtime) -> None:
+    nora, ben = add_user(runtime, "reviewer", "nora"), add_user(runtime, "reviewer", "ben")
+    monday = next_monday()
+    made = plan(client, [nora, ben], filters={"minScore": 50})
+    ids = conversations(runtime, monday)
+    draw_at(runtime, monday - timedelta(minutes=1))
+    assert assignments(client) == []
+    draw_at(runtime, monday + timedelta(hours=1))
+    rows = assignments(client)
+    assert len(rows) == 5
+    assert {row["evaluationId"] for row in rows} < set(ids)
+    assert sorted(len(assignments(client, f"&reviewer={who}")) for who in (nora, ben)) == [2, 3]
+    [drawn] = client.get(f"/reviews/plans/{made['id']}/draws").json()["data"]
+    assert drawn["seed"] == f"{made['seed']}:{monday.date()}"
+    counts = {
+        item["executive"]: (item["pool"], item["wanted"], item["drawn"]) for item in drawn["counts"]
+    }
+    assert counts == {"Priya": (8, 3, 3), "Tom": (2, 3, 2)}
+    due = [row["dueAt"] for row in rows]
+    assert min(due) == (monday + timedelta(days=5)).isoformat(timespec="milliseconds")[:-6] + "Z"
+    # Another plan finds what nobody holds, and the same plan none of its own again.
+    plan(client, [nora], name="Second", perAgent=100, weekday=monday.weekday())
+    with runtime.db.writing() as session:
+        session.execute(update(ReviewPlan).values(drawn_week=None))
+        session.execute(update(ReviewAssignment).values(state="done"))
+    # As if the draw of this week came again: the unique week keeps it from counting twice.
+    with runtime.db.writing() as session:
+        session.execute(
+            update(ReviewPlan)
+            .where(ReviewPlan.id == made["id"])
+            .values(drawn_week=monday.date().isoformat())
+        )
+    draw_at(runtime, monday + timedelta(hours=2))
+    second = [row for row in assignments(client) if row["plan"] == "Second"]
+    assert len(second) == 10
+
+
+def test_a_review_ends_an_assignment_and_what_nobody_does_expires(
+    client: Caller, runtime: Runtime
+) -> None:
+    nora = add_user(runtime, "reviewer", "nora")
+    put_chat(client, "chat-1")
+    judge()
+    [evaluation] = client.get("/evaluations").json()["data"]
+    moment = next_monday()
+    with runtime.db.writing() as session:
+        session.execute(
+            update(Evaluation).values(
+                executive_id=PRIYA, executive="Priya", conversation_at=moment - timedelta(days=1)
+            )
+        )
+    plan(client, [nora])
+    draw_at(runtime, moment + timedelta(hours=1))
+    [row] = assignments(client, f"&reviewer={nora}")
+    assert row["state"] == "open"
+    path = f"/evaluations/{evaluation['id']}/reviews"
+    review = {"reviewer": "Nora", "reviewerRef": nora}
+    assert client.post(path, {**review, "action": "start"}).status_code == 201
+    assert assignments(client)[0]["state"] == "in_review"
+    other = {"action": "comment", "reviewer": "Ben", "reason": "Not mine."}
+    assert client.post(path, other).status_code == 201
+    assert assignments(client, "&state=in_review") != []
+    assert client.post(path, {**review, "action": "confirm"}).status_code == 201
+    [row] = assignments(client)
+    assert row["state"] == "done"
+    assert row["doneAt"] is not None
+    figures = client.get(f"/analytics/reviewers?to={(moment + timedelta(days=1)).date()}").json()[
+        "data"
+    ]["reviewers"]
+    by_name = {each["reviewer"]: each for each in figures}
+    assert by_name[nora]["count"] == 1
+    assert by_name[nora]["agreement"] == 1
+    assert by_name[nora]["fromJudge"]["mean"] == 0
+    # A done one cannot be replaced, and does not expire.
+    refused = client.post(f"/reviews/assignments/{row['id']}/replace", {"reason": "No."})
+    assert error_code(refused) == "CONFLICT"
+
+
+def test_replaced_and_expired(client: Caller, runtime: Runtime) -> None:
+    nora = add_user(runtime, "reviewer", "nora")
+    monday = next_monday()
+    plan(client, [nora])
+    conversations(runtime, monday)
+    draw_at(runtime, monday)
+    rows = assignments(client)
+    of_priya = next(row for row in rows if row["executive"] == "Priya")
+    of_tom = next(row for row in rows if row["executive"] == "Tom")
+    answer = client.post(
+        f"/reviews/assignments/{of_priya['id']}/replace", {"reason": "A test call."}
+    )
+    replaced = answer.json()["data"]
+    assert (replaced["replaced"]["state"], replaced["replaced"]["reason"]) == (
+        "replaced",
+        "A test call.",
+    )
+    assert replaced["replacement"]["executive"] == "Priya"
+    assert replaced["replacement"]["evaluationId"] not in {row["evaluationId"] for row in rows}
+    answer = client.post(f"/reviews/assignments/{of_tom['id']}/replace", {"reason": "Empty."})
+    assert answer.json()["data"]["replacement"] is None
+    with time_machine.travel(monday + timedelta(days=10) + EXPIRES_AFTER):
+        jobs.expire_assignments(runtime)
+    assert {row["state"] for row in assignments(client)} == {"replaced", "expired"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"perAgent": None}, "perAgent"),
+        ({"percent": 5}, "perAgent"),
+        ({"reviewers": [{"userId": new_id("user")}]}, "reviewers[0].userId"),
+        ({"reviewers": []}, "reviewers"),
+        ({"filters": {"team": "a"}}, "filters.team"),
+        ({"timezone": "Mars/Base"}, "timezone"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    client: Caller, runtime: Runtime, changes: dict[str, Any], field: str
+) -> None:
+    nora = add_user(runtime, "reviewer", "nora")
+    body = {"name": "x", "perAgent": 3, "reviewers": [{"userId": nora}], **changes}
+    answer = client.post("/reviews/plans", body)
+    assert answer.status_code == 422, answer.text
+    assert field in findings(answer)
+
+
+def test_a_lead_of_one_team_plans_for_it_alone(base: str, client: Caller, runtime: Runtime) -> None:
+    own, other = new_id("cc"), new_id("cc")
+    lead = signed_in(base, runtime, "lead")
+    nora = add_user(runtime, "reviewer", "nora")
+    monday = next_monday()
+    common = {"conversation_at": monday - timedelta(days=1), "score": 70, "passed": True}
+    mine, foreign = rows_of(
+        runtime,
+        {**common, "call_center_id": own, "executive_id": PRIYA, "executive": "Priya"},
+        {**common, "call_center_id": other, "executive_id": TOM, "executive": "MARKED"},
+    )
+    with runtime.db.writing() as session:
+        session.execute(update(User).where(User.name == "lead").values(call_center_ids=[own]))
+    lead.get("/review/plans")
+    made = lead.post(
+        "/review/plans",
+        {
+            "name": "Own",
+            "perAgent": "3",
+            "dueDays": "5",
+            "weekday": "0",
+            "timezone": "UTC",
+            "reviewers": nora,
+        },
+    )
+    assert made.status_code == 303, made.text
+    page = plan(client, [nora], name="FOREIGN")["id"]
+    draw_at(runtime, monday)
+    assert {row["evaluationId"] for row in assignments(client)} == {mine, foreign}
+    shown = lead.get(made.headers["Location"]).text
+    assert "Priya" in shown
+    assert "MARKED" not in shown + lead.get("/review/reviewers").text
+    assert "FOREIGN" not in lead.get("/review/plans").text
+    assert lead.get(f"/review/plans/{page}").status_code == 404
+
+
+def test_the_pages_of_a_week(base: str, client: Caller, runtime: Runtime) -> None:
+    reviewer = signed_in(base, runtime, "reviewer")
+    lead = signed_in(base, runtime, "lead")
+    assert "No plan has given you" in reviewer.get("/review/mine").text
+    assert reviewer.get("/review/plans").status_code == 403
+    assert "No plan yet" in lead.get("/review/plans").text
+    assert "Nobody has reviewed" in lead.get("/review/reviewers").text
+    with runtime.db.reading() as session:
+        found = people.find_by_name(session, "reviewer")
+    assert found is not None
+    monday = next_monday() - timedelta(days=7)
+    made = plan(client, [found.id], dueDays=14)
+    with runtime.db.writing() as session:
+        session.execute(update(ReviewPlan).values(drawn_week=None))
+    conversations(runtime, monday)
+    with runtime.db.writing() as session:
+        session.execute(
+            update(Evaluation).where(Evaluation.executive_id == TOM).values(status="queued")
+        )
+    jobs.draw_plans(runtime)
+    assert assignments(client) == [], "a draw waits until the week is judged"
+    with runtime.db.writing() as session:
+        session.execute(update(Evaluation).values(status="completed"))
+    jobs.draw_plans(runtime)
+    shown = reviewer.get("/review/mine").text
+    assert "0 of 5 of the week of" in shown
+    page = lead.get(f"/review/plans/{made['id']}").text
+    assert "Too few conversations: ask for fewer." in page
+    [row, *_] = assignments(client)
+    answer = lead.post(
+        f"/review/plans/{made['id']}/assignments/{row['id']}", {"reason": "A test call."}
+    )
+    assert answer.status_code == 303
+    assert "Replaced" in lead.get(f"/review/plans/{made['id']}").text
+    assert lead.post(f"/review/plans/{made['id']}", {"change": "off"}).status_code == 303
