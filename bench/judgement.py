@@ -126,7 +126,12 @@ def print_bands(*, misses: bool) -> None:
 
 
 def _scores(found: Judgement) -> dict[str, float | None]:
-    return {item["key"]: item["normalizedScore"] for item in found.results["criteria"]}
+    return {
+        item["key"]: item["estimate"]
+        if item["normalizedScore"] is None
+        else item["normalizedScore"]
+        for item in found.results["criteria"]
+    }
 
 
 def _within(value: float | None, bands: dict[str, Any], expected: list[str]) -> bool:

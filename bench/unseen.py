@@ -21,6 +21,7 @@ from app.judge.scorecard.values import scorecard_from
 from app.scorecards.default_scorecards import document_of
 from app.transcript import Role, Segment, Transcript
 from bench.judgement import spearman
+from bench.pages import page_of
 
 CONVERSATIONS = Path("training/data/unseen.jsonl.gz")
 _CARDS = {"chat": "chat", "voice": "voice", "bot": "voice_bot"}
@@ -38,6 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fast", action="store_true", help="judge without the encoder")
     parser.add_argument("--results", action="store_true", help="print each status with its reason")
+    parser.add_argument("--write", type=Path, help="a folder for the pages of the results, as text")
     options = parser.parse_args()
     rows = [orjson.loads(row) for row in gzip.decompress(CONVERSATIONS.read_bytes()).splitlines()]
     judge = RuleJudge(fast=options.fast)
@@ -50,6 +52,13 @@ def main() -> None:
     print(
         f"\nParaphrases that keep status and {_MOST_POINTS} points: {alike} of {len(paraphrases)}"
     )
+    if options.write:
+        options.write.mkdir(parents=True, exist_ok=True)
+        for row in expected:
+            page = page_of(
+                f"Conversation {row['id']}, {row['channel']}", row["messages"], found[row["id"]]
+            )
+            (options.write / f"{row['id']}.txt").write_text(page, "utf-8")
     if options.results:
         for row in expected:
             item = found[row["id"]]

@@ -75,6 +75,12 @@ def chat(*lines: tuple[Any, ...], **fields: Any) -> Transcript:
     return Transcript(segments, _people(segments), **fields)
 
 
+def worth(item: dict[str, Any]) -> float:
+    """Return what the score counts of a criterion: as judged, or else as estimated."""
+    counted: float = item["estimate" if item["normalizedScore"] is None else "normalizedScore"]
+    return counted
+
+
 def words(count: int) -> str:
     return " ".join(["word"] * count)
 

@@ -5,15 +5,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.clock import iso_utc
+from app.judge.acts.catalogue import Act
 from app.judge.dialogue.evidence import CONTRADICTS, Evidence
-from app.judge.facts.conversation_facts import Facts, distinct, quoted, shown
+from app.judge.facts.conversation_facts import Facts, distinct, quoted, shown, shown_act
 from app.judge.facts.moments import moments_of
-from app.judge.facts.requests import effectiveness
+from app.judge.facts.requests import (
+    SURE,
+    effectiveness,
+    state_advice,
+    state_evidence,
+    state_sentence,
+    worst_first,
+)
 from app.judge.insights.outcome import Outcome, outcome_of
 from app.judge.insights.summary import issue_of, summary_of
 from app.judge.insights.topics import topics_of
 from app.judge.judge import Engine, Judgement, Quality
-from app.judge.ledger.status import UNRESOLVED
+from app.judge.ledger.status import PARTLY, UNRESOLVED
 from app.judge.scorecard.schema import DIMENSIONS
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.documents import (
@@ -73,7 +81,7 @@ def judgement_of(
         "resolution": outcome.as_json(),
         "summary": summary_of(facts, outcome, issue) if summary is None else summary,
         "moments": moments_of(facts, scorecard),
-        "coaching": coaching_of(score, _incidents(facts)),
+        "coaching": coaching_of(score, _incidents(facts, score, outcome)),
         "quality": quality.as_json(),
         "reviews": [],
     }
@@ -123,9 +131,9 @@ def _dimensions(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float
 
 def _of_criteria(score: Score, name: str) -> float | None:
     pairs = [
-        (item.criterion.weight, item.answer.score)
+        (item.criterion.weight, item.answer.worth)
         for item in score.judged
-        if item.criterion.dimension == name and item.answer.score is not None
+        if item.criterion.dimension == name and item.answer.worth is not None
     ]
     total = math.fsum(weight for weight, _ in pairs)
     return math.fsum(weight * share for weight, share in pairs) / total if total else None
@@ -152,9 +160,37 @@ def _responsiveness(facts: Facts, of_criteria: float | None) -> float:
     return share_answered if of_criteria is None else (of_criteria + share_answered) / 2
 
 
-def _incidents(facts: Facts) -> list[dict[str, Any]]:
+def _incidents(facts: Facts, score: Score, outcome: Outcome) -> list[dict[str, Any]]:
     """List the incidents as entries of the coaching, the danger first."""
-    return [*_ignored_danger(facts), *_rudeness(facts)]
+    return [
+        *_ignored_danger(facts),
+        *_told_of_others(facts),
+        *_rudeness(facts),
+        *_unserved(facts, score, outcome),
+    ]
+
+
+def _told_of_others(facts: Facts) -> list[dict[str, Any]]:
+    lines = [line for line in facts.acts.service if line.of(Act.TELL_OTHER) >= SURE]
+    if not lines:
+        return []
+    evidence = distinct(shown_act(line, (Act.TELL_OTHER,), CONTRADICTS) for line in lines)
+    advice = sentence("advice.told_other")
+    return [_entry(facts.sentence("incident.told_other"), advice, evidence)]
+
+
+def _unserved(facts: Facts, score: Score, outcome: Outcome) -> list[dict[str, Any]]:
+    """Return what to do better about the request that fared worst, where no criterion says it."""
+    said = any(
+        item.criterion.rule == "completeness" and item.answer.applicable for item in score.judged
+    )
+    if said or outcome.status not in (UNRESOLVED, PARTLY):
+        return []
+    for entry in worst_first(facts.ledger.matters)[:1]:
+        happened, advice = state_sentence(facts, entry), state_advice(facts, entry)
+        if happened and advice:
+            return [_entry(happened, advice, (state_evidence(facts, entry),))]
+    return []
 
 
 def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
@@ -165,7 +201,8 @@ def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
     after = [line for line in facts.dialogue.service if line.position > reported]
     if not dangers or not after or facts.said("urgency", lines=after):
         return []
-    return [_entry(facts.sentence("incident.danger"), "danger", quoted(dangers[:1], CONTRADICTS))]
+    evidence = quoted(dangers[:1], CONTRADICTS)
+    return [_entry(facts.sentence("incident.danger"), sentence("advice.danger"), evidence)]
 
 
 def _rudeness(facts: Facts) -> list[dict[str, Any]]:
@@ -182,12 +219,12 @@ def _rudeness(facts: Facts) -> list[dict[str, Any]]:
     evidence = distinct(shown(reply, ("dismissive",), CONTRADICTS) for reply in in_order)
     key = "incident.rude_often" if len(rude) > _COUNTED else "incident.rude"
     happened = facts.sentence(key, times=times(len(evidence)))
-    return [_entry(happened, "rude", evidence)]
+    return [_entry(happened, sentence("advice.rude"), evidence)]
 
 
 def _entry(happened: str, advice: str, evidence: tuple[Evidence, ...]) -> dict[str, Any]:
     return {
-        "text": f"{with_quote(happened, evidence[0])} {sentence(f'advice.{advice}')}",
+        "text": f"{with_quote(happened, evidence[0])} {advice}",
         "criterionKey": None,
         "evidence": [piece.as_json() for piece in evidence],
     }

@@ -87,7 +87,7 @@ def test_a_bot_does_not_ask_twice_in_the_same_words() -> None:
         ("c", 2_000, 3_000, "Twelve."),
         ("b", 4_000, 5_000, "And what is your house number?"),
     ]
-    assert judge("understanding.no_repetition", bot(*lines), BOT).score == 1
+    assert judge("understanding.no_repetition", bot(*lines), BOT).worth == 1
     lines[2] = ("b", 4_000, 5_000, "Thanks. What is your house number?")
     result = judge("understanding.no_repetition", bot(*lines), BOT)
     assert result.score == 0
@@ -96,7 +96,7 @@ def test_a_bot_does_not_ask_twice_in_the_same_words() -> None:
 
 def test_a_bot_closes_with_thanks_or_a_goodbye() -> None:
     lines = [("b", 0, 1_000, "It is done."), ("c", 2_000, 3_000, "Fine.")]
-    assert judge("closing.clean", bot(*lines), BOT).answer == "no"
+    assert judge("closing.clean", bot(*lines), BOT).worth == 0
     lines.append(("b", 4_000, 5_000, "Goodbye."))
     assert judge("closing.clean", bot(*lines), BOT).answer == "yes"
     assert judge("closing.clean", bot(*lines), BOT, transferred=True).applicable is False

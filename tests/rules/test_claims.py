@@ -6,7 +6,7 @@ import pytest
 
 from app.judge.context import Context
 from app.judge.rule_judge import RuleJudge
-from tests.talks import chat, scorecard
+from tests.talks import chat, scorecard, worth
 
 CARD = scorecard("chat")
 LETTERS = {"C": "c", "A": "a", "B": "b"}
@@ -346,7 +346,7 @@ def test_condolences_are_nothing_done_and_a_promise_of_peace_is_not_rude() -> No
     assert document["resolution"]["status"] == "resolved"
     quotes = [piece["quote"] for piece in document["resolution"]["evidence"]]
     assert quotes == ["I've closed her account."]
-    assert criterion(document, "communication.courtesy")["normalizedScore"] == 1
+    assert worth(criterion(document, "communication.courtesy")) > 0.8
 
 
 def test_what_the_driver_could_not_do_is_not_a_failure_of_the_agent() -> None:
@@ -362,7 +362,7 @@ def test_what_the_driver_could_not_do_is_not_a_failure_of_the_agent() -> None:
     """)
     told = criterion(document, "resolution.completeness")
     assert "could not" not in told["explanation"]
-    assert told["normalizedScore"] > 0.4
+    assert worth(told) > 0.4
     assert "a next step with a time" in criterion(document, "closing.recap")["explanation"]
 
 

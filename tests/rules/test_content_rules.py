@@ -75,7 +75,7 @@ def test_empathy_does_not_apply_without_a_problem() -> None:
 
 
 def test_a_bot_is_respectful_when_courteous_and_never_abusive() -> None:
-    assert judge("voice_bot", "tone.respect", ("b", "Hello, thank you."), ("c", "Hi.")).score == 1
+    assert judge("voice_bot", "tone.respect", ("b", "Hello, thank you."), ("c", "Hi.")).worth >= 0.9
     assert judge("voice_bot", "tone.respect", ("b", "You are an idiot."), ("c", "Hi.")).score == 0
 
 

@@ -57,6 +57,7 @@ CRITERION_KEYS = [
     "notJudged",
     "answer",
     "normalizedScore",
+    "estimate",
     "points",
     "maxPoints",
     "explanation",

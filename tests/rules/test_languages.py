@@ -174,7 +174,7 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
     ]
     results = judge(*lines, language="hi-Latn").results
     answers = {item["key"]: item for item in results["criteria"]}
-    data = answers["compliance.data_handling"]
+    data = answers["opening.greeting"]
     assert data["normalizedScore"] == 1
     assert data["explanation"].endswith(
         "Lines in romanised Hindi are read with a first word list, so this is less certain."
@@ -186,13 +186,13 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
 
 
 def test_a_secret_that_is_asked_for_in_hindi_fails_and_a_warning_does_not() -> None:
-    def handled(text: str, language: str) -> float:
+    def handled(text: str, language: str) -> float | None:
         lines = [("c", "जी बोलिए, क्या बात है?"), ("a", text), ("c", "ठीक है।"), ("a", text)]
         rows = {row["key"]: row for row in judge(*lines, language=language).results["criteria"]}
         return rows["compliance.data_handling"]["normalizedScore"]
 
     assert handled("सत्यापन के लिए जो ओटीपी आया है वह बता दीजिए।", "hi") == 0
-    assert handled("कृपया अपना ओटीपी कभी किसी को मत बताइए, हम भी नहीं पूछते।", "hi") == 1
+    assert handled("कृपया अपना ओटीपी कभी किसी को मत बताइए, हम भी नहीं पूछते।", "hi") is None
 
 
 def test_only_what_needs_no_words_is_judged_in_a_language_without_phrases() -> None:

@@ -14,7 +14,7 @@ from app.scorecards.authoring import check
 from app.scorecards.schemas.document import ScorecardCreate
 from app.transcript import Role, Transcript
 from app.web.schemas.base import details_of
-from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat
+from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, worth
 
 Form = Literal["NFC", "NFD"]
 
@@ -403,9 +403,11 @@ def test_what_obstacles_weighed_in_earlier_releases_is_accepted_and_changes_noth
         ("a", 25, "Goodbye."),
     )
     scores = [
-        criteria_of(judged(talk, {"use": "resolution.completeness", "type": "scale", **more}))[0][
-            "normalizedScore"
-        ]
+        worth(
+            criteria_of(judged(talk, {"use": "resolution.completeness", "type": "scale", **more}))[
+                0
+            ]
+        )
         for more in (
             {},
             {"judge": {"parameters": {"halfAt": 30}}},

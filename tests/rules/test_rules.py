@@ -235,7 +235,7 @@ def test_abuse_fails_courtesy_and_with_it_the_whole_call() -> None:
 )
 def test_a_recap_counts_its_elements(closing, level, score) -> None:
     result = judge("closing.recap", spoken(("c", "Hello."), ("a", closing)))
-    assert (result.answer, result.score) == (level, score)
+    assert (result.answer or 0, result.worth) == (level, score)
 
 
 def test_no_recap_is_asked_of_who_was_left() -> None:
@@ -243,7 +243,7 @@ def test_no_recap_is_asked_of_who_was_left() -> None:
     lines = spoken(*asked, ("a", "Let me explain."), ("c", "Forget it."))
     assert judge("closing.recap", lines, ended_by="customer").applicable is False
     lines = spoken(*asked, ("a", "The meter was read twice."), ("c", "Thanks, bye."))
-    assert judge("closing.recap", lines, ended_by="customer").applicable is True
+    assert judge("closing.recap", lines, ended_by="customer").worth is not None
 
 
 @pytest.mark.parametrize("card", [VOICE, CHAT, BOT], ids=["voice", "chat", "voice_bot"])

@@ -115,14 +115,14 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
     ]
     coaching = RuleJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
     strong = [strength["criterionKey"] for strength in coaching["strengths"]]
-    assert {"opening.greeting", "responsiveness.first_response"} & set(strong)
-    assert "communication.courtesy" not in strong
+    assert "responsiveness.first_response" in strong
+    assert not {"communication.courtesy", "opening.greeting"} & set(strong)
     weak = {
         improvement["criterionKey"]: improvement["text"] for improvement in coaching["improvements"]
     }
-    assert weak["communication.empathy"] == (
-        "The agent did not acknowledge the problem that the customer described (“This is "
-        "terrible service.”). Name the customer's problem or feeling before working on it."
+    assert weak["resolution.completeness"] == (
+        "The agent refused the request without naming a reason (“I can't help you with that.”). "
+        "Say why not, and what is possible instead."
     )
 
 

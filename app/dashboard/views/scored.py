@@ -137,7 +137,10 @@ def answer_text(criterion: Mapping[str, Any]) -> str:
         return answer.replace("_", " ").capitalize()
     if answer is not None:
         return number(answer, 0 if float(answer).is_integer() else 1)
-    return NOT_APPLICABLE if score is None else percent(score)
+    if score is None:
+        estimate = criterion.get("estimate")
+        return NOT_APPLICABLE if estimate is None else f"Estimated at {percent(estimate)}"
+    return percent(score)
 
 
 def changes_between(

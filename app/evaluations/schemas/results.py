@@ -214,8 +214,15 @@ class CriterionSchema(StoredSchema):
     not_judged = fields.Boolean(
         metadata={
             "description": "True where the criterion may apply but the judge could not tell; such a "
-            "criterion lowers the coverage, one that does not apply does not."
+            "criterion lowers the coverage unless it has an `estimate`; one that does not apply does not."
         }
+    )
+    estimate = fields.Float(
+        allow_none=True,
+        metadata={
+            "description": "What a criterion that was not judged is probably worth, 0 to 1: the score "
+            "counts it, and nothing claims it."
+        },
     )
     answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
     normalized_score = fields.Float(required=True, allow_none=True)

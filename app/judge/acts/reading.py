@@ -3,7 +3,7 @@
 English lines are read by models, lines of other languages by the phrases of their lexicon.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import repeat
@@ -124,6 +124,11 @@ class Acts:
     @cached_property
     def _by_position(self) -> Mapping[int, LineActs]:
         return {line.line.position: line for line in self.lines}
+
+    @property
+    def positions(self) -> Collection[int]:
+        """Return the positions of the lines that were read."""
+        return self._by_position.keys()
 
     def at(self, position: int) -> LineActs:
         """Return the line of a position of the dialogue."""

@@ -9,7 +9,7 @@ from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.judge.dialogue.turns import Side
 from app.judge.facts.conversation_facts import Facts, shown_act
-from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State
+from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State, Step
 from app.judge.ledger.status import ESCALATED, stated_status
 
 _ENDED_BADLY = frozenset(
@@ -48,6 +48,17 @@ _WAITING = frozenset(
     }
 )
 _TIMED = 0.3
+_MOST_TOLD = 3
+# How likely a line shows an act at least where words claim it; the customer's verdict is read less well.
+SURE = 0.65
+_SURE_OF = {
+    State.CONFIRMED: 0.75,
+    State.GIVEN_UP: 0.7,
+    State.DONE: 0.5,
+    State.FAILED: 0.55,
+    State.REFUSED: 0.55,
+}
+_NOT_DONE = (Act.CANNOT, Act.UNDONE, Act.REFUSE, Act.REFUSE_REASON)
 # Where the service side does or refuses something, there was a request.
 _SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
 _APPRECIATES = (Act.THANK, Act.PRAISE)
@@ -133,19 +144,65 @@ def _strain(facts: Facts) -> float:
     )
 
 
+def surely_told(facts: Facts, entry: Entry) -> Step | None:
+    """Return the step that tells best what became of a request; None where no line tells it for sure.
+
+    The last step does where its line shows it clearly, else an earlier one that ends alike.
+    """
+    for step in reversed(entry.steps):
+        ends_alike = step.state in (CLOSED if entry.closed else _ENDED_BADLY)
+        if step.state is not entry.state and not ends_alike:
+            return None
+        if _is_sure(facts, step):
+            return step
+    return None
+
+
+def _is_sure(facts: Facts, step: Step) -> bool:
+    if step.state is State.OPEN:
+        return False
+    shown = facts.acts.at(step.position)
+    # Whether somebody cannot or may not, a line says that it will not be done.
+    acts = _NOT_DONE if step.state in (State.FAILED, State.REFUSED) else STATE_ACTS[step.state]
+    return max(map(shown.of, acts)) >= _SURE_OF.get(step.state, SURE)
+
+
 def state_sentence(facts: Facts, entry: Entry) -> str:
-    """Say what last became of a request."""
-    state = State.ANSWERED if _is_told(entry) else entry.state
-    reason = state is State.REFUSED and shows_reason(facts, entry)
-    return facts.sentence(f"request.{'refused_for_reason' if reason else state}")
+    """Say what last became of a request, or else whether it was fulfilled; nothing if that is not sure."""
+    step = surely_told(facts, entry)
+    if step is None:
+        if entry.closed:
+            return facts.sentence("request.closed")
+        return "" if entry.state in _WELL else facts.sentence("request.not_closed")
+    return facts.sentence(f"request.{_name_of(facts, entry, step)}")
+
+
+def _name_of(facts: Facts, entry: Entry, step: Step) -> str:
+    """Name the template of what became of a request."""
+    shown = facts.acts.at(step.position)
+    if _is_told(entry, step):
+        return State.ANSWERED
+    if step.state is State.REFUSED and shown.shows(Act.REFUSE_REASON):
+        return "refused_for_reason"
+    if step.state is State.FAILED and shown.best(*_NOT_DONE) == shown.marks.get(Act.UNDONE):
+        return "undone"
+    return step.state
+
+
+def state_sentences(facts: Facts, entries: Iterable[Entry]) -> list[str]:
+    """Say what became of some requests, once each; what is said of one alone goes without a word on others."""
+    told = dict.fromkeys(filter(None, (state_sentence(facts, entry) for entry in entries)))
+    general = {facts.sentence(f"request.{key}") for key in ("closed", "not_closed")}
+    return ([text for text in told if text not in general] or list(told))[:_MOST_TOLD]
 
 
 def state_advice(facts: Facts, entry: Entry) -> str:
     """Say what to do better about a request; nothing where it was fulfilled, or a time was named."""
     timed = any(line.of(Act.PROMISE_BY) >= _TIMED for line in facts.acts.service)
-    if entry.closed or _is_told(entry) or (timed and entry.state in _WAITING):
+    step = surely_told(facts, entry)
+    if step is None or entry.closed or _is_told(entry, step) or (timed and entry.state in _WAITING):
         return ""
-    return facts.sentence(f"request_advice.{entry.state}")
+    return facts.sentence(f"request_advice.{_name_of(facts, entry, step)}")
 
 
 def state_evidence(facts: Facts, entry: Entry) -> Evidence:
@@ -153,19 +210,13 @@ def state_evidence(facts: Facts, entry: Entry) -> Evidence:
     polarity = SUPPORTS if entry.state in _WELL else CONTRADICTS
     if not entry.steps:
         return shown_act(facts.acts.at(entry.position), STATE_ACTS[State.OPEN], polarity)
-    step = entry.steps[-1]
+    step = surely_told(facts, entry) or entry.steps[-1]
     return shown_act(facts.acts.at(step.position), STATE_ACTS[step.state], polarity)
 
 
-def shows_reason(facts: Facts, entry: Entry) -> bool:
-    """Tell whether the last refusal of a request names its reason."""
-    step = entry.last(State.REFUSED)
-    return step is not None and facts.acts.at(step.position).shows(Act.REFUSE_REASON)
-
-
-def _is_told(entry: Entry) -> bool:
+def _is_told(entry: Entry, step: Step) -> bool:
     # Where a fact was asked for, telling it answers.
-    return entry.kind is RequestKind.QUESTION and entry.state in (
+    return entry.kind is RequestKind.QUESTION and step.state in (
         State.EXPLAINED,
         State.INSTRUCTED,
         State.TAKEN,

@@ -1,5 +1,6 @@
 """Outcome of a conversation: its resolution and the predicted satisfaction, as the ledger tells them."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,12 +10,13 @@ from app.judge.facts.conversation_facts import Facts, distinct, examined, quoted
 from app.judge.facts.requests import (
     asks_nothing,
     state_evidence,
-    state_sentence,
+    state_sentences,
+    surely_told,
     unanswered_calls,
     was_transferred,
     worst_first,
 )
-from app.judge.ledger.entries import State
+from app.judge.ledger.entries import Entry, State
 from app.judge.ledger.status import (
     ESCALATED,
     PARTLY,
@@ -25,16 +27,20 @@ from app.judge.ledger.status import (
     probability_within,
     stated_status,
 )
-from app.judge.wording import percent, sentence
+from app.judge.wording import sentence
 
-_MOST_TOLD = 3
-_LIKELY = {
+# How likely a reader gives a status at least where lines do not surely state it.
+_SURELY = {RESOLVED: 0.65, PARTLY: 0.5, UNRESOLVED: 0.5, ESCALATED: 0.5, UNKNOWN: 0.0}
+_ENDED = {
     RESOLVED: "resolution.likely",
     PARTLY: "resolution.in_part",
     UNRESOLVED: "resolution.unlikely",
     ESCALATED: "resolution.handed_over",
     UNKNOWN: "resolution.open",
 }
+_TOLD, _CLOSED = 0.35, 0.5
+# How the requests end that a status tells of.
+_CLOSES = {RESOLVED: True, UNRESOLVED: False}
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY, Act.NEXT)
 
 
@@ -104,14 +110,36 @@ def _resolution(facts: Facts) -> Resolution:
     stated = stated_resolution(facts)
     if facts.course is None or facts.opinion is None:
         return stated
-    verdict, likely = facts.opinion.verdict("status", stated.status)
-    status = stated.status if _is_certain(facts) else verdict or UNKNOWN
+    likely = facts.opinion.of("status", stated.status)
+    status = stated.status if _is_certain(facts) else _believed(facts, stated.status, likely)
     seen = (facts.course.probability + likely[RESOLVED] + likely[PARTLY] / 2) / 2
     probability = probability_within(status, seen)
     if status == stated.status:
         return replace(stated, probability=probability)
-    explanation = facts.sentence(_LIKELY[status], chance=percent(probability))
-    return Resolution(status, explanation, _shown(facts), probability)
+    return _likely(facts, status, probability)
+
+
+def _believed(facts: Facts, stated: str, likely: Mapping[str, float]) -> str:
+    """Return the status that a reader would give: what lines state needs less, and good news the most."""
+    best = max(likely, key=likely.__getitem__)
+    if likely[best] >= _SURELY[best]:
+        return best
+    told = [surely_told(facts, entry) is not None for entry in facts.ledger.matters]
+    closed = [entry.closed for entry in facts.ledger.matters]
+    least = _TOLD if all(told) else _CLOSED if all(closed) else _SURELY[stated]
+    return stated if likely[stated] >= least else UNKNOWN
+
+
+def _likely(facts: Facts, status: str, probability: float | None = None) -> Resolution:
+    """Tell a status that no line states, with those requests that ended so."""
+    entries = worst_first(facts.ledger.matters)
+    if status == UNKNOWN:
+        entries = [entry for entry in entries if not entry.closed and surely_told(facts, entry)]
+        told = [facts.sentence(_ENDED[status]), *state_sentences(facts, entries)]
+    else:
+        entries = [entry for entry in entries if entry.closed is _CLOSES.get(status)]
+        told = state_sentences(facts, entries) or [facts.sentence(_ENDED[status])]
+    return Resolution(status, " ".join(told), _shown(facts, entries), probability)
 
 
 def _is_certain(facts: Facts) -> bool:
@@ -126,7 +154,9 @@ def stated_resolution(facts: Facts) -> Resolution:
     if was_transferred(facts):
         lines = [line for line in facts.acts.service if line.shows(Act.TRANSFER)]
         evidence = distinct(shown_act(line, (Act.TRANSFER,)) for line in lines)
-        return Resolution(ESCALATED, facts.sentence("no_occasion.transferred"), evidence)
+        known = facts.context.transferred is not None
+        told = "no_occasion.transferred" if known else _ENDED[ESCALATED]
+        return Resolution(ESCALATED, facts.sentence(told), evidence)
     if asks_nothing(facts):
         evidence = examined(facts.dialogue.customer[:1], SUPPORTS)
         return Resolution(RESOLVED, facts.sentence("no_occasion.praise"), evidence)
@@ -136,25 +166,16 @@ def stated_resolution(facts: Facts) -> Resolution:
         explanation = facts.sentence("resolution.abandoned")
         return Resolution(UNRESOLVED, explanation, quoted(unanswered, CONTRADICTS))
     if status is not None:
-        return Resolution(status, _told(facts), _shown(facts))
+        entries = worst_first(facts.ledger.matters)
+        return Resolution(status, " ".join(state_sentences(facts, entries)), _shown(facts, entries))
     if facts.course is None:
         return Resolution(UNKNOWN, _told(facts) or _why_unknown(facts), _shown(facts))
     probability = facts.course.probability
     status = likely_status(facts.ledger, probability)
-    key = _LIKELY[UNRESOLVED if status == PARTLY else status]
-    explanation = facts.sentence(key, chance=percent(probability_within(status, probability)))
-    return Resolution(status, f"{explanation} {_told(facts)}".strip(), _shown(facts))
+    return _likely(facts, status)
 
 
-def _told(facts: Facts) -> str:
-    """Say what became of the requests, of the least fulfilled first."""
-    entries = worst_first(facts.ledger.matters)
-    sentences = dict.fromkeys(state_sentence(facts, entry) for entry in entries)
-    return " ".join(list(sentences)[:_MOST_TOLD])
-
-
-def _shown(facts: Facts) -> tuple[Evidence, ...]:
-    entries = worst_first(facts.ledger.matters)
+def _shown(facts: Facts, entries: Iterable[Entry]) -> tuple[Evidence, ...]:
     return distinct(state_evidence(facts, entry) for entry in entries) or examined(
         facts.dialogue.customer[-1:], SUPPORTS
     )

@@ -232,7 +232,7 @@ class LanguageModelJudge:
         usage: ModelUsage,
     ) -> Judgement:
         reason = sentence("model.outage", reason=error.message)
-        missing = [item for item in criteria if ruled.answers[item.key].unjudged]
+        missing = [item for item in criteria if _is_open(ruled.answers[item.key])]
         answers = ruled.answers | {item.key: unjudged(reason, by=BY) for item in missing}
         score = score_by_rules(facts, scorecard, answers)
         if missing and (score.problem or _outweigh(missing, score)):
@@ -247,6 +247,10 @@ class LanguageModelJudge:
             fallback=Fallback(str(error.reason), error.message),
         )
         return judgement_of(facts, scorecard, score, rule_judge.ENGINE, quality)
+
+
+def _is_open(answer: Answer) -> bool:
+    return answer.unjudged and answer.estimate is None
 
 
 def _differ(one: Score, other: Score) -> bool:

@@ -172,7 +172,7 @@ STATE_ACTS: Mapping[State, tuple[Act, ...]] = {
     State.TAKEN: (Act.THANK, Act.PRAISE, Act.OK, Act.CLOSE, Act.YES),
     State.CONFIRMED: (Act.SOLVED,),
     State.PARTLY: (Act.PARTLY,),
-    State.DENIED: (Act.UNSOLVED,),
+    State.DENIED: (Act.UNSOLVED, Act.CORRECT),
     State.GIVEN_UP: (Act.GIVE_UP, Act.LEAVE),
 }
 _BY_SERVICE = tuple(STATE_ACTS)[: tuple(STATE_ACTS).index(State.OPEN)]

@@ -21,7 +21,7 @@ from app.judge.ledger.entries import State
 from app.judge.rules.second_look import ACTS_OF, ENDING, is_missing, seen_by_reader
 from app.judge.scorecard.values import Criterion
 from app.judge.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
-from app.judge.wording import listed, no, sentence
+from app.judge.wording import listed, sentence
 
 # The parts of a close, as explanations name them.
 _PARTS = {
@@ -144,22 +144,20 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     if len(present) < parameters["fullElements"] and len(present) + len(absent) < len(_PARTS):
         return unjudged(sentence("not_judged.unsure"))
     if len(present) >= parameters["fullElements"]:
-        level, score, key = 2, 1.0, "recap.complete"
+        level, score = 2, 1.0
     elif len(present) >= parameters["halfElements"]:
-        level, score, key = 1, 0.5, "recap.partial"
+        level, score = 1, 0.5
     else:
-        level, score, key = 0, 0.0, "recap.partial" if present else "recap.missing"
+        level, score = 0, 0.0
+    if not present:
+        # Not every conversation needs a close in form: the score counts it, and no words claim it.
+        return unjudged(sentence("not_judged.estimated"), estimate=score)
     return judged(
         level,
         score,
-        facts.sentence(
-            key,
-            given=listed([_PARTS[kind] for kind in present]),
-            missing=listed([no(name) for kind, name in _PARTS.items() if kind not in present]),
-        ),
-        confidence=facts.confidence(0.75 if present else 0.65),
-        evidence=quoted(cues_of_kind[kind][0] for kind in present)
-        or examined(_said_last(facts, ending)),
+        facts.sentence("recap.given", given=listed([_PARTS[kind] for kind in present])),
+        confidence=facts.confidence(0.75),
+        evidence=quoted(cues_of_kind[kind][0] for kind in present),
         advice=_recap_advice(present),
     )
 
@@ -172,9 +170,9 @@ def ending_parts(facts: Facts, ending: tuple[Line, ...]) -> dict[str, list[Cue]]
     }
 
 
-def _recap_advice(present: list[str]) -> str | None:
+def _recap_advice(present: list[str]) -> str:
     missing = [_PARTS[kind] for kind in _PARTS if kind not in present]
-    return sentence("advice.recap", missing=listed(missing)) if present else None
+    return sentence("advice.recap", missing=listed(missing))
 
 
 def clean_close(facts: Facts, criterion: Criterion) -> Answer:
@@ -186,15 +184,13 @@ def clean_close(facts: Facts, criterion: Criterion) -> Answer:
     ending = facts.ending(criterion.parameters["lastTurns"])
     cues_of_kind = {kind: facts.said(kind, lines=ending) for kind in _COURTESIES}
     present = [kind for kind in _COURTESIES if cues_of_kind[kind]]
+    if not present:
+        return unjudged(sentence("not_judged.estimated"), estimate=0.0)
     return yes_or_no(
-        bool(present),
-        facts.sentence(
-            "close.clean" if present else "close.missing",
-            given=listed([_COURTESIES[kind] for kind in present]),
-        ),
-        confidence=0.8 if present else 0.7,
-        evidence=quoted(cues_of_kind[kind][0] for kind in present)
-        or examined(_said_last(facts, ending)),
+        True,
+        facts.sentence("close.clean", given=listed([_COURTESIES[kind] for kind in present])),
+        confidence=0.8,
+        evidence=quoted(cues_of_kind[kind][0] for kind in present),
     )
 
 
@@ -230,13 +226,6 @@ def opt_out(facts: Facts, criterion: Criterion) -> Answer:
         confidence=0.85 if done else 0.75,
         evidence=quoted([requests[0], done]) if done else quoted(requests, CONTRADICTS),
     )
-
-
-def _said_last(facts: Facts, ending: tuple[Line, ...]) -> list[Line]:
-    # The last lines of the service side; anybody's where the sides are unknown.
-    attributed = facts.dialogue.attributed
-    lines = [line for line in ending if line.side is Side.SERVICE or not attributed]
-    return lines[-_QUOTED_LINES:]
 
 
 def _left_first(facts: Facts) -> bool:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 
 from app.judge.conduct.readings import (
-    COURTESIES,
     NEGATIVE_LABELS,
     SHOWN,
     AgentLine,
@@ -13,7 +12,7 @@ from app.judge.conduct.readings import (
     SpokenLine,
 )
 from app.judge.dialogue.cues import Cue
-from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, sentence_spans
+from app.judge.dialogue.evidence import CONTRADICTS, Evidence, sentence_spans
 from app.judge.dialogue.turns import Line
 from app.judge.facts.conversation_facts import (
     Facts,
@@ -26,8 +25,15 @@ from app.judge.facts.conversation_facts import (
 from app.judge.facts.timing import words_of
 from app.judge.languages.lexicon import plain_of
 from app.judge.scorecard.values import Criterion
-from app.judge.scoring.answers import Answer, judged, needs_model, not_applicable, scaled
-from app.judge.wording import part, times
+from app.judge.scoring.answers import (
+    Answer,
+    judged,
+    needs_model,
+    not_applicable,
+    scaled,
+    unjudged,
+)
+from app.judge.wording import part, sentence, times
 
 _NEEDED = 0.6
 _VOICED = ("problem", "complaint", "still_broken")
@@ -35,8 +41,9 @@ _ACKNOWLEDGING = ("empathy", "apology")
 _WELCOME = 0.25
 _CONFUSING, _REPEATED = 0.4, 0.35
 _LEAST_WORDS = 4
-# Words that are surely friendly, in a line that is nothing else.
-_KIND = 0.6
+# Words that are surely friendly, in a line that is nothing else; a greeting and an offer are routine.
+_KIND = 0.75
+_KINDNESS = ("warm", "empathy")
 # The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9
 # An apology that would fit any problem shows no sympathy for this one.
@@ -164,16 +171,23 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
             confidence=0.7,
             evidence=distinct(shown(line, (label,), CONTRADICTS) for line, label in faulty),
         )
-    by_courtesy = sorted(facts.readings.agent, key=lambda line: -line.courteous)
-    courteous = [
-        line for line in by_courtesy if line.courteous >= _KIND > line.unhelpful + line.rude
-    ]
-    return scaled(
-        1.0 if courteous else _CORRECT,
-        facts.sentence("courtesy.courteous" if courteous else "courtesy.correct"),
-        confidence=0.7,
-        evidence=distinct(shown(line, COURTESIES) for line in (courteous or by_courtesy)[:2]),
+    courteous = sorted(
+        (line for line in facts.readings.agent if _is_kind(line)), key=lambda line: -line.courteous
     )
+    if not courteous:
+        # An agent who is never rude and never friendly is correct, which nobody has to be told.
+        return unjudged(sentence("not_judged.estimated"), estimate=_CORRECT)
+    return scaled(
+        1.0,
+        facts.sentence("courtesy.courteous"),
+        confidence=0.7,
+        evidence=distinct(shown(line, _KINDNESS) for line in courteous[:2]),
+    )
+
+
+def _is_kind(line: AgentLine) -> bool:
+    kind = max(map(line.shows, _KINDNESS))
+    return kind >= _KIND > line.unhelpful + line.rude
 
 
 def clarity(facts: Facts, criterion: Criterion) -> Answer:
@@ -181,8 +195,8 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
     faults = list(_unclear(facts))
     score = 1 / (1 + sum(weight for _, weight, _ in faults))
     if not faults:
-        evidence = examined((line.line for line in facts.readings.agent), SUPPORTS)
-        return scaled(score, facts.sentence("clarity.clear"), confidence=0.5, evidence=evidence)
+        # That nobody asked what was meant says little, so that only the score counts it.
+        return unjudged(sentence("not_judged.estimated"), estimate=score)
     kinds = dict.fromkeys(kind for kind, _, _ in faults)
     return scaled(
         score,
@@ -221,21 +235,19 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
         count <= parameters["maxFallbacks"] and len(repeated) <= parameters["maxRepeatedQuestions"]
     )
     missed = [cue.line for cue in fallbacks] + repeated
+    if not missed and not count:
+        return unjudged(sentence("not_judged.estimated"), by="metric", estimate=1.0)
     return judged(
         2 if fulfilled else 0,
         float(fulfilled),
         _repetition_text(facts, count, len(repeated)),
-        confidence=0.6 if fulfilled else 0.75,
+        confidence=0.75,
         by="metric",
-        evidence=examined(missed)
-        if not fulfilled
-        else examined((line for line in facts.dialogue.service if "?" in line.text), SUPPORTS),
+        evidence=examined(missed),
     )
 
 
 def _repetition_text(facts: Facts, fallbacks: int, repeats: int) -> str:
-    if not fallbacks and not repeats:
-        return facts.sentence("no_repetition.clean")
     fallbacks_told = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"
     repeats_told = "no_repetition.repeats" if repeats else "no_repetition.no_repeats"
     return facts.sentence(

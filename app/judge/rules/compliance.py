@@ -3,12 +3,16 @@
 from operator import attrgetter
 
 from app.judge.acts.catalogue import Act
-from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS
-from app.judge.dialogue.turns import Line
-from app.judge.facts.conversation_facts import Facts, distinct, examined, quoted
+from app.judge.dialogue.evidence import CONTRADICTS
+from app.judge.facts.conversation_facts import Facts, distinct, examined, performed, quoted
 from app.judge.scorecard.values import Criterion
 from app.judge.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.judge.wording import in_quotes, listed, sentence
+
+# How likely a line asks for a secret where a person should look.
+_PERHAPS, _SURELY = 0.15, 0.7
+# How surely a line asks who the customer is, so that more could have been asked.
+_VERIFIES = 0.65
 
 
 def disclosure(facts: Facts, criterion: Criterion) -> Answer:
@@ -37,7 +41,12 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 
     Keying them in, unheard, is the secure way and no fault.
     """
-    requests = facts.said("asks_secret")
+    requests = facts.said("asks_secret") or [
+        cue
+        for line in facts.acts.service
+        if line.of(Act.ASK_SECRET) >= _SURELY and not line.shows(Act.VERIFY)
+        for cue in performed(facts, [line.line], Act.ASK_SECRET)
+    ]
     if requests:
         return yes_or_no(
             False,
@@ -45,26 +54,22 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
             confidence=facts.confidence(0.85),
             evidence=quoted(requests, CONTRADICTS),
         )
-    if any(line.shows(Act.ASK_SECRET) for line in facts.acts.service):
+    if any(line.of(Act.ASK_SECRET) >= _PERHAPS for line in facts.acts.service):
         return unjudged(facts.sentence("data_handling.perhaps"))
     # In a very short conversation, a missing request proves little.
     least = criterion.parameters["minWords"]
     lines = facts.dialogue.service if facts.dialogue.attributed else facts.dialogue.lines
     if sum(len(line.text.split()) for line in lines) < least:
         return unjudged(facts.sentence("not_judged.few_words", least=least))
+    checks = facts.said("identity_check") or performed(facts, lines, Act.VERIFY, least=_VERIFIES)
+    if not checks:
+        return not_applicable(facts.sentence("data_handling.no_occasion"))
     return yes_or_no(
         True,
-        facts.sentence(
-            "data_handling.clean" if facts.dialogue.attributed else "data_handling.nobody_asked"
-        ),
+        facts.sentence("data_handling.clean"),
         confidence=facts.confidence(0.8),
-        evidence=quoted(facts.said("identity_check")) or examined(_questions(lines), SUPPORTS),
+        evidence=quoted(checks),
     )
-
-
-def _questions(lines: tuple[Line, ...]) -> list[Line]:
-    # The questions were examined; without any, the first lines.
-    return [line for line in lines if "?" in line.text] or list(lines)
 
 
 def third_party(facts: Facts, criterion: Criterion) -> Answer:

@@ -25,7 +25,7 @@ from app.judge.facts.requests import (
     effectiveness,
     state_advice,
     state_evidence,
-    state_sentence,
+    state_sentences,
     unanswered_calls,
     worst_first,
 )
@@ -34,8 +34,13 @@ from app.judge.scorecard.values import Criterion
 from app.judge.scoring.answers import Answer, not_applicable, scaled, unjudged
 from app.judge.wording import sentence
 
-_MOST_TOLD = 3
+_MOST_MISSES = 3
 _BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK)
+# With these the service side shows that it knows what the request is.
+_TAKES_UP = (
+    *(State.ASKED_BACK, State.PROPOSED, State.PROMISED, State.DONE),
+    *(State.ANSWERED, State.EXPLAINED, State.INSTRUCTED),
+)
 _OBSTACLES = ("failure", "no_result", "bad_news", "refusal")
 # How much each kind of miss weighs; the score is 1 / (1 + their sum).
 _REPAIR = 0.7
@@ -68,16 +73,27 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
         return unjudged(sentence("not_judged.too_short"))
     misses = [*_repairs(facts), *_useless_replies(facts)]
     if not misses:
-        evidence = examined(informative_lines(facts.dialogue.customer), SUPPORTS)
-        return scaled(1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=evidence)
+        return scaled(
+            1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=_taken_up(facts)
+        )
     misses.sort(key=lambda miss: miss.position)
-    first = list({miss.kind: miss for miss in reversed(misses)}.values())[::-1][:_MOST_TOLD]
+    first = list({miss.kind: miss for miss in reversed(misses)}.values())[::-1][:_MOST_MISSES]
     return scaled(
         1 / (1 + sum(miss.weight for miss in misses)),
         facts.obstacles(miss.kind for miss in first),
         confidence=0.6,
         evidence=distinct(miss.evidence for miss in first),
     )
+
+
+def _taken_up(facts: Facts) -> tuple[Evidence, ...]:
+    """Quote what the customer asks for first, and the reply that takes it up."""
+    for entry in facts.ledger.matters[:1]:
+        asked = [line for line in facts.dialogue.customer if line.position >= entry.position]
+        taken_up = [step.position for step in entry.steps if step.state in _TAKES_UP][:1]
+        replies = [facts.acts.at(position).line for position in taken_up]
+        return examined([*informative_lines(asked)[:1], *replies], SUPPORTS)
+    return examined(informative_lines(facts.dialogue.customer), SUPPORTS)
 
 
 def listening(facts: Facts, criterion: Criterion) -> Answer:
@@ -229,11 +245,10 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(facts.sentence("completeness.no_request"))
     if unanswered_calls(facts) and all(entry.state in _BEGUN for entry in entries):
         return not_applicable(facts.sentence("no_occasion.left_first"))
-    told = {state_sentence(facts, entry): state_evidence(facts, entry) for entry in entries}
     return scaled(
         effectiveness(facts),
-        " ".join(list(told)[:_MOST_TOLD]),
+        " ".join(state_sentences(facts, entries)),
         confidence=0.65,
-        evidence=distinct(told.values()),
+        evidence=distinct(state_evidence(facts, entry) for entry in entries),
         advice=state_advice(facts, entries[0]),
     )

@@ -8,10 +8,10 @@ from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.turns import Line
 from app.judge.facts.conversation_facts import Facts, performed
 from app.judge.facts.requests import unanswered_calls
-from app.judge.ledger.opinion import NONE
-from app.judge.ledger.status import RESOLVED, UNRESOLVED, stated_status
+from app.judge.ledger.opinion import NO, NONE, YES
+from app.judge.ledger.status import PARTLY, RESOLVED, UNRESOLVED, stated_status
 from app.judge.scorecard.values import Criterion
-from app.judge.scoring.answers import Answer, not_applicable, on_scale, scaled, unjudged
+from app.judge.scoring.answers import Answer, not_applicable, on_scale, unjudged
 from app.judge.wording import sentence
 
 # The question that readers answered, for each rule whose answers are looked at again.
@@ -39,23 +39,31 @@ ACTS_OF = {
     "offer_more": (Act.OFFER_MORE,),
 }
 _FULL, _HALF, _NOT = "2", "1", "0"
+_WORTH = {_FULL: 1.0, _HALF: 0.5, _NOT: 0.0, YES: 1.0, NO: 0.0}
 # The least scores of the levels.
 _FULL_FROM, _HALF_FROM = 0.8, 0.25
 # The least that is fulfilled where lines state that all was done.
 _MOSTLY = 0.4
 # From here on a line is rude whatever a reader would say of the whole.
 _PLAINLY_RUDE = 0.85
-# How likely an answer has to be that lines show, and one that says that nothing went wrong.
-_OF_LINES, _OF_ABSENCE = 0.5, 0.7
+# How likely an answer has to be so that words claim it: with so much, nine in ten are what a reader says.
+_CLAIMED = {
+    **dict.fromkeys(("completeness", "understanding", "empathy"), 0.8),
+    "confirmed": 0.75,
+    "probing": 0.87,
+    "courtesy": 0.93,
+    "clarity": 0.95,
+}
+_NO_OCCASION = 0.5
 # How likely the act is at least where a reader sees a part that no phrase shows.
 _HINTED = 0.1
 
 
 def own_answer(answer: Answer) -> str:
     """Name the answer of a rule as the readers' answers are named."""
-    if answer.score is None:
+    if answer.worth is None:
         return NONE
-    return answer.answer if isinstance(answer.answer, str) else _level(answer.score)
+    return answer.answer if isinstance(answer.answer, str) else _level(answer.worth)
 
 
 def _level(score: float) -> str:
@@ -63,23 +71,30 @@ def _level(score: float) -> str:
 
 
 def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answer:
-    """Keep an answer that a reader would give, with how likely that is; say nothing otherwise."""
+    """Keep an answer that a reader would almost surely give; otherwise only estimate what it is worth."""
     question = QUESTIONS.get(criterion.rule or "")
     reader = facts.reader
-    if question is None or reader is None or answer.unjudged:
+    if question is None or reader is None or (answer.unjudged and answer.worth is None):
         return answer
-    if facts.said("profanity", "fallback") or unanswered_calls(facts) or _is_rude(facts):
+    if question in _certain(facts):
         return answer
     own = own_answer(answer)
-    verdict, likely = reader.verdict(question, own, _least(question, own))
-    if question == "completeness" and answer.applicable and verdict != NONE:
-        return on_scale(_fulfilled(facts, answer, likely), criterion.options)
-    if verdict == own:
-        confidence = round(likely[own], 4)
-        return replace(answer, confidence=confidence) if answer.applicable else answer
-    if verdict == NONE:
-        return not_applicable(facts.sentence(f"no_need.{question}"))
-    return unjudged(sentence("not_judged.unsure"))
+    likely = reader.of(question, own)
+    if likely.get(NONE, 0.0) >= _NO_OCCASION:
+        return answer if own == NONE else not_applicable(facts.sentence(f"no_need.{question}"))
+    if question == "completeness":
+        worth, own = _fulfilled(facts, answer, likely), _told_level(facts)
+    else:
+        worth = _expected(likely)
+    if answer.unjudged or own == NONE or likely[own] < _CLAIMED[question]:
+        return unjudged(sentence("not_judged.estimated"), estimate=worth)
+    stands = on_scale(replace(answer, score=_WORTH[own]), criterion.options)
+    return replace(stands if criterion.options else answer, confidence=round(likely[own], 4))
+
+
+def _expected(likely: Mapping[str, float]) -> float:
+    levels = {level: share for level, share in likely.items() if level != NONE}
+    return sum(_WORTH[level] * share for level, share in levels.items()) / sum(levels.values())
 
 
 def seen_by_reader(
@@ -102,8 +117,17 @@ def seen_by_reader(
     return seen
 
 
-def _is_rude(facts: Facts) -> bool:
-    return any(line.rude >= _PLAINLY_RUDE for line in facts.readings.agent)
+def _certain(facts: Facts) -> frozenset[str]:
+    """Return the questions that a reader cannot answer otherwise than the lines do."""
+    rude = any(line.rude >= _PLAINLY_RUDE for line in facts.readings.agent)
+    certain = set()
+    if facts.said("profanity") or rude:
+        certain.add("courtesy")
+    if facts.said("fallback"):
+        certain.add("understanding")
+    if unanswered_calls(facts):
+        certain |= {"completeness", "confirmed"}
+    return frozenset(certain)
 
 
 def is_missing(facts: Facts, question: str) -> bool:
@@ -111,30 +135,15 @@ def is_missing(facts: Facts, question: str) -> bool:
     return facts.reader is None or facts.reader.hardly(question)
 
 
-def _least(question: str, own: str) -> float:
-    # No single line tells that nothing went wrong.
-    return _OF_ABSENCE if own == _FULL and question in ("clarity", "understanding") else _OF_LINES
-
-
-def _fulfilled(facts: Facts, own: Answer, likely: Mapping[str, float]) -> Answer:
-    """Answer how far the requests were fulfilled, by their lines and by the conversation as a whole.
-
-    What lines state outright is not contradicted; lines that tell another story are left out.
-    """
-    levels = {level: share for level, share in likely.items() if level != NONE}
-    seen = (levels[_FULL] + levels[_HALF] / 2) / sum(levels.values())
+def _fulfilled(facts: Facts, own: Answer, likely: Mapping[str, float]) -> float:
+    """Return how far the requests were fulfilled, by their lines and by the conversation as a whole."""
+    seen = _expected(likely)
     fulfilled = seen if own.score is None else (seen + own.score) / 2
-    stated = stated_status(facts.ledger)
-    if stated == RESOLVED:
-        fulfilled = _MOSTLY + (1 - _MOSTLY) * fulfilled
-    answer = scaled(fulfilled, own.explanation, confidence=0.0, evidence=own.evidence)
-    level = _level(fulfilled)
-    ends_well = [entry.closed for entry in facts.ledger.matters]
-    is_told = all(ends_well) if level == _FULL else not any(ends_well) and level == _NOT
-    is_told = is_told or (stated == UNRESOLVED and level != _FULL)
-    return replace(
-        answer,
-        explanation=own.explanation if is_told else facts.sentence(f"probably.{level}"),
-        confidence=round(levels[level], 4),
-        advice=own.advice if is_told else "",
-    )
+    is_done = stated_status(facts.ledger) == RESOLVED
+    return _MOSTLY + (1 - _MOSTLY) * fulfilled if is_done else fulfilled
+
+
+def _told_level(facts: Facts) -> str:
+    """Return the level that the lines state: all closed, none of it, or a part; `NONE` where they don't."""
+    level = {RESOLVED: _FULL, PARTLY: _HALF, UNRESOLVED: _NOT}
+    return level.get(stated_status(facts.ledger) or "", NONE)

@@ -15,7 +15,8 @@ class Answer:
 
     What is not applicable has neither answer nor score. `unjudged` says that it is so for a reason
     of the judge's and not of the conversation's; `failure` (low_confidence, invalid_output,
-    insufficient_content, engine_error) that the judge should have answered and could not. `advice`
+    insufficient_content, engine_error) that the judge should have answered and could not. `estimate`,
+    0 to 1, is what an unjudged one is probably worth: the score counts it, and no words claim it. `advice`
     says what to do better where the suggestion of the criterion does not fit, and is empty where
     nothing is to be said; `note` why the answer
     is less certain; `otherwise` is what another judge has answered.
@@ -33,6 +34,12 @@ class Answer:
     note: str = ""
     unjudged: bool = False
     otherwise: "Answer | None" = None
+    estimate: float | None = None
+
+    @property
+    def worth(self) -> float | None:
+        """Return what the score counts, 0 to 1; None where nothing is known."""
+        return self.estimate if self.score is None else self.score
 
 
 def judged(
@@ -118,9 +125,11 @@ def not_applicable(reason: str, *, by: str = "rule") -> Answer:
     return Answer(applicable=False, explanation=reason, judged_by=by)
 
 
-def unjudged(reason: str, *, by: str = "rule") -> Answer:
+def unjudged(reason: str, *, by: str = "rule", estimate: float | None = None) -> Answer:
     """Say that this judge can't tell: no guess, and no fault of the conversation."""
-    return Answer(applicable=False, explanation=reason, judged_by=by, unjudged=True)
+    return Answer(
+        applicable=False, explanation=reason, judged_by=by, unjudged=True, estimate=estimate
+    )
 
 
 def needs_model() -> Answer:

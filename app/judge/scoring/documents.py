@@ -1,9 +1,9 @@
 """Scores as JSON documents: the score, its sections, criteria and coaching."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from app.judge.dialogue.evidence import Evidence
+from app.judge.dialogue.evidence import CONTRADICTS, Evidence
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
 from app.judge.scoring.score import Judged, Score, SectionScore
@@ -14,8 +14,13 @@ _MOST_COACHED = 3
 _NEEDS_NO_IMPROVEMENT = 0.8
 # What costs fewer points is not worth a sentence.
 _LEAST_LOSS = 2.5
-# Rules that are fulfilled by what was not said, which is no strength.
-_BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
+# Rules whose full score is no strength: something was not said, or was mere routine.
+_ROUTINE = frozenset(
+    {
+        *("bot_identity", "clean_close", "greeting", "purpose"),
+        *("clarity", "courtesy", "data_handling", "forbidden_phrases", "no_repetition", "respect"),
+    }
+)
 # Rules that miss something: their evidence shows only where it was looked for.
 _OF_WHAT_IS_MISSING = frozenset(
     {"bot_identity", "clean_close", "greeting", "purpose", "recap", "required_phrases"}
@@ -77,7 +82,8 @@ def criterion_document(judged: Judged) -> dict[str, Any]:
         "applicable": answer.applicable,
         "notJudged": answer.unjudged,
         "answer": answer.answer,
-        "normalizedScore": None if answer.score is None else round(answer.score, 4),
+        "normalizedScore": answer.score,
+        "estimate": answer.estimate,
         "points": None if judged.points is None else round(judged.points, 2),
         "maxPoints": criterion.weight,
         "explanation": " ".join(filter(None, (answer.explanation, answer.note))),
@@ -112,7 +118,13 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[st
     if score.problem is not None:
         return {"strengths": [], "improvements": list(incidents[:_MOST_COACHED])}
     judged = [item for item in score.judged if item.answer.score is not None]
-    strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
+    against = {
+        piece.segment_id
+        for item in judged
+        for piece in item.answer.evidence
+        if piece.polarity == CONTRADICTS
+    } | {piece["segmentId"] for incident in incidents for piece in incident["evidence"]}
+    strong = [item for item in judged if item.answer.score == 1 and _is_shown(item, against)]
     weak = [
         item
         for item in judged
@@ -123,6 +135,8 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[st
     ranked = [
         (item, _coaching_entry(item, _improvement(item))) for item in _most_important(weak, _loss)
     ]
+    told = {piece["segmentId"] for incident in incidents for piece in incident["evidence"]}
+    ranked = [(item, entry) for item, entry in ranked if item.failed or not _is_told(entry, told)]
     fatal = [entry for item, entry in ranked if _loss(item)[0] == _URGENCY["evaluation"]]
     ordinary = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
     return {
@@ -131,6 +145,12 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[st
         ],
         "improvements": [*fatal, *incidents, *ordinary][:_MOST_COACHED],
     }
+
+
+def _is_told(entry: Mapping[str, Any], told: Container[str]) -> bool:
+    """Tell whether an incident tells of the same lines already."""
+    shown = entry["evidence"]
+    return bool(shown) and all(piece["segmentId"] in told for piece in shown)
 
 
 def with_quote(sentence: str, evidence: Evidence | None) -> str:
@@ -160,13 +180,14 @@ def _telling(evidence: Sequence[Evidence]) -> Evidence | None:
     return next(telling, None)
 
 
-def _is_shown(item: Judged) -> bool:
-    if not item.answer.explanation:
+def _is_shown(item: Judged, against: Container[str]) -> bool:
+    """Tell whether a strength is shown by lines of the service side that nothing counts against."""
+    if not item.answer.explanation or item.criterion.rule in _ROUTINE:
         return False
     if item.answer.judged_by != "rule":
         return True
-    is_quoted = any(piece.role in _SERVICE for piece in item.answer.evidence)
-    return is_quoted and item.criterion.rule not in _BY_ABSENCE
+    quoted = [piece.segment_id for piece in item.answer.evidence if piece.role in _SERVICE]
+    return bool(quoted) and not any(segment in against for segment in quoted)
 
 
 def _merit(item: Judged) -> tuple[float, ...]:

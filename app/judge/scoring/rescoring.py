@@ -99,6 +99,7 @@ def _stored_answer(document: Mapping[str, Any]) -> Answer:
         judged_by=document["judgedBy"],
         answer=document["answer"],
         score=document["normalizedScore"],
+        estimate=document.get("estimate"),
         confidence=document["confidence"],
         failure=document["failure"],
         # Documents from before the flag counted all that has no answer as not judged.

@@ -30,9 +30,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A criterion with its answer; `share` of its weight, 0 to 1, None where not applicable.
+    """A criterion with its answer; `share` of its weight, 0 to 1, None where nothing is known of it.
 
-    The share is 0 where a critical criterion has failed the section.
+    The share is what the answer is worth, or its estimate, and 0 where a critical criterion has failed the section.
     """
 
     criterion: Criterion
@@ -41,7 +41,9 @@ class Judged:
 
     @property
     def points(self) -> float | None:
-        return None if self.share is None else self.criterion.weight * self.share
+        if self.share is None or not self.answer.applicable:
+            return None
+        return self.criterion.weight * self.share
 
     @property
     def failed(self) -> bool:
@@ -69,10 +71,10 @@ class SectionScore:
 class Score:
     """`score` is an integer 0 to 100, or None exactly where there is a `problem`.
 
-    `raw_score` is the weighted mean as answered, before critical criteria take effect. `scope` is
+    `raw_score` is the weighted mean of what the answers are worth, before critical criteria take effect. `scope` is
     how far their effect reaches (section, evaluation, None). `confidence` is the weighted mean over
     everything that should have been judged, where what was not counts 0. `coverage` is the share,
-    0 to 1, that was judged of the weight of all criteria that apply; where it is too little, there is
+    0 to 1, that was judged or estimated of the weight of all criteria that apply; where it is too little, there is
     a score without a verdict: no band, and neither passed nor failed.
     """
 
@@ -106,7 +108,7 @@ def score_of(
     whose judge failed, leaves the evaluation without a score.
     """
     judged = _with_points(scorecard, answers)
-    raw = _mean((item.criterion.weight, item.answer.score) for item in judged)
+    raw = _mean((item.criterion.weight, item.answer.worth) for item in judged)
     problem = problem or _problem(scorecard, judged)
     failures = [item for item in judged if item.failed and item.criterion.criticality != "none"]
     scopes = {item.criterion.criticality for item in failures}
@@ -165,13 +167,16 @@ def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[J
 
 def _as_shown(answer: Answer) -> Answer:
     # Rounded as in the results, so that the score can be recomputed from them.
-    rounded = None if answer.score is None else round(answer.score, 4)
-    return answer if rounded == answer.score else replace(answer, score=rounded)
+    return replace(answer, score=_four(answer.score), estimate=_four(answer.estimate))
+
+
+def _four(share: float | None) -> float | None:
+    return None if share is None else round(share, 4)
 
 
 def _share(item: Judged, failed_sections: set[str]) -> float | None:
-    lost = item.answer.score is not None and item.criterion.section in failed_sections
-    return 0.0 if lost else item.answer.score
+    lost = item.answer.worth is not None and item.criterion.section in failed_sections
+    return 0.0 if lost else item.answer.worth
 
 
 def _mean(weighted: Iterable[tuple[float, float | None]]) -> float | None:
@@ -184,7 +189,7 @@ def _mean(weighted: Iterable[tuple[float, float | None]]) -> float | None:
 
 
 def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None:
-    applicable = _weight(item for item in judged if item.answer.applicable)
+    applicable = _weight(item for item in judged if item.answer.worth is not None)
     broken = [item for item in judged if item.answer.failure is not None]
     lost = _weight(broken)
     # Relative to the expected weight: criteria that never apply must not hide an outage.
@@ -218,7 +223,7 @@ def _no_verdict(scorecard: Scorecard, judged: tuple[Judged, ...]) -> str | None:
 
 def _coverage(judged: tuple[Judged, ...]) -> float:
     expected = _expected_weight(judged)
-    judged_weight = _weight(item for item in judged if item.answer.applicable)
+    judged_weight = _weight(item for item in judged if item.answer.worth is not None)
     return judged_weight / expected if expected else 0.0
 
 
@@ -249,7 +254,7 @@ def _sections(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Iterable[Sect
             title=section.title,
             weight=_round(math.fsum(item.criterion.weight for item in items)) or 0,
             score=_round(_mean((item.criterion.weight, item.share) for item in items)),
-            raw_score=_round(_mean((item.criterion.weight, item.answer.score) for item in items)),
+            raw_score=_round(_mean((item.criterion.weight, item.answer.worth) for item in items)),
             auto_failed=any(item.failed and item.criterion.criticality != "none" for item in items),
             criteria_count=len(items),
         )
