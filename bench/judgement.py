@@ -64,7 +64,7 @@ def main() -> None:
         # The models are fitted to the training split of star, which says nothing about them.
         split = "dev" if file == "star" else options.split
         rows = [row for row in records_in(path) if row["messages"]]
-        rows = [row for row in rows if split in (None, row["split"])]
+        rows = [row for row in rows if split in (None, row.get("split"))]
         found = table(file, rows, measure)
         quotes = [a + b for a, b in zip(quotes, invalid_quotes(rows, found), strict=True)]
         every += rows

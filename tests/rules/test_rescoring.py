@@ -22,13 +22,14 @@ def results_of(channel: str) -> dict[str, Any]:
     return RuleJudge().judge(TALKS[channel], CARDS[channel], Context()).results
 
 
-def human(score: float | None, *, unjudged: bool = False) -> Answer:
+def human(score: float | None, *, unjudged: bool = False, estimate: float | None = None) -> Answer:
     return Answer(
         applicable=score is not None,
         explanation="",
         judged_by="human",
         score=score,
         unjudged=unjudged,
+        estimate=estimate,
     )
 
 
@@ -46,7 +47,11 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
     shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
     changed = rescored(results, card, {key: human(data.draw(shares)) for key in keys})
     originals = {
-        key: human(criteria[key]["normalizedScore"], unjudged=criteria[key]["notJudged"])
+        key: human(
+            criteria[key]["normalizedScore"],
+            unjudged=criteria[key]["notJudged"],
+            estimate=criteria[key]["estimate"],
+        )
         for key in keys
     }
     back = rescored(changed.results, card, originals)

@@ -159,8 +159,8 @@ def surely_told(facts: Facts, entry: Entry) -> Step | None:
 
 
 def _is_sure(facts: Facts, step: Step) -> bool:
-    if step.state is State.OPEN:
-        return False
+    if step.state is State.OPEN or facts.read_by_model:
+        return step.state is not State.OPEN
     shown = facts.acts.at(step.position)
     # Whether somebody cannot or may not, a line says that it will not be done.
     acts = _NOT_DONE if step.state in (State.FAILED, State.REFUSED) else STATE_ACTS[step.state]

@@ -165,11 +165,11 @@ def stated_resolution(facts: Facts) -> Resolution:
     if unanswered and status != RESOLVED:
         explanation = facts.sentence("resolution.abandoned")
         return Resolution(UNRESOLVED, explanation, quoted(unanswered, CONTRADICTS))
-    if status is not None:
+    if status is not None or facts.course is None:
         entries = worst_first(facts.ledger.matters)
-        return Resolution(status, " ".join(state_sentences(facts, entries)), _shown(facts, entries))
-    if facts.course is None:
-        return Resolution(UNKNOWN, _told(facts) or _why_unknown(facts), _shown(facts))
+        told = " ".join(state_sentences(facts, entries))
+        why = told if status else told or _why_unknown(facts)
+        return Resolution(status or UNKNOWN, why, _shown(facts, entries))
     probability = facts.course.probability
     status = likely_status(facts.ledger, probability)
     return _likely(facts, status)
