@@ -213,16 +213,12 @@ class CriterionSchema(StoredSchema):
     applicable = fields.Boolean(required=True)
     not_judged = fields.Boolean(
         metadata={
-            "description": "True where the criterion may apply but the judge could not tell; such a "
-            "criterion lowers the coverage unless it has an `estimate`; one that does not apply does not."
+            "description": "True where it may apply but the judge could not tell; without an "
+            "`estimate` it lowers the coverage, unlike one that does not apply."
         }
     )
     estimate = fields.Float(
-        allow_none=True,
-        metadata={
-            "description": "What a criterion that was not judged is probably worth, 0 to 1: the score "
-            "counts it, and nothing claims it."
-        },
+        allow_none=True, metadata={"description": "What the score counts of what was not judged."}
     )
     answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
     normalized_score = fields.Float(required=True, allow_none=True)
