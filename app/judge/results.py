@@ -1,7 +1,7 @@
 """Results of a judgement: one document of scored criteria, facts, dimensions and coaching."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.core.clock import iso_utc
@@ -43,6 +43,7 @@ _MOST_UNRESOLVED = 0.5
 _FACTOR_PER_PROFANITY = 0.35
 _WEIGHT_OF_UNANSWERED = 0.25
 _COUNTED = 3
+_BREACHES = {"told_other": Act.TELL_OTHER, "press": Act.PRESS}
 
 
 def judgement_of(
@@ -164,19 +165,19 @@ def _incidents(facts: Facts, score: Score, outcome: Outcome) -> list[dict[str, A
     """List the incidents as entries of the coaching, the danger first."""
     return [
         *_ignored_danger(facts),
-        *_told_of_others(facts),
+        *_breaches(facts),
         *_rudeness(facts),
         *_unserved(facts, score, outcome),
     ]
 
 
-def _told_of_others(facts: Facts) -> list[dict[str, Any]]:
-    lines = [line for line in facts.acts.service if line.of(Act.TELL_OTHER) >= SURE]
-    if not lines:
-        return []
-    evidence = distinct(shown_act(line, (Act.TELL_OTHER,), CONTRADICTS) for line in lines)
-    advice = sentence("advice.told_other")
-    return [_entry(facts.sentence("incident.told_other"), advice, evidence)]
+def _breaches(facts: Facts) -> Iterator[dict[str, Any]]:
+    """Yield what the service side should never do, whatever the scorecard asks."""
+    for key, act in _BREACHES.items():
+        lines = [line for line in facts.acts.service if line.of(act) >= SURE]
+        if lines:
+            evidence = distinct(shown_act(line, (act,), CONTRADICTS) for line in lines)
+            yield _entry(facts.sentence(f"incident.{key}"), sentence(f"advice.{key}"), evidence)
 
 
 def _unserved(facts: Facts, score: Score, outcome: Outcome) -> list[dict[str, Any]]:

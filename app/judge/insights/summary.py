@@ -28,13 +28,14 @@ _HINTED = 0.3
 _MOST_IN_NAME = _EXCLAMATION = _FILLER = 3
 _BETWEEN = " \t\n,.;:!-"
 _MOST_ITEMS = 3
+_LAST_LINES = 2
 _CALLS_ABOUT = "purpose"
 _FEELINGS = (Act.ANGRY, Act.COMPLAIN, Act.DISAPPOINTED)
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY)
 # The acts that move a matter, or tell where it stands.
 _BEARING = (
     *(Act.INFORM, Act.INSTRUCT, Act.PROPOSE, Act.DONE, Act.PROMISE, Act.PROMISE_BY, Act.UNDONE),
-    *(Act.REFUSE, Act.REFUSE_REASON, Act.CANNOT, Act.ELSEWHERE, Act.STALL, Act.RETRACT),
+    *(Act.REFUSE, Act.REFUSE_REASON, Act.CANNOT, Act.ELSEWHERE, Act.RETRACT),
 )
 # The states whose line tells an outcome.
 _TELLING = {
@@ -230,10 +231,10 @@ def _promised(facts: Facts) -> list[str]:
 
 def _last_word(facts: Facts) -> str | None:
     """Quote what the service side said last that bears on the matter."""
-    for line in reversed(facts.acts.service):
-        mark = line.best(*_BEARING)
-        if mark is not None and mark.probability >= SURE:
-            return shown_act(line, _BEARING).quote
+    for line in reversed(facts.acts.service[-_LAST_LINES:]):
+        quote = shown_act(line, _BEARING).quote
+        if max(map(line.of, _BEARING)) >= SURE and not quote.endswith("?"):
+            return quote
     return None
 
 

@@ -33,7 +33,7 @@ from app.judge.scoring.answers import (
     scaled,
     unjudged,
 )
-from app.judge.wording import part, sentence, times
+from app.judge.wording import listed, part, sentence, times
 
 _NEEDED = 0.6
 _VOICED = ("problem", "complaint", "still_broken")
@@ -248,13 +248,9 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _repetition_text(facts: Facts, fallbacks: int, repeats: int) -> str:
-    fallbacks_told = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"
-    repeats_told = "no_repetition.repeats" if repeats else "no_repetition.no_repeats"
-    return facts.sentence(
-        "no_repetition.found",
-        fallbacks=part(fallbacks_told, times=times(fallbacks)),
-        repeats=part(repeats_told, times=times(repeats)),
-    )
+    counts = {"fallbacks": fallbacks, "repeats": repeats}
+    told = [part(f"no_repetition.{name}", times=times(n)) for name, n in counts.items() if n]
+    return facts.sentence("no_repetition.found", what=listed(told))
 
 
 def _repeated_questions(facts: Facts) -> list[Line]:

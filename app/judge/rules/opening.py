@@ -93,7 +93,7 @@ def bot_identity(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     cues_of_part = {
-        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY),
+        "brand": _brand(facts, opening) or performed(facts, opening, Act.COMPANY, least=_SURELY),
         "automated": facts.said("automated", lines=opening),
     }
     automation_required = criterion.parameters["automationDisclosureRequired"]
