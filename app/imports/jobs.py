@@ -2,10 +2,12 @@
 
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import islice
+from typing import BinaryIO, cast
 
 from sqlalchemy.orm import Session
 
@@ -104,11 +106,33 @@ def _let_others_in(job: RunningJob[Import]) -> None:
 
 
 def _claim_unbegun(session: Session, _: str) -> Lease[Import] | None:
-    return next(iter(leases.claim_new(session, Import, Import.received == 0, limit=1)), None)
+    unbegun = Import.started_at.is_(None)
+    return next(iter(leases.claim_new(session, Import, unbegun, limit=1)), None)
 
 
 def _give_back(_: RunningJob[Import]) -> None:
     raise Stopped
+
+
+def _in_turns(documents: Iterable[Document], end_turn: Callable[[], None]) -> Iterator[Document]:
+    """Yield documents whose readers end a turn in time, also where many lines are no record."""
+    for document in documents:
+        yield replace(document, stream=cast(BinaryIO, _InTurns(document.stream, end_turn)))
+
+
+class _InTurns(io.BufferedIOBase):
+    """The lines of a stream, which readers take one by one."""
+
+    def __init__(self, stream: BinaryIO, end_turn: Callable[[], None]) -> None:
+        self._stream, self._end_turn = stream, end_turn
+        self._ends_at = time.monotonic() + _TURN_S
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Return the next line, after others had their turn if this one is over."""
+        if time.monotonic() > self._ends_at:
+            self._end_turn()
+            self._ends_at = time.monotonic() + _TURN_S
+        return self._stream.readline(-1 if size is None else size)
 
 
 def _load_import(
@@ -117,22 +141,19 @@ def _load_import(
     """Load the records of one import, batch by batch; each `with` is one short transaction.
 
     Args:
-        end_turn: called between two batches when a turn is over.
+        end_turn: called while the input is read, outside of any transaction, when a turn is over.
     """
-    turn_ends_at = time.monotonic() + _TURN_S
     with job.transaction() as session:
         task = service.start(session, job.lease, job.runtime.keyring)
     settings = job.runtime.settings
     with closing(DiskSet()) as seen_keys, documents_of(job.runtime, task) as documents:
+        in_turns = _in_turns(documents, partial(end_turn, job))
         validate = validator(job.runtime, task.options)
-        records = normalised(entries_of(documents, task.options), seen_keys, validate)
+        records = normalised(entries_of(in_turns, task.options), seen_keys, validate)
         for batch in batches_of(islice(records, task.done, None)):
             job.require_going_on()
             require_space(settings.data_dir, 0, settings.min_free_bytes)
             _write_batch(job, batch, task.options)
-            if time.monotonic() > turn_ends_at:
-                end_turn(job)
-                turn_ends_at = time.monotonic() + _TURN_S
     with job.transaction() as session:
         service.finish(session, job.lease)
     if task.file_id and not task.options.dry_run:

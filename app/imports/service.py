@@ -222,7 +222,7 @@ def _with_other_options(
 
 
 def _try_again(session: Session, row: Import) -> dict[str, Any]:
-    row.error = row.completed_at = None
+    row.error = row.started_at = row.completed_at = None
     row.attempts = 0
     leases.requeue(row, due_at=utc_now(), counts=True)
     ring_after_commit(session, bell(row.id))

@@ -234,6 +234,10 @@ def _number_spans(
     """Yield each part of a number with its turn."""
     tokens = 0
     for speaker_text in speaker_texts:
+        if tokens > _MAX_FINDS:
+            for turn, start, end in speaker_text.parts_by_turn(0, speaker_text.end):
+                yield turn, _rest(start, end)
+            continue
         for run in digit_runs(speaker_text.text, speaker_text.end):
             tokens += len(run.tokens)
             is_rest = tokens > _MAX_FINDS

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,11 @@ def client(service: ServiceProcess) -> Iterator[Caller]:
 def long_import(client: Caller, name: str) -> str:
     """Begin an import that takes minutes; return its path."""
     rows = (ROW.format(f"{name}-{number // 10}", number) for number in range(ROWS))
-    data = (HEADER + "".join(rows)).encode()
+    return uploaded(client, name, (HEADER + "".join(rows)).encode())
+
+
+def uploaded(client: Caller, name: str, data: bytes) -> str:
+    """Begin an import of a table; return its path."""
     body = {"fileName": f"{name}.csv", "sizeBytes": len(data), "evaluate": False}
     reserved = client.post("/imports/files/upload-url", body).json()["data"]
     sent = requests.put(reserved["uploadUrl"], data=data, headers=reserved["headers"], timeout=60)
@@ -63,8 +68,29 @@ def shown(client: Caller, path: str) -> dict[str, Any]:
     return dict(client.get(path).json()["data"])
 
 
+def has_completed(client: Caller, path: str) -> bool:
+    return bool(shown(client, path)["status"] == "completed")
+
+
 def received(client: Caller, path: str) -> int:
     return int(shown(client, path)["counts"]["received"])
+
+
+@pytest.mark.nightly("keeps a processor busy for half a minute")
+@pytest.mark.parametrize("line", ["x,customer,Hello.\n", "x,y,z,more,cells\n"], ids=["one", "odd"])
+def test_lines_that_are_no_record_let_others_in(
+    service: ServiceProcess, client: Caller, line: str
+) -> None:
+    """Millions of rows of one conversation, or of none, are read in turns as well."""
+    data = (HEADER + line * (90_000_000 // len(line))).encode()
+    long = uploaded(client, "lines", data)
+    wait_until(lambda: shown(client, long)["status"] == "running")
+    for name in ("first", "second"):
+        short = short_import(client, name)
+        begun = time.monotonic()
+        wait_until(partial(has_completed, client, short))
+        assert time.monotonic() - begun < SOON_S
+    assert (shown(client, long)["status"], received(client, long)) == ("running", 0)
 
 
 @pytest.mark.nightly("keeps a processor busy for half a minute")

@@ -84,7 +84,9 @@ class ImportCounts:
     def count_failure(self, bad_line: BadLine) -> None:
         """Count a failed record; the first hundred errors are kept."""
         self.by_outcome[RecordOutcome.FAILED] += 1
-        self.errors = first_errors(self.errors, [_error_of(bad_line)])
+        # Of lines, the errors of the first hundred are kept; sorting them for each would take long.
+        if len(self.errors) < _MAX_ERRORS or not bad_line.line:
+            self.errors = first_errors(self.errors, [_error_of(bad_line)])
 
     def add(self, later: "ImportCounts") -> None:
         """Add the counts of later records, without the ids of their evaluations."""

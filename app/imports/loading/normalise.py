@@ -12,6 +12,8 @@ _MAX_FIELDS_IN_MESSAGE = 3
 # The limits of a batch keep its transaction short, so that other writers wait only a moment.
 _BATCH_RECORDS = 25
 _BATCH_MESSAGES = 300
+# Those that cannot be read are only counted: millions of them must not take as many transactions.
+_BATCH_BAD_LINES = 5000
 
 
 class DiskSet:
@@ -92,13 +94,16 @@ def normalised(
 def batches_of(records: Iterable[NormalisedRecord]) -> Iterator[list[NormalisedRecord]]:
     """Group records into batches, each for one short transaction."""
     batch: list[NormalisedRecord] = []
-    weight = 0
+    loadable = weight = 0
     for record in records:
         batch.append(record)
-        weight += record.weight if isinstance(record, LoadableRecord) else 1
-        if len(batch) == _BATCH_RECORDS or weight >= _BATCH_MESSAGES:
+        if isinstance(record, LoadableRecord):
+            loadable += 1
+            weight += record.weight
+        is_full = loadable == _BATCH_RECORDS or weight >= _BATCH_MESSAGES
+        if is_full or len(batch) == _BATCH_BAD_LINES:
             yield batch
-            batch, weight = [], 0
+            batch, loadable, weight = [], 0, 0
     if batch:
         yield batch
 
