@@ -212,7 +212,13 @@ def _detect(
         else:
             spans[turn] += _text_spans(conversation, turn, turn in numbered_turns)
             finds += len(spans[turn])
-    names.add_repeated(conversation, spans)
+    for turn, again in names.repeated(conversation, spans):
+        if finds > _MAX_FINDS:
+            whole[turn] = [_rest(0, len(conversation.turns[turn].text))]
+        else:
+            before = len(spans[turn])
+            spans[turn] += again
+            finds += len(spans[turn]) - before
     spans |= whole
     return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items() if turn_spans}
 

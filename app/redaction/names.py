@@ -4,7 +4,7 @@ The names with which agents, bots and their company introduce themselves are not
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.redaction.conversation_text import (
     ConversationText,
@@ -189,8 +189,10 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
         yield from _answered(text, conversation.turns[question].text)
 
 
-def add_repeated(conversation: ConversationText, spans: dict[int, list[EntitySpan]]) -> None:
-    """Add the names that were found once wherever they occur again in the conversation."""
+def repeated(
+    conversation: ConversationText, spans: Mapping[int, Sequence[EntitySpan]]
+) -> Iterator[tuple[int, Iterator[EntitySpan]]]:
+    """Yield each turn in which names that were found once occur again, with where they do."""
     names = {
         word
         for turn, turn_spans in spans.items()
@@ -205,7 +207,7 @@ def add_repeated(conversation: ConversationText, spans: dict[int, list[EntitySpa
     first_parts = frozenset(_FIRST_PART.findall(spelling)[0] for spelling in spellings)
     for turn in spans:
         if not conversation.words(turn).isdisjoint(lower_case):
-            spans[turn] += _known(conversation.turns[turn].text, spellings, first_parts)
+            yield turn, _known(conversation.turns[turn].text, spellings, first_parts)
 
 
 def service_name_words(turns: Iterable[SpeakerTurn]) -> frozenset[str]:
@@ -284,9 +286,10 @@ def _introduced(text: str) -> Iterator[EntitySpan]:
 
 def _is_connected(match: re.Match[str]) -> bool:
     """Tell whether a word such as "from" or "with" follows "I'm Xyz", as after a name."""
-    lead = match[0].lower()
-    is_own = lead.startswith("i") and not lead.startswith("it")
-    return is_own and match[2].strip(" ,").lower() in _CONNECTORS
+    if match[2].strip(" ,").lower() not in _CONNECTORS:
+        return False
+    lead = match[0][:2].lower()
+    return lead.startswith("i") and lead != "it"
 
 
 def _answered(text: str, question: str) -> Iterator[EntitySpan]:

@@ -15,6 +15,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from app.core.settings import Settings
+from app.redaction.conversation_text import SpeakerTurn
+from app.redaction.masking import mask_turns
 from app.wiring import build_runtime
 from bench.attacks.row import Row
 from bench.service import Signer, environment_of, free_port, new_key
@@ -24,6 +26,9 @@ _MESSAGES, _MESSAGE_LENGTH = 50, 19_900
 # What was found to cost most, with the words that make the masking look for everything.
 _CUES = "my name is Bob at com pin card address born password iban passport 12 1234 "
 _WORST = ("4 ", "1,", "1 Main St ", "dob 1/2/3 ", "A1 ", "six ")
+_PLAIN = "They said that the parcel would be here on Monday, and nobody has come since. "
+_MASKED_S = 1.0
+_ROW = "{},customer,Where is my parcel {}? It was to come on Monday and I am waiting.\n"
 _SENDERS = 4
 _ATTACK_S, _CONTROL_S = 20.0, 5.0
 _SLOWEST_S = 1.0
@@ -33,12 +38,16 @@ _SHORT_IMPORT_S = 60.0
 
 def rows(folder: Path) -> Iterator[Row]:
     """Run the attacks, each on a service of its own."""
+    yield _masking()
     with _Service(folder / "texts") as service:
         yield from _large_bodies(service)
     with _Service(folder / "values") as service:
         yield _many_values(service)
-    with _Service(folder / "imports") as service:
-        yield _long_import(service)
+    lines = [_ROW.format(number // 10, number) for number in range(100 * _MIB // len(_ROW))]
+    one = ["x,customer,Hello.\n"] * (80 * _MIB // 18)
+    for what, rows_ in (("of 100 MiB", lines), ("with 4.6 million rows of one conversation", one)):
+        with _Service(folder / f"imports-{len(rows_)}") as service:
+            yield _long_import(service, what, "".join(rows_).encode())
 
 
 class _Service:
@@ -143,6 +152,32 @@ class _Service:
         return slowest
 
 
+def _masking() -> Row:
+    slowest_s, unit = max((_masked_s(unit), unit) for unit in _WORST)
+    control_s = _masked_s(_PLAIN)
+    return Row(
+        f"1 MB of {unit!r} in the turns of two people, masked",
+        f"{slowest_s:.2f} s of processor time",
+        f"{control_s:.2f} s for plain sentences",
+        f"{_MASKED_S:.0f} s, or twice the control on a busy machine",
+        slowest_s < max(_MASKED_S, 2 * control_s),
+    )
+
+
+def _masked_s(unit: str) -> float:
+    turns = [
+        SpeakerTurn(str(place % 2), f"{place} {text}", is_service=bool(place % 2))
+        for place, text in enumerate([_text_of(unit)] * _MESSAGES)
+    ]
+    begun = time.process_time()
+    mask_turns(turns)
+    return time.process_time() - begun
+
+
+def _text_of(unit: str) -> str:
+    return (_CUES + unit * _MESSAGE_LENGTH)[:_MESSAGE_LENGTH]
+
+
 def _large_bodies(service: _Service) -> Iterator[Row]:
     before = service.slowest_s(_CONTROL_S)
     memory_before = service.memory_mib("cqe: web")
@@ -179,7 +214,7 @@ def _send_texts(service: _Service, sender: int, ends_at: float, statuses: list[i
     while time.monotonic() < ends_at:
         number += 1
         unit = _WORST[(sender + number) % len(_WORST)]
-        text = (_CUES + unit * _MESSAGE_LENGTH)[:_MESSAGE_LENGTH]
+        text = _text_of(unit)
         messages = [{"role": "customer", "text": f"{place} {text}"} for place in range(_MESSAGES)]
         target = f"/v1/imports/conversations/chat-{sender}-{number}?evaluate=false"
         statuses.append(service.send("PUT", target, {"messages": messages})[0])
@@ -207,18 +242,16 @@ def _most_memory(service: _Service, content: bytes) -> float:
     return most
 
 
-def _long_import(service: _Service) -> Row:
+def _long_import(service: _Service, what: str, content: bytes) -> Row:
     control = _import_one(service, "first")
-    row = "{},customer,Where is my parcel {}? It was to come on Monday and I am waiting.\n"
-    lines = [row.format(number // 10, number) for number in range(100 * _MIB // 80)]
-    long_id = service.upload("march.csv", ("conversation_id,role,text\n" + "".join(lines)).encode())
+    long_id = service.upload("march.csv", b"conversation_id,role,text\n" + content)
     while service.status_of(long_id) == "queued":
         time.sleep(0.2)
     time.sleep(10)
     taken = _import_one(service, "second")
     goes_on = service.status_of(long_id) in ("queued", "running")
     return Row(
-        "a CSV file of 100 MiB",
+        f"a CSV file {what}",
         f"an import of one chat took {taken:.0f} s",
         f"{control:.0f} s",
         f"{_SHORT_IMPORT_S:.0f} s",

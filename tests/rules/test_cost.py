@@ -130,3 +130,13 @@ def test_the_cost_of_phrases_does_not_grow_with_their_number() -> None:
     assert min(cost_s(search, many) for _ in range(3)) < 5 * min(
         cost_s(search, few) for _ in range(3)
     )
+
+
+@pytest.mark.parametrize("unit", ["Anna ", "4 7 1 2, ", "dr Anna "])
+def test_after_many_finds_the_rest_of_a_conversation_is_masked_whole(unit: str) -> None:
+    """Also where names are found again, and where each turn begins with a number."""
+    turns = [SpeakerTurn("a", "My name is Anna Brown, my card is 4111 1111 1111 1111.")]
+    turns += [SpeakerTurn("ab"[place % 2], unit * (20_000 // len(unit))) for place in range(40)]
+    first, *others = mask_turns(turns)
+    assert first.text in ("My name is [NAME], my card is [CARD].", "[CARD]")
+    assert others[-1].text == "[CARD]"
