@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, validates
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.core.outgoing_http.reply import EXCERPT_BYTES, AttemptOutcome
 from app.events.catalogue import EventType
-from app.web.schemas.base import FORMAT, CodedMessage, PlainSchema
+from app.web.schemas.base import FORMAT, CodedMessage, PlainAnswerSchema, PlainSchema
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, PeriodQuery, sort_field
 from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
@@ -51,23 +51,21 @@ class SubscriptionQuery(PageQuery):
     sort = sort_field("createdAt")
 
 
-class SubscriptionSchema(PlainSchema):
+class SubscriptionSchema(PlainAnswerSchema):
     """A subscription, without its secret."""
 
-    id = fields.String(required=True, metadata={"example": "wh_01k9zq3s7vf0mb5e2wd8yhx4cn"})
-    url = fields.String(required=True)
-    events = fields.List(Choice(_TYPES), required=True)
-    description = fields.String(required=True, allow_none=True)
-    active = fields.Boolean(required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    id = fields.String(metadata={"example": "wh_01k9zq3s7vf0mb5e2wd8yhx4cn"})
+    url = fields.String()
+    events = fields.List(Choice(_TYPES))
+    description = fields.String(allow_none=True)
+    active = fields.Boolean()
+    created_at = Timestamp()
+    updated_at = Timestamp()
     failing_since = Timestamp(
-        required=True,
         allow_none=True,
         metadata={"description": "End of the first failed delivery since the last success."},
     )
     deactivated_at = Timestamp(
-        required=True,
         allow_none=True,
         metadata={"description": "When it was switched off because every delivery failed."},
     )
@@ -76,7 +74,7 @@ class SubscriptionSchema(PlainSchema):
 class IssuedSubscriptionSchema(SubscriptionSchema):
     """A subscription with its signing secret, which is shown only once."""
 
-    signing_secret = fields.String(required=True, metadata={"example": "whsec_…"})
+    signing_secret = fields.String(metadata={"example": "whsec_…"})
 
 
 class SecretRotate(PlainSchema):
@@ -91,13 +89,13 @@ class TestRequest(PlainSchema):
     event = Choice(_TYPES)
 
 
-class StartedDeliverySchema(PlainSchema):
+class StartedDeliverySchema(PlainAnswerSchema):
     """A delivery that was started; its history shows what became of it."""
 
-    delivery_id = fields.String(required=True)
-    event_id = fields.String(required=True)
-    event = Choice(_TYPES, required=True)
-    status = Choice(_STATUSES, required=True)
+    delivery_id = fields.String()
+    event_id = fields.String()
+    event = Choice(_TYPES)
+    status = Choice(_STATUSES)
 
 
 class DeliveryQuery(PeriodQuery):
@@ -108,38 +106,37 @@ class DeliveryQuery(PeriodQuery):
     sort = sort_field("createdAt")
 
 
-class AttemptSchema(PlainSchema):
+class AttemptSchema(PlainAnswerSchema):
     """One request and its result."""
 
-    number = Whole(low=1, required=True)
-    started_at = Timestamp(required=True)
-    duration_ms = Whole(required=True)
-    url = fields.String(required=True)
-    status_code = fields.Integer(required=True, allow_none=True)
-    outcome = Choice(_OUTCOMES, required=True)
-    error = fields.String(required=True, allow_none=True)
+    number = Whole(low=1)
+    started_at = Timestamp()
+    duration_ms = Whole()
+    url = fields.String()
+    status_code = fields.Integer(allow_none=True)
+    outcome = Choice(_OUTCOMES)
+    error = fields.String(allow_none=True)
     response_excerpt = fields.String(
-        required=True,
         metadata={"description": f"Start of the answer's body, at most {EXCERPT_BYTES:,} bytes."},
     )
 
 
-class DeliverySchema(PlainSchema):
+class DeliverySchema(PlainAnswerSchema):
     """One event for one subscription."""
 
-    id = fields.String(required=True, metadata={"example": "dlv_01k9zq9d3tew0vq6m1x8ysb5fh"})
-    webhook_id = fields.String(required=True)
-    event_id = fields.String(required=True)
-    event = Choice(_TYPES, required=True)
-    status = Choice(_STATUSES, required=True)
-    trigger = Choice(_TRIGGERS, required=True)
-    attempt_count = Whole(required=True)
-    attempts = Nested(AttemptSchema(many=True), required=True)
-    next_attempt_at = Timestamp(required=True, allow_none=True)
-    url = fields.String(required=True)
-    payload = fields.Dict(required=True, metadata={"description": "The envelope as it is sent."})
-    created_at = Timestamp(required=True)
-    completed_at = Timestamp(required=True, allow_none=True)
+    id = fields.String(metadata={"example": "dlv_01k9zq9d3tew0vq6m1x8ysb5fh"})
+    webhook_id = fields.String()
+    event_id = fields.String()
+    event = Choice(_TYPES)
+    status = Choice(_STATUSES)
+    trigger = Choice(_TRIGGERS)
+    attempt_count = Whole()
+    attempts = Nested(AttemptSchema(many=True))
+    next_attempt_at = Timestamp(allow_none=True)
+    url = fields.String()
+    payload = fields.Dict(metadata={"description": "The envelope as it is sent."})
+    created_at = Timestamp()
+    completed_at = Timestamp(allow_none=True)
 
 
 class RecoverRequest(PlainSchema):
@@ -150,18 +147,16 @@ class RecoverRequest(PlainSchema):
     status = Choice(RECOVERABLE_STATES)
 
 
-class RecoveredSchema(PlainSchema):
+class RecoveredSchema(PlainAnswerSchema):
     """The number of new deliveries."""
 
-    count = Whole(required=True)
+    count = Whole()
 
 
-class EventTypeSchema(PlainSchema):
+class EventTypeSchema(PlainAnswerSchema):
     """One event type."""
 
-    event = Choice(_TYPES, required=True)
-    description = fields.String(required=True)
-    schema: Any = fields.Dict(
-        required=True, metadata={"description": "JSON Schema (2020-12) of the whole body."}
-    )
-    example = fields.Dict(required=True)
+    event = Choice(_TYPES)
+    description = fields.String()
+    schema: Any = fields.Dict(metadata={"description": "JSON Schema (2020-12) of the whole body."})
+    example = fields.Dict()

@@ -66,6 +66,17 @@ class PlainSchema(Schema):
                 messages[name] = [CodedMessage(UNKNOWN, f"{messages[name][0]}{hint}")]
 
 
+class PlainAnswerSchema(PlainSchema):
+    """Schema of what the API answers: every field is always there, besides those in `sometimes`."""
+
+    sometimes: frozenset[str] = frozenset()
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Say in the documentation that the field is there."""
+        super().on_bind_field(field_name, field_obj)
+        field_obj.required = field_name not in self.sometimes
+
+
 class CamelSchema(PlainSchema):
     """Schema that refuses unknown fields; names in camelCase."""
 
@@ -75,15 +86,8 @@ class CamelSchema(PlainSchema):
             field_obj.data_key = camel_case(field_name)
 
 
-class AnswerSchema(CamelSchema):
-    """Schema of what the API answers: every field is always there, besides those in `sometimes`."""
-
-    sometimes: frozenset[str] = frozenset()
-
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Say in the documentation that the field is there."""
-        super().on_bind_field(field_name, field_obj)
-        field_obj.required = field_name not in self.sometimes
+class AnswerSchema(PlainAnswerSchema, CamelSchema):
+    """Schema of what the API answers, with names in camelCase."""
 
 
 class StoredSchema(CamelSchema):
