@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from training.measures import area_under_curve
 
 _SIDES = {False: "service side", True: "customer"}
 _LEAST_LINES = 5
+_BINS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 1.01)
 
 
 def main() -> None:
@@ -122,6 +124,7 @@ def print_answers(talks: Sequence[Talk]) -> None:
     asked = [talk for talk in talks if talk.id in given]
     looks = list(looks_at(asked, shipped_readers(fast=False), shipped_course_model()))
     print(f"\nAnswers on {len(looks)} held-out conversations: right, stand, right of those, AUC")
+    every: list[tuple[float, bool]] = []
     for question in ANSWERS:
         pairs = []
         for look in looks:
@@ -130,6 +133,7 @@ def print_answers(talks: Sequence[Talk]) -> None:
                 own = look.own[question]
                 likely = shipped_opinion_model().opinion(look.values).of(question, own)
                 pairs.append((likely.get(own, 0.0), own == theirs))
+        every += pairs
         chances, right = (np.array(column, float) for column in zip(*pairs, strict=True))
         stands = chances >= SHOWN
         area = area_under_curve(chances, right)
@@ -137,6 +141,19 @@ def print_answers(talks: Sequence[Talk]) -> None:
             f"  {question:14} {right.mean():.2f} {stands.mean():.2f} {right[stands].mean():.2f}"
             f" {'-' if area is None else f'{area:.2f}'}"
         )
+    print_reliability(every)
+
+
+def print_reliability(pairs: Sequence[tuple[float, bool]]) -> None:
+    """Print how many answers are right beside how likely they were taken to be, and the AUC over all."""
+    chances, right = (np.array(column, float) for column in zip(*pairs, strict=True))
+    print(
+        f"\nReliability: answers, their mean probability, right; AUC {area_under_curve(chances, right):.3f}"
+    )
+    for low, high in pairwise(_BINS):
+        within = (chances >= low) & (chances < high)
+        mean, share = chances[within].mean(), right[within].mean()
+        print(f"  {low:.1f} to {min(high, 1):.1f} {within.sum():5} {mean:.2f} {share:.2f}")
 
 
 def _measured(

@@ -23,7 +23,7 @@ from app.judge.ledger.status import ESCALATED, PARTLY, RESOLVED, UNRESOLVED
 from app.judge.wording import quote_at_end
 
 _LEAST_WORDS = 2
-# How likely a line promises something at least where a phrase says so, too.
+# How likely a line promises or asks something at least where a phrase says so, too.
 _HINTED = 0.3
 _MOST_IN_NAME = _EXCLAMATION = _FILLER = 3
 _BETWEEN = " \t\n,.;:!-"
@@ -62,7 +62,7 @@ def _called_about(facts: Facts) -> str | None:
         return None
     for cue in facts.said(_CALLS_ABOUT, lines=facts.opening(1)):
         told = _sentence_of(cue)
-        asks = facts.acts.at(cue.line.position).shows(Act.ASK) if facts.acts.lines else False
+        asks = facts.acts.lines and facts.acts.at(cue.line.position).of(Act.ASK) >= _HINTED
         # Speech recognition writes no question mark behind "how can I help you".
         if not told.endswith("?") and not asks:
             return told

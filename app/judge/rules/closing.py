@@ -220,6 +220,9 @@ def opt_out(facts: Facts, criterion: Criterion) -> Answer:
     if not requests:
         return not_applicable(facts.sentence("opt_out.not_asked"))
     done = opt_out_confirmation(facts)
+    replies = [line for line in facts.dialogue.service if line.position > requests[0].line.position]
+    if done is None and performed(facts, replies[:1], Act.DONE):
+        return unjudged(sentence("not_judged.unsure"))
     return yes_or_no(
         done is not None,
         facts.sentence("opt_out.confirmed" if done else "opt_out.missing"),
