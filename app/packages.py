@@ -23,6 +23,7 @@ _OF_API = (
     "evaluations",
     "reviews",
     "agents",
+    "coaching",
     "scorecards",
     "campaigns",
     "directory",

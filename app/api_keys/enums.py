@@ -11,7 +11,7 @@ class SignaturePolicy(LabelledEnum):
     OPTIONAL = "optional", "Accepted everywhere but for keys"
 
 
-# The last eight belong to extensions of the API.
+# The last ten belong to extensions of the API.
 SCOPES = (
     "evaluations:read",
     "audio:read",
@@ -35,6 +35,8 @@ SCOPES = (
     "transcripts:raw",
     "audio:original",
     "evaluations:respond",
+    "coaching:read",
+    "coaching:write",
 )
 
 # Scopes of those who are limited to teams: what the others read or change belongs to no team.

@@ -215,6 +215,9 @@ class Settings:
     retention_model_answers_days: int = setting(
         "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.days(1)
     )
+    retention_coaching_days: int = setting(
+        "CQE_RETENTION_COACHING_DAYS", 0, read.days(0), zero="kept for ever"
+    )
     retention_audit_days: int = setting("CQE_RETENTION_AUDIT_DAYS", 365, read.days(1))
 
     @classmethod

@@ -40,7 +40,10 @@ class ShownLink:
 
 # Sections of the navigation with their titles, in their order on the page.
 SECTIONS: Mapping[str, tuple[Link, ...]] = {
-    "Mine": (Link("My results", "own_results.show", "g m", keeps_filters=True),),
+    "Mine": (
+        Link("My results", "own_results.show", "g m", keeps_filters=True),
+        Link("My coaching", "coaching.show_own"),
+    ),
     "Quality": (
         Link("Overview", "overview.show", "g o", keeps_filters=True),
         Link("Evaluations", "evaluation_list.show", "g e", keeps_filters=True),
@@ -54,6 +57,7 @@ SECTIONS: Mapping[str, tuple[Link, ...]] = {
         Link("Agents", "leaderboards.executives", keeps_filters=True),
         Link("Campaigns", "leaderboards.campaigns", keeps_filters=True),
         Link("Call centres", "leaderboards.call_centers", keeps_filters=True),
+        Link("Coaching", "coaching.list_page"),
     ),
     "Conversations": (
         Link("Add", "add.show"),

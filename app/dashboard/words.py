@@ -6,6 +6,7 @@ from app.agents.enums import ReceiptAction
 from app.analytics import enums as analytics
 from app.api_keys.enums import SignaturePolicy
 from app.audio_files.enums import AudioStatus
+from app.coaching.enums import NotesFor, SessionState
 from app.evaluations import enums as evaluations
 from app.evaluations.schemas.trials import TRIAL_STATUSES
 from app.imports.schemas import requests as imports
@@ -56,6 +57,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "groupBy": analytics.GroupBy.labels(),
     "usageMetric": UsageMetric.labels(),
     "releaseRule": ReleaseRule.labels(),
+    "coachingState": SessionState.labels(),
+    "notesFor": NotesFor.labels(),
     "trialStatus": TRIAL_STATUSES,
     "importStatus": imports.STATUSES,
     "outcome": OUTCOMES,

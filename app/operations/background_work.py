@@ -11,6 +11,7 @@ from app.analytics.exports import service as export_service
 from app.audio_files import jobs as audio_files
 from app.audio_files import playback
 from app.audio_files.processing import requests as processing
+from app.coaching import service as coaching
 from app.core import hosts
 from app.core.clock import utc_now
 from app.core.database import idempotency
@@ -100,6 +101,12 @@ def _purge_audit_trail(runtime: Runtime) -> None:
     purge_older(runtime, runtime.settings.retention_audit_days, audit.purge)
 
 
+def _purge_coaching(runtime: Runtime) -> None:
+    for records in (coaching.SESSIONS, coaching.GOALS):
+        if runtime.settings.retention_coaching_days:
+            purge_older(runtime, runtime.settings.retention_coaching_days, records.purge)
+
+
 def _purge_sessions(runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         sessions.purge(session, runtime.settings)
@@ -137,6 +144,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("told alerts", 3600, alerts.purge),
     PeriodicTask("model answers", 3600, _purge_model_answers),
     PeriodicTask("audit trail", 3600, _purge_audit_trail),
+    PeriodicTask("coaching", 3600, _purge_coaching),
     PeriodicTask("sessions", 3600, _purge_sessions),
     PeriodicTask("words to search", 5, evaluations.index_words),
     PeriodicTask("trials of scorecards", 3600, evaluations.purge_trials),

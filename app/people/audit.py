@@ -60,6 +60,8 @@ class Action(StrEnum):
     RECORDING_PLAYED = "recording_played"
     ORIGINAL_PLAYED = "original_played"
     RAW_TEXTS_READ = "raw_texts_read"
+    COACHED = "coached"
+    GOAL_SET = "goal_set"
     REVIEWED = "reviewed"
     ACKNOWLEDGED = "acknowledged"
     ANSWERED = "answered"

@@ -16,9 +16,10 @@ OWN_RESULTS = "results:own"
 # Scopes whose pages ask for the password again some minutes after the sign-in.
 CONFIRMED_SCOPES = frozenset({MANAGE_PEOPLE, "keys:manage", "data:erase"})
 
+_NOT_OF_VIEWERS = ("usage:read", "coaching:read")
 _VIEWER = (
     OWN_ACCOUNT,
-    *(scope for scope in SCOPES if scope.endswith(":read") and scope != "usage:read"),
+    *(scope for scope in SCOPES if scope.endswith(":read") and scope not in _NOT_OF_VIEWERS),
 )
 _REVIEWER = (
     *_VIEWER,
@@ -27,11 +28,15 @@ _REVIEWER = (
     "audio:write",
     "ingest:write",
     "analytics:export",
+    "coaching:read",
+    "coaching:write",
 )
 _LEAD = (*_REVIEWER, "scorecards:manage", "usage:read", "reviews:plan")
 
 ROLES: dict[str, frozenset[str]] = {
-    AGENT: frozenset({*_VIEWER, "audio:download", "evaluations:respond", OWN_RESULTS}),
+    AGENT: frozenset(
+        {*_VIEWER, "audio:download", "evaluations:respond", "coaching:read", OWN_RESULTS}
+    ),
     VIEWER: frozenset(_VIEWER),
     REVIEWER: frozenset(_REVIEWER),
     LEAD: frozenset(_LEAD),

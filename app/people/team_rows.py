@@ -262,6 +262,20 @@ class _TeamRows:
         plans = self._name("review_plans")
         return f"EXISTS (SELECT 1 FROM {plans} AS p WHERE p.id = {alias}.plan_id AND {own})"
 
+    def _is_about_team(self, alias: str) -> str:
+        """Match what is about executives or call centres of the scope, and what the caller has made.
+
+        A campaign has people of several teams, so that nothing about a person is of a campaign.
+        """
+        lists = {**self._teams.columns()}
+        made = f"{alias}.created_by = {_text(self._teams.caller_id)}"
+        if "campaign_id" in lists:
+            return made
+        conditions = [
+            f"{alias}.{column} IN ({', '.join(map(_text, ids))})" for column, ids in lists.items()
+        ]
+        return f"(({' AND '.join(conditions)}) OR {made})"
+
     def _is_whole_round(self, alias: str) -> str:
         """Match the rounds all of whose conversations are of the teams."""
         shown = self._exists("evaluations", "id", "j.value")
@@ -295,6 +309,8 @@ _OTHERS: Mapping[str, Callable[[_TeamRows, str], str]] = {
     "calibration_rounds": _TeamRows._is_whole_round,
     "saved_views": _TeamRows._is_own,
     "review_draws": _TeamRows._is_of_own_plan,
+    "coaching_sessions": _TeamRows._is_about_team,
+    "goals": _TeamRows._is_about_team,
 }
 _WITH_VERDICT = " AND e.is_current AND e.passed IS NOT NULL"
 _EVALUATED = ("evaluations", "count(DISTINCT e.source_id)", " AND e.status = 'completed'")

@@ -14,6 +14,7 @@ from app.alerts import sending as alerts
 from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
 from app.audio_files.models import AudioFile
+from app.coaching import service as coaching
 from app.conversations import service as conversations
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
@@ -208,6 +209,7 @@ def _erase_evaluations(session: Session, source_ids: Sequence[str]) -> dict[str,
     reviews.erase(session, source_ids)
     receipts.erase(session, source_ids)
     alerts.erase(session, source_ids)
+    coaching.erase(session, source_ids)
     return {"evaluations": evaluations.erase(session, source_ids)}
 
 

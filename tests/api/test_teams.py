@@ -170,6 +170,8 @@ def test_every_table_says_whose_its_rows_are() -> None:
         "saved_views",
         "calibration_rounds",
         "review_draws",
+        "coaching_sessions",
+        "goals",
         "evaluation_totals",
         "audio_file_totals",
     }

@@ -33,7 +33,7 @@ def lowest_of_criteria(
     """
     if not keys:
         return {}
-    numbers = tuple(_lowest(_score_of(facts, key), highest=highest) for key in keys)
+    numbers = tuple(_lowest(score_of(facts, key), highest=highest) for key in keys)
     # One group of all facts; none if there are no facts.
     groups = facts.aggregate(selection, Aggregation(numbers=numbers, combine=_together))
     found = {
@@ -75,7 +75,7 @@ def worst_and_best(facts: FactReader, selection: Selection) -> list[tuple[str, i
     return found if len(ids) > 1 else []
 
 
-def _score_of(facts: FactReader, key: str) -> str:
+def score_of(facts: FactReader, key: str) -> str:
     """Return the SQL of the score of a criterion, which each layout has at a place of its own."""
     places = {
         layout_id: place
@@ -84,7 +84,7 @@ def _score_of(facts: FactReader, key: str) -> str:
         if column["kind"] == CRITERION and column["key"] == key
     }
     cases = (f"WHEN {layout_id} THEN {score_column(place)}" for layout_id, place in places.items())
-    return f"CASE score_layout_id {' '.join(cases)} END"
+    return f"CASE score_layout_id {' '.join(cases)} END" if places else "NULL"
 
 
 def _lowest(score: str, *, highest: bool) -> str:

@@ -25,7 +25,7 @@ from app.dashboard.pages.admin import (
     sources,
     webhooks,
 )
-from app.dashboard.pages.agent import answers
+from app.dashboard.pages.agent import answers, coaching
 from app.dashboard.pages.agent import results as own_results
 from app.dashboard.pages.figures import (
     agreement,
@@ -50,6 +50,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation_changes.blp,
     answers.blp,
     own_results.blp,
+    coaching.blp,
     sound.blp,
     review_queue.blp,
     agreement.blp,

@@ -26,12 +26,18 @@ def allowed(evaluation: Mapping[str, Any], *, as_judged: bool) -> dict[str, Any]
         "judge_again": is_reviewer and evaluation["status"] in ENDED,
         "form": "evaluation_changes.review",
         "answer": False,
+        "coach": "coaching:write" in current_principal().scopes and evaluation["executive_id"],
     }
 
 
 def _allowed_to_agent(evaluation: Mapping[str, Any], *, as_judged: bool) -> dict[str, Any]:
     """Return what an agent may do: answer, and in time dispute."""
-    may: dict[str, Any] = {"reviews": [], "judge_again": False, "form": "answers.dispute"}
+    may: dict[str, Any] = {
+        "reviews": [],
+        "judge_again": False,
+        "coach": False,
+        "form": "answers.dispute",
+    }
     is_current = evaluation["is_current"] and evaluation["status"] == Status.COMPLETED
     may["answer"] = is_current and not as_judged
     if not may["answer"]:

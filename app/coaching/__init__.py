@@ -1,0 +1,1 @@
+"""Coaching of agents: sessions with their evidence and effect, and goals."""

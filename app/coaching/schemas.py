@@ -1,0 +1,155 @@
+"""Schemas of coaching sessions, their effect, and goals."""
+
+from marshmallow import fields
+
+from app.coaching.enums import NotesFor, SessionState
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Items, Nested, Number, Reference, Text, Timestamp
+from app.web.schemas.query_fields import PageQuery, sort_field
+
+_TEXT = 4_000
+
+
+class CoachingEvidenceBody(CamelSchema):
+    """An evaluation of the agent as evidence, with words of it if given."""
+
+    evaluation_id = Reference("eval", required=True)
+    quote = Text(2_000, low=1, load_default=None, metadata={"description": "Words of one turn."})
+
+
+class CoachingSessionChange(CamelSchema):
+    """Changes of a session."""
+
+    at = Timestamp(metadata={"description": "When it is, or was, held."})
+    criteria = Items(Text(200, low=1), low=1, high=20)
+    evidence = Items(Nested(CoachingEvidenceBody), high=50)
+    steps = Text(_TEXT, multiline=True, allow_none=True)
+    due = Timestamp(allow_none=True, metadata={"description": "Until when the steps are due."})
+    notes = Text(_TEXT, multiline=True, allow_none=True)
+    notes_for = Choice(list(NotesFor))
+    state = Choice(list(SessionState))
+
+
+class CoachingSessionCreate(CoachingSessionChange):
+    """A session of a coach with an agent about criteria of a scorecard."""
+
+    executive_id = Reference("exec", required=True)
+    scorecard_id = Reference("sc", required=True)
+    at = Timestamp(required=True, metadata={"description": "When it is, or was, held."})
+    criteria = Items(Text(200, low=1), low=1, high=20, required=True)
+    evidence = Items(Nested(CoachingEvidenceBody), high=50, load_default=[])
+    notes_for = Choice(list(NotesFor), load_default=NotesFor.BOTH)
+
+
+class CoachingSessionSchema(CamelSchema):
+    """A coaching session."""
+
+    id = fields.String(required=True)
+    executive_id = fields.String(required=True)
+    coach = fields.String(required=True, metadata={"description": "Name of the coach."})
+    at = Timestamp(required=True)
+    scorecard_id = fields.String(required=True)
+    criteria = fields.List(fields.String(), required=True)
+    evidence = fields.List(Nested(CoachingEvidenceBody), required=True)
+    steps = fields.String(required=True, allow_none=True)
+    due = Timestamp(required=True, allow_none=True)
+    notes = fields.String(required=True, allow_none=True)
+    notes_for = Choice(list(NotesFor), required=True)
+    state = Choice(list(SessionState), required=True)
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)
+
+
+class CoachingQuery(PageQuery):
+    """Query of the lists of sessions and goals."""
+
+    executive_id = Reference("exec")
+    call_center_id = Reference("cc")
+    sort = sort_field("at", default="-at")
+
+
+class CoachingSessionQuery(CoachingQuery):
+    """Query of the list of sessions."""
+
+    state = Choice(list(SessionState))
+
+
+class CoachingSideSchema(CamelSchema):
+    """Scores on one side of a session."""
+
+    mean = fields.Float(required=True, allow_none=True, metadata={"description": "0 to 100."})
+    count = fields.Integer(required=True, metadata={"description": "How many conversations."})
+
+
+class CoachingDifferenceSchema(CamelSchema):
+    """A difference in points of 100, with its 95 % interval."""
+
+    value = fields.Float(required=True)
+    low = fields.Float(required=True)
+    high = fields.Float(required=True)
+    is_clear = fields.Boolean(
+        required=True, metadata={"description": "Whether the interval leaves out zero."}
+    )
+
+
+def _difference(description: str) -> Nested:
+    return Nested(
+        CoachingDifferenceSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": description},
+    )
+
+
+class CoachingEffectSchema(CamelSchema):
+    """Scores of a criterion in the 30 days before and after a session."""
+
+    key = fields.String(required=True)
+    title = fields.String(required=True)
+    is_share = fields.Boolean(
+        required=True, metadata={"description": "Whether the mean is the share that passed."}
+    )
+    before = Nested(CoachingSideSchema, required=True)
+    after = Nested(CoachingSideSchema, required=True)
+    difference = _difference("After minus before; null with too few conversations.")
+    team = _difference("The same of the others of the call centre.")
+    missing = fields.String(
+        required=True, allow_none=True, metadata={"description": "Why there is no difference."}
+    )
+
+
+class GoalChange(CamelSchema):
+    """Changes of a goal."""
+
+    start_value = Number(low=0, high=100, data_key="from")
+    target = Number(low=0, high=100, data_key="to")
+    at = Timestamp(data_key="by")
+
+
+class GoalCreate(CamelSchema):
+    """A score to reach by a date, of an agent or of a call centre."""
+
+    executive_id = Reference("exec")
+    call_center_id = Reference("cc")
+    scorecard_id = Reference("sc")
+    criterion = Text(
+        200, low=1, metadata={"description": "With scorecardId; without, the whole score."}
+    )
+    start_value = Number(low=0, high=100, required=True, data_key="from")
+    target = Number(low=0, high=100, required=True, data_key="to")
+    at = Timestamp(required=True, data_key="by")
+
+
+class GoalSchema(CamelSchema):
+    """A score to reach by a date."""
+
+    id = fields.String(required=True)
+    executive_id = fields.String(required=True, allow_none=True)
+    call_center_id = fields.String(required=True, allow_none=True)
+    scorecard_id = fields.String(required=True, allow_none=True)
+    criterion = fields.String(required=True, allow_none=True)
+    start_value = fields.Float(required=True, data_key="from")
+    target = fields.Float(required=True, data_key="to")
+    at = Timestamp(required=True, data_key="by")
+    created_at = Timestamp(required=True)
+    updated_at = Timestamp(required=True)

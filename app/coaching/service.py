@@ -1,0 +1,227 @@
+"""Coaching sessions and goals: made, changed, listed, erased, and what agents see of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from app.coaching.enums import NotesFor, SessionState
+from app.coaching.models import CoachingSession, Goal
+from app.core.clock import utc_now
+from app.core.database.filters import Filters, conditions, equal
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import find_row
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.principal import current_teams
+from app.directory.service import CALL_CENTERS, EXECUTIVES
+from app.evaluations import service as evaluations
+from app.evaluations import transcripts
+from app.evaluations.models import Evaluation
+from app.scorecards import service as scorecards
+
+Row = TypeVar("Row", CoachingSession, Goal)
+_PURGE_BATCH = 500
+_STATES = list(SessionState)
+
+
+@dataclass(frozen=True, slots=True)
+class CoachingRecords(Generic[Row]):
+    """Rows of one kind: made, read, changed and listed alike."""
+
+    model: type[Row]
+    prefix: str
+    noun: str
+
+    def add(self, session: Session, values: Mapping[str, Any], *, created_by: str) -> Row:
+        """Add a row."""
+        now = utc_now()
+        row = self.model(id=new_id(self.prefix), created_by=created_by, created_at=now, **values)
+        row.updated_at = now
+        session.add(row)
+        session.flush()
+        return row
+
+    def find(self, session: Session, row_id: str) -> Row:
+        """Return a row; raise `NotFound` if it does not exist."""
+        return find_row(session, self.model, row_id, self.noun)
+
+    def change(self, row: Row, changes: Mapping[str, Any]) -> None:
+        """Change fields of a row."""
+        for name, value in changes.items():
+            setattr(row, name, value)
+        row.updated_at = utc_now()
+
+    def remove(self, session: Session, row_id: str) -> None:
+        """Delete a row; raise `NotFound` if it does not exist."""
+        session.delete(self.find(session, row_id))
+
+    def page(self, session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
+        """List rows, by default those with the latest dates first."""
+        table = self.model.__table__.c
+        known: Filters = {
+            name: equal(table[name])
+            for name in ("executive_id", "call_center_id", "state")
+            if name in table
+        }
+        statement = select(*table).where(*conditions(known, filters))
+        return select_page(
+            session, statement, request, sortable={"at": self.model.at}, tail=self.model.id
+        )
+
+    def purge(self, session: Session, *, before: datetime) -> int:
+        """Delete a batch of rows whose date was before this moment; return how many."""
+        old = select(self.model.id).where(self.model.at < before).limit(_PURGE_BATCH)
+        deleted = delete(self.model).where(self.model.id.in_(old)).returning(self.model.id)
+        return len(session.scalars(deleted).all())
+
+
+SESSIONS = CoachingRecords(CoachingSession, "coach", "coaching session")
+GOALS = CoachingRecords(Goal, "goal", "goal")
+
+
+def add_session(
+    session: Session, values: Mapping[str, Any], *, coach: str, created_by: str
+) -> dict[str, Any]:
+    """Plan a session of a coach with an agent.
+
+    Raises:
+        InvalidInput: there is no such agent, scorecard, criterion or evaluation of the agent, or a
+            quote does not occur in the conversation.
+    """
+    EXECUTIVES.require(session, values["executive_id"])
+    _check(session, values)
+    executive = EXECUTIVES.get(session, values["executive_id"])
+    state = SessionState(values.get("state", SessionState.PLANNED))
+    row = SESSIONS.add(
+        session,
+        {**values, "coach": coach, "state": state, "call_center_id": executive.call_center_id},
+        created_by=created_by,
+    )
+    return shown(session, [_mapping(row)])[0]
+
+
+def change_session(session: Session, session_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Change a session; its state only advances, and a closed one stays as it is.
+
+    Raises:
+        NotFound: there is no such session.
+        Conflict: it is closed, or its state would go back.
+        InvalidInput: as `add_session`.
+    """
+    row = SESSIONS.find(session, session_id)
+    if row.state == SessionState.CLOSED:
+        raise Conflict("The session is closed.")
+    advanced = SessionState(changes.get("state", row.state))
+    if _STATES.index(advanced) < _STATES.index(SessionState(row.state)):
+        raise Conflict(f"The session is {row.state}; it cannot become {advanced} again.")
+    _check(session, {**_mapping(row), **changes})
+    SESSIONS.change(row, changes)
+    session.flush()
+    return shown(session, [_mapping(row)])[0]
+
+
+def acknowledge(session: Session, session_id: str) -> None:
+    """Note that the agent has acknowledged a session that was held."""
+    row = SESSIONS.find(session, session_id)
+    if row.state != SessionState.HELD:
+        raise Conflict(f"The session is {row.state}: only one that was held is acknowledged.")
+    SESSIONS.change(row, {"state": SessionState.ACKNOWLEDGED})
+
+
+def add_goal(session: Session, values: Mapping[str, Any], *, created_by: str) -> Goal:
+    """Add a goal of an agent or of a call centre.
+
+    Raises:
+        InvalidInput: it is of nobody or of both, or there is no such agent, centre or criterion.
+    """
+    executive_id, center_id = values.get("executive_id"), values.get("call_center_id")
+    if (executive_id is None) is (center_id is None):
+        raise InvalidInput.field("executiveId", "Give executiveId or callCenterId, one of them.")
+    EXECUTIVES.require(session, executive_id)
+    CALL_CENTERS.require(session, center_id)
+    if (values.get("criterion") is None) is not (values.get("scorecard_id") is None):
+        raise InvalidInput.field("scorecardId", "Give criterion and scorecardId together.")
+    if values.get("criterion"):
+        _check_criteria(session, values["scorecard_id"], [values["criterion"]], "criterion")
+    if executive_id is not None:
+        center_id = EXECUTIVES.get(session, executive_id).call_center_id
+    return GOALS.add(session, {**values, "call_center_id": center_id}, created_by=created_by)
+
+
+def list_sessions(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
+    """List sessions as the caller may see them."""
+    page = SESSIONS.page(session, request, **filters)
+    return Page(shown(session, page.items), page.page, page.page_size, page.total_count)
+
+
+def get_session(session: Session, session_id: str) -> dict[str, Any]:
+    """Return a session as the caller may see it; raise `NotFound` if it does not exist."""
+    return shown(session, [_mapping(SESSIONS.find(session, session_id))])[0]
+
+
+def shown(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return sessions without what is not for an agent: notes of the coach, evidence that is not released."""
+    found = [dict(row) for row in rows]
+    teams = current_teams()
+    if teams is None:
+        return found
+    named = {item["evaluation_id"] for row in found for item in row["evidence"]}
+    visible = set(session.scalars(select(Evaluation.id).where(Evaluation.id.in_(named))))
+    for row in found:
+        row["evidence"] = [item for item in row["evidence"] if item["evaluation_id"] in visible]
+        if teams.released_only and row["notes_for"] == NotesFor.COACH:
+            row["notes"] = None
+    return found
+
+
+def erase(session: Session, source_ids: Sequence[str]) -> None:
+    """Erase the quotes of these conversations in sessions."""
+    of_sources = select(Evaluation.id, Evaluation.executive_id).where(
+        Evaluation.source_id.in_(source_ids)
+    )
+    erased = {row.id: row.executive_id for row in session.execute(of_sources)}
+    about = CoachingSession.executive_id.in_({key for key in erased.values() if key})
+    for row in session.scalars(select(CoachingSession).where(about)):
+        row.evidence = [
+            {**item, "quote": None} if item["evaluation_id"] in erased else item
+            for item in row.evidence
+        ]
+
+
+def _mapping(row: CoachingSession) -> dict[str, Any]:
+    return {column.key: getattr(row, column.key) for column in CoachingSession.__table__.c}
+
+
+def _check(session: Session, values: Mapping[str, Any]) -> None:
+    _check_criteria(session, values["scorecard_id"], values["criteria"], "criteria")
+    for index, item in enumerate(values["evidence"]):
+        place = f"evidence[{index}]"
+        try:
+            evaluation = evaluations.find(session, item["evaluation_id"])
+        except NotFound as missing:
+            raise InvalidInput.field(f"{place}.evaluationId", missing.message) from missing
+        if evaluation.executive_id != values["executive_id"]:
+            message = "This must be an evaluation of the agent."
+            raise InvalidInput.field(f"{place}.evaluationId", message)
+        if item["quote"] and not _is_said(session, evaluation, item["quote"]):
+            message = "The quote must occur in a turn, character for character."
+            raise InvalidInput.field(f"{place}.quote", message)
+
+
+def _check_criteria(session: Session, scorecard_id: str, keys: Sequence[str], field: str) -> None:
+    known = {
+        criterion.key for criterion in scorecards.find(session, scorecard_id).scorecard.criteria
+    }
+    if not known.issuperset(keys):
+        raise InvalidInput.field(field, "The scorecard has no such criterion.")
+
+
+def _is_said(session: Session, evaluation: Evaluation, quote: str) -> bool:
+    if evaluation.transcript_id is None:
+        return False
+    transcript = transcripts.load_stored(session, evaluation.transcript_id)
+    return any(quote in segment.text for segment in transcript.segments)

@@ -1,0 +1,291 @@
+"""Coaching: sessions of coaches with agents, what they changed, goals, and the page of the agent."""
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from flask import render_template, request
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response
+
+from app.analytics.engine.reader import open_facts
+from app.analytics.exports.writers import defuse
+from app.campaigns import service as campaigns
+from app.coaching import measuring, service
+from app.coaching.enums import NotesFor, SessionState
+from app.coaching.schemas import (
+    CoachingSessionChange,
+    CoachingSessionCreate,
+    CoachingSessionQuery,
+    GoalCreate,
+)
+from app.core.clock import iso_utc
+from app.core.database.paging import PageRequest
+from app.core.errors import InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.forms import redirect_with
+from app.dashboard.navigation import request_texts
+from app.dashboard.pages.agent.results import own_executive
+from app.dashboard.pages.audited import audited
+from app.dashboard.queries import filters_of
+from app.directory.service import EXECUTIVES
+from app.evaluations import service as evaluations
+from app.people.audit import Action
+from app.people.gate import current_person
+from app.people.roles import OWN_RESULTS
+from app.scorecards import service as scorecards
+from app.web.current import current_runtime
+from app.web.principal import EXPENSIVE, current_principal, require_scope
+
+blp = PageBlueprint("coaching", __name__)
+_READ, _WRITE = "coaching:read", "coaching:write"
+_ALL = PageRequest(page_size=100, sort="name")
+_NEWEST = PageRequest(page_size=100, sort="-at")
+_MOST_AGENTS = 300
+_COLUMNS = (
+    "at",
+    "executiveId",
+    "agent",
+    "coach",
+    "state",
+    "criteria",
+    "evaluationIds",
+    "steps",
+    "due",
+)
+
+
+@blp.get("/coaching")
+@require_scope(_WRITE)
+def list_page() -> str:
+    """List sessions and goals."""
+    query = forms.load(CoachingSessionQuery(), request_texts())
+    paged = query.pop("page_request")
+    with current_runtime().db.reading() as session:
+        page = service.list_sessions(session, paged, **query)
+        goals = service.GOALS.page(session, _NEWEST)
+        return render_template(
+            "coaching/list.html",
+            page=page,
+            goals=goals.items,
+            **_words(session, page.items, goals.items),
+        )
+
+
+@blp.get("/coaching.csv")
+@require_scope(_WRITE, policy=EXPENSIVE)
+def download() -> Response:
+    """Answer with every session as CSV, without notes."""
+    text, number = io.StringIO(), 1
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    with current_runtime().db.reading() as session:
+        while True:
+            page = service.list_sessions(session, PageRequest(number, 100, "-at"))
+            names = EXECUTIVES.names(session, {row["executive_id"] for row in page.items})
+            for row in page.items:
+                writer.writerow([defuse(cell) for cell in _cells(row, names)])
+            number += 1
+            if number > page.total_pages:
+                break
+    response = Response(text.getvalue(), content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = 'attachment; filename="coaching.csv"'
+    return response
+
+
+@blp.get("/coaching/new")
+@require_scope(_WRITE)
+def new() -> str:
+    """Show the form of a new session, filled in from where it was opened."""
+    return _form()
+
+
+@blp.post("/coaching")
+@require_scope(_WRITE)
+@forms.shown_again(lambda: _form())
+def create() -> Response:
+    """Plan a session, or record one that was held."""
+    values = forms.load(CoachingSessionCreate(), _document())
+    person = current_person()
+    with audited(Action.COACHED, values["executive_id"]) as session:
+        made = service.add_session(
+            session, values, coach=person.display_name, created_by=person.user_id
+        )
+    return redirect_with("coaching-saved", "coaching.show", coaching_session_id=made["id"])
+
+
+@blp.post("/goals")
+@require_scope(_WRITE)
+@forms.shown_again(lambda: list_page())
+def create_goal() -> Response:
+    """Set a goal of an agent."""
+    texts = _moments(request.form.to_dict(), "by")
+    document = {**texts, **{name: _number(texts.get(name, "")) for name in ("from", "to")}}
+    values = forms.load(GoalCreate(), document)
+    with audited(Action.GOAL_SET, values.get("executive_id") or "") as session:
+        service.add_goal(session, values, created_by=current_person().user_id)
+    return redirect_with("goal-saved", "coaching.list_page")
+
+
+@blp.get("/coaching/<id:coaching_session_id>")
+@require_scope(_READ)
+def show(coaching_session_id: str) -> str:
+    """Show a session and whether it helped; it prints as a sheet."""
+    with open_facts(current_runtime()) as facts:
+        coaching = service.get_session(facts.session, coaching_session_id)
+        return render_template(
+            "coaching/show.html",
+            coaching=coaching,
+            effects=measuring.effects_of(facts, coaching),
+            may_change=_WRITE in current_principal().scopes
+            and coaching["state"] != SessionState.CLOSED,
+            may_acknowledge=OWN_RESULTS in current_principal().scopes
+            and coaching["state"] == SessionState.HELD,
+            states=_next_states(coaching["state"]),
+            **_words(facts.session, [coaching], ()),
+        )
+
+
+@blp.post("/coaching/<id:coaching_session_id>")
+@require_scope(_WRITE)
+@forms.shown_again(lambda coaching_session_id: show(coaching_session_id=coaching_session_id))
+def change(coaching_session_id: str) -> Response:
+    """Change the state, the steps and the notes of a session."""
+    values = forms.load(CoachingSessionChange(), _moments(request.form.to_dict(), "due"))
+    with audited(Action.COACHED, coaching_session_id) as session:
+        service.change_session(session, coaching_session_id, values)
+    return redirect_with("coaching-saved", "coaching.show", coaching_session_id=coaching_session_id)
+
+
+@blp.post("/coaching/<id:coaching_session_id>/acknowledge")
+@require_scope(OWN_RESULTS)
+def acknowledge(coaching_session_id: str) -> Response:
+    """Note that the agent has acknowledged the session."""
+    with audited(Action.ACKNOWLEDGED, coaching_session_id) as session:
+        service.acknowledge(session, coaching_session_id)
+    return redirect_with(
+        "coaching-acknowledged", "coaching.show", coaching_session_id=coaching_session_id
+    )
+
+
+@blp.get("/my/coaching")
+@require_scope(OWN_RESULTS)
+def show_own() -> str:
+    """Show an agent their sessions, their goals, and the targets of their campaigns."""
+    if not own_executive():
+        return render_template("agent/unlinked.html", title="My coaching")
+    with current_runtime().db.reading() as session:
+        page = service.list_sessions(session, _NEWEST)
+        goals = service.GOALS.page(session, _NEWEST)
+        of_campaigns = campaigns.list_page(session, PageRequest(page_size=100)).items
+        return render_template(
+            "coaching/own.html",
+            page=page,
+            goals=goals.items,
+            targets=[
+                (row["name"], row["targets"]["score"])
+                for row in map(_mapping, of_campaigns)
+                if (row["targets"] or {}).get("score") is not None
+            ],
+            **_words(session, page.items, goals.items),
+        )
+
+
+def _mapping(row: Any) -> Mapping[str, Any]:
+    return row if isinstance(row, Mapping) else vars(row)
+
+
+def _form() -> str:
+    """Render the form of a session; an evaluation fills in its agent and its scorecard."""
+    typed = {**request_texts(), **request.form.to_dict()}
+    with current_runtime().db.reading() as session:
+        if evaluation_id := typed.get("evaluationId"):
+            evaluation = evaluations.find(session, evaluation_id)
+            typed.setdefault("executiveId", evaluation.executive_id or "")
+            typed.setdefault("scorecardId", evaluation.scorecard_id)
+        known = scorecards.list_page(session, _ALL).items
+        scorecard_id = typed.get("scorecardId") or known[0]["id"]
+        scorecard = scorecards.find(session, scorecard_id).scorecard
+        chosen = [*request.form.getlist("criteria"), *typed.get("criterion", "").split(",")]
+        return render_template(
+            "coaching/new.html",
+            typed={**typed, "scorecardId": scorecard_id},
+            agents=EXECUTIVES.choices(session, limit=_MOST_AGENTS)
+            | EXECUTIVES.names(session, {typed.get("executiveId", "")}),
+            scorecards=[(row["id"], row["name"]) for row in known],
+            criteria=[(criterion.key, criterion.title) for criterion in scorecard.criteria],
+            chosen=chosen,
+            readers=NotesFor.labels(),
+        )
+
+
+def _document() -> dict[str, Any]:
+    """Return the session that the form describes, as the API takes it."""
+    typed: dict[str, Any] = _moments(request.form.to_dict(), "at", "due")
+    evidence = {"evaluationId": typed.get("evaluationId", ""), "quote": typed.get("quote") or None}
+    given = {name: value for name, value in evidence.items() if value}
+    typed["criteria"] = request.form.getlist("criteria")
+    return {**typed, "evidence": [given] if "evaluationId" in given else []}
+
+
+def _moments(typed: Mapping[str, str], *names: str) -> dict[str, str]:
+    """Return a form whose days begin in the zone of the person.
+
+    Raises:
+        InvalidInput: a day is none.
+    """
+    found = dict(typed)
+    for name in names:
+        if found.get(name):
+            start = filters_of({"from": found[name]}).moments().get("from", "")
+            if not start:
+                raise InvalidInput.field(name, "This must be a day.", location=forms.LOCATION)
+            found[name] = start
+    return found
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _next_states(state: str) -> list[tuple[str, str]]:
+    """Return the states that a coach may choose: this one and later ones, but not for the agent."""
+    labels = list(SessionState.labels().items())
+    at = [value for value, _ in labels].index(state)
+    return [
+        (value, label)
+        for value, label in labels[at:]
+        if value in (state, SessionState.HELD, SessionState.CLOSED)
+    ]
+
+
+def _words(session: Session, sessions: Any, goals: Any) -> dict[str, Any]:
+    """Return the names of agents, and the titles of criteria by scorecard and key."""
+    rows = [*sessions, *goals]
+    ids = {row["scorecard_id"] for row in rows if row["scorecard_id"]}
+    titles = {
+        (scorecard_id, criterion.key): criterion.title
+        for scorecard_id in ids
+        for criterion in scorecards.find(session, scorecard_id).scorecard.criteria
+    }
+    executive_ids = {row["executive_id"] for row in rows if row["executive_id"]}
+    return {"names": EXECUTIVES.names(session, executive_ids), "titles": titles}
+
+
+def _cells(row: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
+    return [
+        iso_utc(row["at"]),
+        row["executive_id"],
+        names.get(row["executive_id"], ""),
+        row["coach"],
+        row["state"],
+        " ".join(row["criteria"]),
+        " ".join(item["evaluation_id"] for item in row["evidence"]),
+        row["steps"] or "",
+        iso_utc(row["due"]) if row["due"] else "",
+    ]

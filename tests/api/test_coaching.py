@@ -1,0 +1,244 @@
+"""Coaching: sessions and goals over the API and on pages, who sees them, and what they changed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.analytics.models import EvaluationFact, ScoreLayout
+from app.coaching import service
+from app.core.clock import utc_now
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from tests.caller import Caller, findings
+from tests.contacts import judge, put, put_chat
+from tests.team_walk import limited_person
+from tests.visitor import Visitor, add_user, signed_in
+
+pytestmark = pytest.mark.sql
+KEY = "opening.greeting"
+AT = datetime(2026, 11, 10, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def base(serve: Callable[..., str]) -> str:
+    return serve()
+
+
+class Center:
+    """A call centre with two people, and an evaluation of the first."""
+
+    def __init__(self, client: Caller) -> None:
+        self.client = client
+        self.id = put(client, "call-centers", "alpha", {"name": "Alpha"})["id"]
+        self.ann, self.bob = (
+            put(client, "executives", name, {"name": name, "callCenterId": self.id})["id"]
+            for name in ("Ann", "Bob")
+        )
+        put_chat(client, executiveId=self.ann, callCenterId=self.id)
+        judge()
+        [self.evaluation] = client.get("/evaluations").json()["data"]
+
+    def plan(self, **more: Any) -> Any:
+        body = {
+            "executiveId": self.ann,
+            "scorecardId": self.evaluation["scorecardId"],
+            "at": "2026-11-10T09:00:00Z",
+            "criteria": [KEY],
+            "evidence": [{"evaluationId": self.evaluation["id"], "quote": "Good morning!"}],
+            "steps": "Greet with the name.",
+            "notes": "Was tired.",
+            **more,
+        }
+        return self.client.post("/coaching-sessions", body)
+
+    def facts(
+        self, runtime: Runtime, executive_id: str, scores: Mapping[int, Sequence[float]]
+    ) -> None:
+        """Write facts with these scores of the criterion, by days from the session."""
+        with runtime.db.writing() as session:
+            layout = ScoreLayout(
+                digest=new_id("x"),
+                columns=[{"kind": "criterion", "key": KEY, "title": "Greeting", "section": "o"}],
+            )
+            session.add(layout)
+            session.flush()
+            for day, values in scores.items():
+                for score in values:
+                    at = AT + timedelta(days=day)
+                    session.add(
+                        EvaluationFact(
+                            source_id=new_id("conv"),
+                            source_type="conversation",
+                            evaluation_id=new_id("eval"),
+                            status="completed",
+                            channel="chat",
+                            executive_id=executive_id,
+                            call_center_id=self.id,
+                            scorecard_id=self.evaluation["scorecardId"],
+                            conversation_at=at,
+                            created_at=at,
+                            auto_failed=False,
+                            topics=[],
+                            scores=[score],
+                            score_layout_id=layout.id,
+                        )
+                    )
+
+
+@pytest.fixture
+def center(client: Caller) -> Center:
+    return Center(client)
+
+
+def effect(client: Caller, session_id: str) -> Any:
+    return client.get(f"/coaching-sessions/{session_id}/effect").json()["data"]
+
+
+def test_a_session_is_checked_and_its_state_only_advances(center: Center, client: Caller) -> None:
+    nothing = new_id("eval")
+    for more, found in (
+        ({"executiveId": new_id("exec")}, {"executiveId": "FORMAT"}),
+        ({"scorecardId": new_id("sc")}, {"scorecardId": "FORMAT"}),
+        ({"criteria": ["nothing"]}, {"criteria": "FORMAT"}),
+        ({"criteria": []}, {"criteria": "LENGTH"}),
+        ({"evidence": [{"evaluationId": nothing}]}, {"evidence[0].evaluationId": "FORMAT"}),
+        ({"executiveId": center.bob}, {"evidence[0].evaluationId": "FORMAT"}),
+        (
+            {"evidence": [{"evaluationId": center.evaluation["id"], "quote": "Good evening!"}]},
+            {"evidence[0].quote": "FORMAT"},
+        ),
+    ):
+        assert findings(center.plan(**more)) == found, more
+    made = center.plan().json()["data"]
+    assert (made["state"], made["evidence"][0]["quote"]) == ("planned", "Good morning!")
+    path = f"/coaching-sessions/{made['id']}"
+    assert effect(client, made["id"]) == []
+    assert client.patch(path, {"state": "held"}).json()["data"]["state"] == "held"
+    assert client.patch(path, {"state": "planned"}).status_code == 409
+    assert client.patch(path, {"state": "closed", "steps": None}).status_code == 200
+    assert client.patch(path, {"steps": "More."}).status_code == 409
+    listed = client.get("/coaching-sessions", params={"executiveId": center.ann}).json()["data"]
+    assert [row["id"] for row in listed] == [made["id"]]
+    assert client.get("/coaching-sessions", params={"state": "held"}).json()["data"] == []
+
+
+def test_did_it_help_compares_both_sides_with_an_interval_and_the_others(
+    center: Center, client: Caller, runtime: Runtime
+) -> None:
+    made = center.plan(state="held").json()["data"]
+    center.facts(runtime, center.ann, {-2: [0] * 8 + [100] * 2, 2: [100] * 8})
+    # With the evaluation itself, nine after it are too few; what lies beyond thirty days counts on no side.
+    center.facts(runtime, center.ann, {-31: [100] * 50, 31: [0] * 50})
+    [found] = effect(client, made["id"])
+    assert (found["difference"], found["before"]["count"], found["after"]["count"]) == (None, 10, 9)
+    assert found["missing"].startswith("not enough conversations yet")
+    center.facts(runtime, center.ann, {3: [100]})
+    center.facts(runtime, center.bob, {-3: [0] * 10 + [100] * 10, 3: [0] * 10 + [100] * 10})
+    [found] = effect(client, made["id"])
+    assert found["isShare"] is True
+    assert (found["before"]["mean"], found["after"]["mean"]) == (20, 100)
+    assert found["difference"]["value"] == 80
+    assert found["difference"]["isClear"] is True
+    assert found["difference"]["low"] > 0
+    # The others, without the agent.
+    assert found["team"]["value"] == 0
+    assert found["team"]["isClear"] is False
+
+
+def test_goals_are_set_listed_changed_and_deleted(center: Center, client: Caller) -> None:
+    goal = {"executiveId": center.ann, "from": 60, "to": 80, "by": "2026-12-31T00:00:00Z"}
+    for more, found in (
+        ({"callCenterId": center.id}, {"executiveId": "FORMAT"}),
+        ({"criterion": KEY}, {"scorecardId": "FORMAT"}),
+        ({"to": 101}, {"to": "RANGE"}),
+    ):
+        assert findings(client.post("/goals", {**goal, **more})) == found
+    made = client.post("/goals", goal).json()["data"]
+    assert (made["from"], made["to"], made["callCenterId"]) == (60, 80, center.id)
+    path = f"/goals/{made['id']}"
+    assert client.patch(path, {"to": 85}).json()["data"]["to"] == 85
+    assert len(client.get("/goals").json()["data"]) == 1
+    assert client.delete(path).status_code == 204
+    assert client.get("/goals").json()["data"] == []
+
+
+def test_the_agent_reads_acknowledges_and_does_not_see_what_is_the_coachs(
+    center: Center, client: Caller, base: str, runtime: Runtime
+) -> None:
+    add_user(runtime, "admin")
+    made = center.plan(state="held", notesFor="coach").json()["data"]
+    shared = center.plan(notes="For both of us.").json()["data"]
+    path = f"/coaching/{made['id']}"
+    ann = limited_person(base, runtime, "agent", executive_id=center.ann)
+    bob = limited_person(base, runtime, "agent", executive_id=center.bob)
+    lead = limited_person(base, runtime, "lead", call_center_ids=[center.id])
+    other = limited_person(base, runtime, "lead", call_center_ids=[new_id("cc")])
+    assert made["id"] in ann.get("/my/coaching").text
+    page = ann.get(path).text
+    assert "Good morning!" in page
+    assert "Was tired." not in page
+    assert "For both of us." in ann.get(f"/coaching/{shared['id']}").text
+    assert "Was tired." in lead.get(path).text
+    for visitor in (bob, other):
+        assert visitor.get(path).status_code == 404
+    assert made["id"] not in bob.get("/my/coaching").text + other.get("/coaching").text
+    assert ann.post(path, {"state": "closed"}).status_code == 403
+    assert ann.post(f"{path}/acknowledge").status_code == 303
+    assert ann.post(f"{path}/acknowledge").status_code == 409
+    assert "Acknowledged by the agent" in ann.get(path).text
+    # Evidence that is not released is none for the agent.
+    rule = f"/scorecards/{center.evaluation['scorecardId']}/release"
+    assert client.call("PUT", rule, {"rule": "never"}).status_code == 200
+    assert "Good morning!" not in ann.get(path).text
+    assert "Good morning!" in lead.get(path).text
+
+
+def test_a_lead_starts_a_session_from_an_evaluation_and_follows_it(
+    center: Center, base: str, runtime: Runtime
+) -> None:
+    lead: Visitor = signed_in(base, runtime, "lead")
+    assert "No coaching session is recorded." in lead.get("/coaching").text
+    evaluation = lead.get(f"/evaluations/{center.evaluation['id']}").text
+    start = f"/coaching/new?evaluationId={center.evaluation['id']}"
+    assert start in evaluation
+    form = lead.get(start).text
+    assert f'value="{center.ann}" selected' in form
+    typed = {
+        "executiveId": center.ann,
+        "scorecardId": center.evaluation["scorecardId"],
+        "evaluationId": center.evaluation["id"],
+        "quote": "Good morning!",
+        "criteria": KEY,
+        "at": "2026-11-10",
+        "steps": "=Greet.",
+        "state": "held",
+    }
+    refused = lead.post("/coaching", {**typed, "quote": "Good evening!"})
+    assert refused.status_code == 422
+    assert "The quote must occur" in refused.text
+    made = lead.post("/coaching", typed)
+    assert made.status_code == 303, made.text
+    path = made.headers["Location"].partition("?")[0]
+    assert "not enough conversations yet" in lead.get(path).text
+    assert lead.post(path, {"state": "closed", "steps": "Done."}).status_code == 303
+    assert "Done." in lead.get("/coaching.csv").text
+    assert path in lead.get("/coaching").text
+    goal = {"executiveId": center.ann, "from": "60", "to": "x", "by": "2026-12-31"}
+    assert lead.post("/goals", goal).status_code == 422
+    assert lead.post("/goals", {**goal, "to": "80"}).status_code == 303
+    assert '<td class="number">80</td>' in lead.get("/coaching").text
+
+
+def test_erasure_takes_the_quotes_and_retention_the_rest(
+    center: Center, client: Caller, runtime: Runtime
+) -> None:
+    made = center.plan().json()["data"]
+    with runtime.db.writing() as session:
+        service.erase(session, [center.evaluation["sourceId"]])
+    shown = client.get(f"/coaching-sessions/{made['id']}").json()["data"]
+    assert shown["evidence"] == [{"evaluationId": center.evaluation["id"], "quote": None}]
+    with runtime.db.writing() as session:
+        assert service.SESSIONS.purge(session, before=AT) == 0
+        assert service.SESSIONS.purge(session, before=utc_now() + timedelta(days=400)) == 1
