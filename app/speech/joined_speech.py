@@ -28,6 +28,7 @@ _MOST_SAMPLES = 600 * SAMPLE_RATE_HZ
 _PAUSE_SAMPLES = SAMPLE_RATE_HZ // 2
 _PAUSE = bytes(_PAUSE_SAMPLES * SAMPLE_BYTES)
 _FULL_SCALE = 32767
+_MOST_SPEAKER_LETTERS = 50
 
 
 @dataclass(slots=True)
@@ -116,6 +117,7 @@ class AnsweredSegment:
     end: float
     confidence: float | None
     words: list[AnsweredWord] = field(default_factory=list)
+    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ def _whole(segment: AnsweredSegment, sent: JoinedSpeech) -> Utterance:
         text=segment.text,
         confidence=segment.confidence,
         words=(),
+        speaker=segment.speaker,
     )
 
 
@@ -205,6 +208,7 @@ def _of_words(segment: AnsweredSegment, sent: JoinedSpeech) -> list[Utterance]:
                 text=" ".join(next(texts) for _ in words),
                 confidence=segment.confidence,
                 words=words,
+                speaker=segment.speaker,
             )
         )
     return utterances
@@ -230,7 +234,13 @@ def _segment(row: dict[str, Any]) -> AnsweredSegment:
         end=end,
         confidence=None if log_probability is None else round(math.exp(log_probability), 4),
         words=[_word(word) for word in _rows(row.get("words"))],
+        speaker=_speaker(row.get("speaker")),
     )
+
+
+def _speaker(value: Any) -> str | None:
+    """Return the name of a voice, which some servers number."""
+    return str(value)[:_MOST_SPEAKER_LETTERS] if isinstance(value, str | int) else None
 
 
 def _word(row: dict[str, Any]) -> AnsweredWord:

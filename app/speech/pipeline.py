@@ -70,11 +70,17 @@ class SpeechTranscriber:
 
         recognition = self._recogniser.recognise(speech, run, on_done=on_done)
         utterances = recognition.utterances
-        speakers = participants(channels, run.options.channel_roles)
+        voices = _voices(channels, utterances)
+        speakers = (
+            _diarized(voices, run.options.voice_roles)
+            if voices
+            else participants(channels, run.options.channel_roles)
+        )
+        attribution = "channel" if len(channels) > 1 else "diarized" if voices else "none"
         no_speech = () if utterances else ("no_speech",)
         run.progress(1.0)
         return Transcript(
-            segments=_segments(utterances, speakers, recognition.language),
+            segments=_segments(utterances, speakers, voices, recognition.language),
             participants=speakers,
             duration_ms=recording.duration_ms,
             language=recognition.language,
@@ -82,7 +88,7 @@ class SpeechTranscriber:
             provider=recognition.provider,
             model=recognition.model,
             model_digest=recognition.model_digest,
-            speaker_attribution="channel" if len(channels) > 1 else "none",
+            speaker_attribution=attribution,
             warnings=(*recording.warnings, *recognition.warnings, *no_speech),
             audio=recording.info,
             speech_ms=speech.ms,
@@ -118,11 +124,36 @@ def participants(
     )
 
 
+def _voices(channels: Sequence[int], utterances: Sequence[Utterance]) -> list[str]:
+    """Return the voices of a single channel in the order in which they begin; none unless all speak."""
+    if len(channels) > 1:
+        return []
+    in_order = sorted(utterances, key=lambda utterance: utterance.start_ms)
+    names = [utterance.speaker for utterance in in_order]
+    voices = [name for name in dict.fromkeys(names) if name is not None]
+    return voices if None not in names and len(voices) > 1 else []
+
+
+def _diarized(voices: Sequence[str], roles: Mapping[int, Role]) -> tuple[Participant, ...]:
+    return tuple(
+        Participant(id=f"voice_{number}", role=roles.get(number, Role.UNKNOWN))
+        for number, _ in enumerate(voices)
+    )
+
+
 def _segments(
-    utterances: Iterable[Utterance], speakers: Iterable[Participant], language: str | None
+    utterances: Iterable[Utterance],
+    speakers: Sequence[Participant],
+    voices: Sequence[str],
+    language: str | None,
 ) -> tuple[Segment, ...]:
     """Merge the channels by start time, and number the segments from seg_0001."""
-    speaker_of = {speaker.channel_index: speaker for speaker in speakers}
+    by_channel = {speaker.channel_index: speaker for speaker in speakers}
+    by_voice = dict(zip(voices, speakers, strict=False))
+
+    def speaker_of(utterance: Utterance) -> Participant:
+        return by_voice.get(utterance.speaker or "") or by_channel[utterance.channel]
+
     in_order = sorted(
         utterances, key=lambda utterance: (utterance.start_ms, utterance.channel, utterance.end_ms)
     )
@@ -130,8 +161,8 @@ def _segments(
         Segment(
             id=f"seg_{index + 1:04d}",
             index=index,
-            participant_id=speaker_of[utterance.channel].id,
-            role=speaker_of[utterance.channel].role,
+            participant_id=speaker_of(utterance).id,
+            role=speaker_of(utterance).role,
             text=utterance.text,
             start_ms=utterance.start_ms,
             end_ms=utterance.end_ms,

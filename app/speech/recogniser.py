@@ -27,7 +27,8 @@ logger = logging.getLogger(__name__)
 class Utterance:
     """About a sentence on one channel; times in ms from the start of the recording.
 
-    `confidence` is None where the model gives none.
+    `confidence` is None where the model gives none. `speaker` is the name that a server gives to a
+    voice within the channel.
     """
 
     channel: int
@@ -36,6 +37,7 @@ class Utterance:
     text: str
     confidence: float | None
     words: tuple[Word, ...]
+    speaker: str | None = None
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 from app.core.outgoing_http.model_server import OPEN_S, ModelError, Reason
@@ -52,6 +53,7 @@ class RemoteRecogniser:
         """Recognise the words of every region as `Recogniser.recognise` specifies."""
         requested = language_code(run.options.language) if run.options.language else None
         utterances: list[Utterance] = []
+        parts = 0
         samples_of_language: dict[str | None, int] = {requested: 0}
         done = 0
         with closing(self._access.open_client()) as client:
@@ -59,10 +61,14 @@ class RemoteRecogniser:
                 on_done(done)
                 answer = self._answer(client, part, requested, run)
                 utterances += placed(answer, part)
+                parts += 1
                 samples = sum(region.length for region in part.regions)
                 language = requested or answer.language
                 samples_of_language[language] = samples_of_language.get(language, 0) + samples
                 done += samples
+        if parts > len(speech.regions):
+            # Each request names the voices anew.
+            utterances = [replace(utterance, speaker=None) for utterance in utterances]
         return Recognition(
             utterances=tuple(utterances),
             language=max(samples_of_language, key=lambda code: samples_of_language[code]),

@@ -36,10 +36,18 @@ class ServerAccess:
         self, client: HttpClient, wav: bytes, *, granularities: Sequence[str], language: str | None
     ) -> Reply:
         """Have a WAV file transcribed, and return the answer; raise `ModelError` without one."""
+        # As OpenAI names its models that tell speakers apart; they know no other form of it.
+        form = (
+            [("response_format", "diarized_json"), ("chunking_strategy", "auto")]
+            if "diarize" in self.endpoint.model
+            else [
+                ("response_format", "verbose_json"),
+                *((f"{GRANULARITIES}[]", name) for name in granularities),
+            ]
+        )
         fields = [
             ("model", self.endpoint.model),
-            ("response_format", "verbose_json"),
-            *((f"{GRANULARITIES}[]", name) for name in granularities),
+            *form,
             *([("language", language)] if language else []),
         ]
         body = RequestBody.form(fields, wav=wav)

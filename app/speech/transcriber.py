@@ -22,7 +22,9 @@ class TranscriptionOptions:
     """Properties of a recording that the caller knows.
 
     `language` is a BCP 47 tag, or None to let the model decide. `channel_roles` maps channels,
-    counted from 0, to their speakers; other channels are unknown. `content_type` is the declared
+    counted from 0, to their speakers; other channels are unknown. `voice_roles` does the same for the
+    voices of one channel that a server tells apart, in the order in which they begin; nobody guesses
+    these. `content_type` is the declared
     type, which the first bytes must match; None accepts every type.
     """
 
@@ -30,6 +32,7 @@ class TranscriptionOptions:
     channel_roles: Mapping[int, Role] = field(
         default_factory=lambda: {0: Role.AGENT, 1: Role.CUSTOMER}
     )
+    voice_roles: Mapping[int, Role] = field(default_factory=dict)
     content_type: str | None = None
     max_duration_s: float = DEFAULT_MAX_DURATION_S
 

@@ -15,7 +15,7 @@ from app.people.models import AuditEntry
 from app.privacy import service
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
-from tests.recordings import SPEECH, upload, work
+from tests.recordings import CALL, SPEECH, upload, work
 
 
 @pytest.fixture
@@ -307,3 +307,22 @@ def test_a_recording_that_is_processed_has_its_words_and_its_sound(
     assert f'src="/recordings/{recording}/sound"' in page
     assert f'data-wave="/recordings/{recording}/wave"' in page
     assert 'class="turn' in page
+
+
+def test_one_click_swaps_the_sides_of_a_recording(
+    client: Caller, runtime: Runtime, visit: Any
+) -> None:
+    recording = upload(client, CALL.read_bytes())
+    evaluation_id = work(client, recording, language="en")["evaluationId"]
+    visitor = visit("reviewer")
+    page = visitor.get(f"/evaluations/{evaluation_id}").text
+    assert page.count("This voice is the agent") == 1
+    assert visitor.post(f"/evaluations/{evaluation_id}/sides", {"agent": "7"}).status_code == 422
+    answer = visitor.post(f"/evaluations/{evaluation_id}/sides", {"agent": "1"})
+    assert answer.status_code == 303
+    jobs.process_audio(runtime, jobs.due_ids(runtime)[0])
+    shown = client.get(f"/audio-files/{recording}").json()["data"]
+    assert shown["channelMap"] == {"agent": 1, "customer": 0}
+    transcript = client.get(f"/audio-files/{recording}/transcript").json()["data"]
+    roles = {part["channelIndex"]: part["role"] for part in transcript["segments"]}
+    assert roles == {0: "customer", 1: "agent"}

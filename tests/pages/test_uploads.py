@@ -10,6 +10,7 @@ from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S
 
 CALL = Path(__file__).parents[1] / "data" / "audio" / "calls" / "fx-call-2.stereo.wav"
+SILENCE = CALL.parents[1] / "nospeech" / "silence.wav"
 TABLE = "conversation_id,role,text\nt-1,customer,My parcel is late.\nt-2,somebody,Hm.\n"
 
 
@@ -38,6 +39,17 @@ def test_recordings_reach_a_score_and_a_text_is_refused(
         row = recordings.get_by_role("row", name=name)
         expect(row.get_by_text("Judged")).to_be_visible(timeout=1000 * DEMO_WITHIN_S)
         expect(row.get_by_role("link")).to_be_visible()
+    check_accessibility(page)
+
+
+def test_a_recording_with_one_channel_is_pointed_out(page_of: Callable[..., Page]) -> None:
+    page = page_of("reviewer")
+    page.goto("/add")
+    page.get_by_label("Drop files here").set_input_files([SILENCE, CALL])
+    dropped = page.get_by_role("region", name="Dropped here")
+    notices = dropped.get_by_text("This recording has one channel")
+    expect(notices.first).to_be_visible()
+    expect(notices.last).to_be_hidden()
     check_accessibility(page)
 
 

@@ -18,7 +18,7 @@ from app.speech.transcribers import server_of, transcriber_of
 from app.transcript import Role, Transcript
 from tests import receiver as answers
 from tests.caller import Caller
-from tests.recordings import CALL, SILENCE, ask, progress, show, upload
+from tests.recordings import CALL, SILENCE, SPEECH, ask, progress, show, upload
 from tests.running import running_runtime
 from tests.transcription_server import (
     PATH,
@@ -143,6 +143,27 @@ def test_what_is_not_speech_by_the_servers_figures_is_left_out(
 ) -> None:
     server.answer_with(heard(*TWO_WORDS, no_speech_prob=0.9), heard(*TWO_WORDS))
     assert [segment.role for segment in transcribe().segments] == [Role.CUSTOMER]
+
+
+def test_voices_that_the_server_tells_apart_have_roles_once_somebody_names_them(
+    server: TranscriptionServer, transcribe: Transcribe
+) -> None:
+    texts = (("SPEAKER_01", "Good morning.", 0.5, 1.5), ("SPEAKER_00", "Hello.", 2.0, 2.5))
+    rows = [
+        {"speaker": name, "text": text, "start": start, "end": end}
+        for name, text, start, end in texts
+    ]
+    server.answer_with(document_answer({"text": "Good morning. Hello.", "segments": rows}))
+    found = transcribe(SPEECH)
+    assert found.speaker_attribution == "diarized"
+    assert [segment.participant_id for segment in found.segments] == ["voice_0", "voice_1"]
+    assert {segment.role for segment in found.segments} == {Role.UNKNOWN}
+    roles = TranscriptionOptions(language="en", voice_roles={0: Role.CUSTOMER, 1: Role.AGENT})
+    named = transcribe(SPEECH, roles)
+    assert [segment.role for segment in named.segments] == [Role.CUSTOMER, Role.AGENT]
+    assert server.forms[-1].fields["response_format"] == ["verbose_json"]
+    transcribe(SPEECH, transcriber_model="gpt-4o-transcribe-diarize")
+    assert server.forms[-1].fields["response_format"] == ["diarized_json"]
 
 
 def test_silence_is_not_sent(server: TranscriptionServer, transcribe: Transcribe) -> None:
@@ -329,7 +350,7 @@ def test_a_language_that_the_local_model_lacks_waits_for_the_server(
 ) -> None:
     server.answer_with(answers.status(401))
     with pytest.raises(ServerAway):
-        transcribe(options=TranscriptionOptions(language="hi"), transcriber_fallback="local")
+        transcribe(options=TranscriptionOptions(language="ga"), transcriber_fallback="local")
 
 
 def test_a_recording_waits_for_the_server_and_names_the_model(

@@ -167,6 +167,7 @@ def start(
     options = TranscriptionOptions(
         language=audio.language,
         channel_roles=_roles(audio.channel_map),
+        voice_roles=_roles(audio.channel_map) if audio.channel_map else {},
         content_type=audio.content_type,
         max_duration_s=max_duration_s,
     )

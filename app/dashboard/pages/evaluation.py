@@ -192,6 +192,7 @@ def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = Non
         is_unmasked=raw,
         may_unmask=RAW_TEXTS in current_principal().scopes
         and bool(details.transcript["redaction_entities"]),
+        voices=_voices_to_name(details) if not as_judged else [],
         sound=_sound(details),
         sections=sections,
         not_judged=not_judged,
@@ -233,6 +234,16 @@ def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
         place_arguments=places.arguments(),
         form=form or SentForm(),
     )
+
+
+def _voices_to_name(details: EvaluationDetails) -> list[tuple[int, str]]:
+    """Return the voices of a recording that the person may name the agent's."""
+    evaluation = details.evaluation
+    may = "audio:write" in current_principal().scopes and evaluation["is_current"]
+    is_recording = evaluation["source_type"] == SourceType.AUDIO_FILE and details.recording
+    if not may or not is_recording or evaluation["status"] not in ENDED:
+        return []
+    return conversation.voices_to_name(details.transcript)
 
 
 def _sound(details: EvaluationDetails) -> dict[str, Any] | None:

@@ -92,6 +92,29 @@ def judge_again(evaluation_id: str) -> Response:
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
 
 
+@blp.post("/sides")
+@require_scope("audio:write")
+def name_agent(evaluation_id: str) -> Response:
+    """Judge a recording again in which the voice of this number is the agent's."""
+    runtime = current_runtime()
+    number = whole_number(request.form.get("agent", ""))
+    if number not in (0, 1):
+        raise InvalidInput.field("agent", "agent must be 0 or 1.", location="form")
+    with runtime.db.writing() as session:
+        former = service.find(session, evaluation_id)
+        _, job = processing.request_processing(
+            session,
+            former.source_id,
+            processing.ProcessingRequest(
+                channel_map={"agent": number, "customer": 1 - number}, force=True
+            ),
+            redact_by_default=runtime.settings.redaction,
+        )
+        audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
+        opened = job.evaluation_id
+    return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
+
+
 def criteria_of(typed: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the ratings of a form: the criteria for which an answer was chosen."""
     ratings = []

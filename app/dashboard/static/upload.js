@@ -100,7 +100,19 @@ async function upload(row, file, url, type) {
   return reserved;
 }
 
+// The number of channels, from the header of a WAV file; 0 where it is not known.
+async function channelsOf(file) {
+  const header = new DataView(await file.slice(0, 4096).arrayBuffer());
+  const mark = at => at + 4 <= header.byteLength ? header.getUint32(at) : 0;
+  if (mark(0) !== 0x52494646 || mark(8) !== 0x57415645) return 0;
+  for (let at = 12; at + 12 <= header.byteLength; at += 8 + header.getUint32(at + 4, true)) {
+    if (mark(at) === 0x666d7420) return header.getUint16(at + 10, true);
+  }
+  return 0;
+}
+
 async function addRecording(row, file, type) {
+  row.querySelector("[data-one-channel]").hidden = await channelsOf(file) !== 1;
   const {processUrl} = await upload(row, file, form.dataset.recordings, type);
   if (processUrl) await send(processUrl, new FormData(form));
   watch();

@@ -165,6 +165,25 @@ def quarters_of(sentiment: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     ]
 
 
+def voices_to_name(transcript: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return the number and the first words of each of two voices that is not the agent's."""
+    people = transcript["participants"]
+    numbers = [
+        place if person["channelIndex"] is None else person["channelIndex"]
+        for place, person in enumerate(people)
+    ]
+    if sorted(numbers) != [0, 1]:
+        return []
+    first: dict[str, str] = {}
+    for segment in transcript["segments"]:
+        first.setdefault(segment["participantId"], segment["text"])
+    return [
+        (number, first[person["id"]])
+        for number, person in zip(numbers, people, strict=True)
+        if person["role"] != "agent" and person["id"] in first
+    ]
+
+
 def channel_roles(transcript: Mapping[str, Any]) -> list[str]:
     """Return the role of each channel of the recording, in the order of the channels."""
     by_channel = {
