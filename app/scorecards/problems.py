@@ -89,7 +89,7 @@ def _judge(where: str, criterion: Mapping[str, Any]) -> list[Finding]:
     ]
     if rule.one_of and parameters.keys().isdisjoint(rule.one_of):
         findings += _missing(where, parameters, rule.one_of[:1])
-    for name in ("statements", "requiredStatements"):
+    for name in ("statements", "requiredStatements", "claims"):
         findings += _repeated(f"{where}.{name}", parameters.get(name, ()))
     return findings
 

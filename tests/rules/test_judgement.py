@@ -19,6 +19,7 @@ RESULT_KEYS = [
     "rawScore",
     "maxScore",
     "complianceScore",
+    "complianceChecked",
     "coverage",
     "noVerdictReason",
     "band",

@@ -236,11 +236,7 @@ class CriterionSchema(StoredSchema):
     suggestion = fields.String(required=True, allow_none=True)
     original = Nested(OriginalAnswerSchema, required=True, allow_none=True)
     otherwise = Nested(
-        OriginalAnswerSchema,
-        metadata={
-            "description": "What the rules have answered where a language model's answer counts, or the "
-            "other way round; only where they differ."
-        },
+        OriginalAnswerSchema, metadata={"description": "A differing answer that does not count."}
     )
 
 
@@ -309,8 +305,7 @@ class ResolutionSchema(StoredSchema):
     follow_up_promised = fields.Boolean(required=True, allow_none=True)
     escalated = fields.Boolean(required=True, allow_none=True)
     otherwise = Nested(
-        OtherResolutionSchema,
-        metadata={"description": "Only where rules and language model differ."},
+        OtherResolutionSchema, metadata={"description": "Only where rules and model differ."}
     )
 
 
@@ -359,6 +354,9 @@ class ResultsSchema(StoredSchema):
     raw_score = fields.Float(required=True, allow_none=True)
     max_score = fields.Integer(required=True)
     compliance_score = fields.Float(required=True, allow_none=True)
+    compliance_checked = fields.List(
+        fields.String(), metadata={"description": "The criteria on which that score rests."}
+    )
     coverage = fields.Float(
         required=True,
         allow_none=True,

@@ -163,7 +163,7 @@ def facts_of(
         exchanges=exchanges_of(dialogue),
         context=context,
         settings=scorecard.metrics,
-        phrases=SpokenPhrases(dialogue, scorecard, context.brand_names),
+        phrases=SpokenPhrases(dialogue, scorecard),
         likeness=likeness,
     )
 

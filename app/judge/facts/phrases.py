@@ -137,7 +137,7 @@ class PhraseIndex:
         Args:
             names: what may stand in the slots of names.
         """
-        names = names or KnownNames(Transcript(()), ())
+        names = names or KnownNames(Transcript(()))
         self._words, self._letters = _Layer(), _Layer()
         self._nodes = {phrase: list(self._added(phrase)) for phrase in phrases}
         slots = {slot for phrase in phrases for slot in SLOT.findall(phrase)}
@@ -285,12 +285,10 @@ class Window:
 class SpokenPhrases:
     """The phrases of a scorecard in the turns of one side or of everyone; indexed on first use."""
 
-    def __init__(
-        self, dialogue: Dialogue, scorecard: Scorecard, brand_names: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, dialogue: Dialogue, scorecard: Scorecard) -> None:
         self._dialogue, self._scorecard = dialogue, scorecard
         self._of: dict[Side | None, tuple[tuple[Turn, ...], PhraseIndex]] = {}
-        self._names = KnownNames(dialogue.transcript, brand_names)
+        self._names = KnownNames(dialogue.transcript)
 
     def window(self, by: str, within: Mapping[str, int] | None = None) -> Window:
         """Return the turns of one side, or of anyone; `within` the first or the last few turns or messages.

@@ -75,8 +75,8 @@ _NOBODY = re.compile(rf"(?i:{_DAYS}|{_MONTHS}|all|everyone|everybody|team|sir|ma
 class KnownNames:
     """Names that a conversation tells or that are known of it."""
 
-    def __init__(self, transcript: Transcript, brand_names: Iterable[str]) -> None:
-        self._transcript, self._brand_names = transcript, brand_names
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
 
     @cached_property
     def told(self) -> frozenset[str]:
@@ -93,7 +93,6 @@ class KnownNames:
         return {
             "{customerName}": _with_words(people[False]),
             "{agentName}": _with_words(people[True]),
-            "{company}": frozenset(self._brand_names),
         }
 
     def _told(self) -> Iterator[tuple[Role, str]]:

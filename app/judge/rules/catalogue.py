@@ -88,6 +88,12 @@ RULES: dict[str, Rule] = {
         Needs.WORDS,
         of.whole("minWords", "Words at least", default=20),
     ),
+    "misleading_claims": _binary(
+        "Claims that may not be made",
+        compliance.misleading_claims,
+        Needs.NOTHING,
+        of.statements("claims", "Claims", low=1),
+    ),
     "third_party": _binary(
         "No personal details for other people", compliance.third_party, _AGENT_WORDS
     ),

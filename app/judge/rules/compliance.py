@@ -1,10 +1,20 @@
-"""Rules of what must be said and what must not: disclosure, and private data."""
+"""Rules of what must be said and what must not: disclosure, claims, and private data."""
 
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
 from operator import attrgetter
+from typing import NamedTuple
 
 from app.judge.acts.catalogue import Act
-from app.judge.dialogue.evidence import CONTRADICTS
+from app.judge.dialogue.cues import Cue
+from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.judge.facts.conversation_facts import Facts, distinct, examined, performed, quoted
+from app.judge.facts.manner import Manner, is_question
+from app.judge.languages.detection import ENGLISH
+from app.judge.languages.words import phrase_pattern
 from app.judge.scorecard.values import Criterion
 from app.judge.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.judge.wording import in_quotes, listed, sentence
@@ -13,6 +23,85 @@ from app.judge.wording import in_quotes, listed, sentence
 _PERHAPS, _SURELY = 0.15, 0.7
 # How surely a line asks who the customer is, so that more could have been asked.
 _VERIFIES = 0.65
+# How surely a line changes something before it is held against the agent.
+_CHANGED = 0.6
+_MOST_BETWEEN = 3
+
+
+class Slots(NamedTuple):
+    """Patterns of what fills the slots of acts: secrets by name, and lines that ask, except and change."""
+
+    secrets: Mapping[str, re.Pattern[str]]
+    lines: Mapping[str, re.Pattern[str]]
+
+
+@cache
+def slots() -> Slots:
+    """Read the phrases of the package."""
+    document = tomllib.loads((files("app.judge.rules") / "compliance.toml").read_text("utf-8"))
+    return Slots(
+        *(
+            {name: _any_of(phrases) for name, phrases in document[part].items()}
+            for part in ("secrets", "lines")
+        )
+    )
+
+
+def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    patterns = (phrase_pattern(phrase, most_between=_MOST_BETWEEN) for phrase in phrases)
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+def secrets_asked(facts: Facts) -> dict[str, list[Cue]]:
+    """Find where the agent asks to be told a secret in other words than the lexicon's, by its name."""
+    secrets, lines = slots()
+    asked: dict[str, list[Cue]] = {}
+    for acts in facts.acts.service:
+        line, text = acts.line, acts.line.text
+        if Act.ASK_SECRET not in acts.marks or line.language != ENGLISH or _is_excepted(text):
+            continue
+        if lines["asks"].search(text) is None and not is_question(text, 0, len(text)):
+            continue
+        for name, pattern in secrets.items():
+            if match := pattern.search(text):
+                asked.setdefault(name, []).append(Cue("asks_secret", line, *match.span()))
+    return asked
+
+
+def account_changes(facts: Facts) -> list[Cue]:
+    """List where the agent has changed something that needs a check of identity before."""
+    pattern = slots().lines["account_changes"]
+    return [
+        Cue("account_detail", acts.line, *match.span())
+        for acts in facts.acts.service
+        if acts.of(Act.DONE) >= _CHANGED and (match := pattern.search(acts.line.text))
+    ]
+
+
+def _is_excepted(text: str) -> bool:
+    return slots().lines["excepts"].search(text) is not None
+
+
+def misleading_claims(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer no when the agent makes one of the scorecard's claims, without denying it."""
+    claims, window = criterion.parameters["claims"], facts.phrases.window("agent")
+    if not facts.dialogue.attributed:
+        return unjudged(sentence("not_judged.one_channel"))
+    made = [
+        (claim, match)
+        for claim in claims
+        if (match := window.first_said(claim["anyOf"], manner=Manner(negated="never"))) is not None
+    ]
+    return yes_or_no(
+        not made,
+        facts.sentence(
+            "claims.made" if made else "claims.none",
+            titles=listed([in_quotes(claim["title"]) for claim, _ in made]),
+        ),
+        confidence=0.85,
+        evidence=distinct(piece for _, match in made for piece in match.evidence(CONTRADICTS))
+        or examined(window.lines, SUPPORTS),
+    )
 
 
 def disclosure(facts: Facts, criterion: Criterion) -> Answer:
@@ -41,10 +130,18 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 
     Keying them in, unheard, is the secure way and no fault.
     """
+    if asked := secrets_asked(facts):
+        return yes_or_no(
+            False,
+            facts.sentence("data_handling.asked_for", what=listed(list(asked))),
+            confidence=facts.confidence(0.85),
+            evidence=quoted([cue for cues in asked.values() for cue in cues], CONTRADICTS),
+        )
     requests = facts.said("asks_secret") or [
         cue
         for line in facts.acts.service
-        if line.of(Act.ASK_SECRET) >= _SURELY and not line.shows(Act.VERIFY)
+        if line.of(Act.ASK_SECRET) >= _SURELY
+        and not (line.shows(Act.VERIFY) or _is_excepted(line.line.text))
         for cue in performed(facts, [line.line], Act.ASK_SECRET)
     ]
     if requests:
@@ -54,7 +151,10 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
             confidence=facts.confidence(0.85),
             evidence=quoted(requests, CONTRADICTS),
         )
-    if any(line.of(Act.ASK_SECRET) >= _PERHAPS for line in facts.acts.service):
+    if any(
+        line.of(Act.ASK_SECRET) >= _PERHAPS and not _is_excepted(line.line.text)
+        for line in facts.acts.service
+    ):
         return unjudged(facts.sentence("data_handling.perhaps"))
     # In a very short conversation, a missing request proves little.
     least = criterion.parameters["minWords"]

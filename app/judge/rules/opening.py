@@ -9,6 +9,7 @@ from app.judge.dialogue.evidence import CONTRADICTS
 from app.judge.dialogue.turns import Line
 from app.judge.facts.conversation_facts import Facts, examined, performed, quoted
 from app.judge.facts.requests import asks_nothing
+from app.judge.rules.compliance import account_changes
 from app.judge.rules.second_look import OPENING, is_missing, seen_by_reader
 from app.judge.scorecard.schema import GREETING_PARTS
 from app.judge.scorecard.values import Criterion
@@ -62,7 +63,9 @@ def opening_parts(facts: Facts, opening: tuple[Line, ...]) -> dict[str, list[Cue
 
 def verification(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when an identity check comes in a line before the first account detail."""
-    details = facts.said("account_detail")
+    details = sorted(
+        [*facts.said("account_detail"), *account_changes(facts)], key=attrgetter("place")
+    )
     if not details:
         return not_applicable(sentence("verification.no_detail"))
     first_detail = details[0]

@@ -64,7 +64,7 @@ NEGATED = {
 # What may stand for many words in a phrase.
 SLOTS = ("number", "amount", "date", "time", "name", "letter", "letters")
 # What is known of a conversation, as it is written in a phrase: `{customerName}`.
-KNOWN_VALUES = ("customerName", "agentName", "company")
+KNOWN_VALUES = ("customerName", "agentName")
 # Acts of a line that rules may ask for; training/handbook.md defines each.
 _ACT_WORDS = {
     Act.REASK: "asks what was answered before",

@@ -39,6 +39,11 @@ def score_document(score: Score, scorecard: Scorecard) -> dict[str, Any]:
         "rawScore": score.raw_score,
         "maxScore": 100,
         "complianceScore": score.compliance_score,
+        "complianceChecked": [
+            item.criterion.title
+            for item in score.judged
+            if item.criterion.error_class == "compliance" and item.answer.score is not None
+        ],
         "coverage": score.coverage,
         "noVerdictReason": score.no_verdict_reason,
         "band": score.band,
