@@ -11,8 +11,11 @@ logger = logging.getLogger(__name__)
 def draw_plans(runtime: Runtime) -> None:
     """Draw the weeks that are due; each plan in a transaction of its own."""
     with runtime.db.reading() as session:
-        due = plans.due_weeks(session)
-    for week in due:
+        due = plans.due_ids(session)
+    for plan_id in due:
+        # Each is read after the one before was drawn: no two give the same conversation.
+        with runtime.db.reading() as session:
+            week = plans.week_of(session, plan_id)
         with runtime.db.writing() as session:
             drawn = plans.draw_week(session, week)
         if drawn is not None:

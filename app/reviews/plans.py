@@ -68,16 +68,24 @@ PLANS = Records(
 )
 
 
-def due_weeks(session: Session) -> list[WeekOfPlan]:
-    """Return the draws that are due, with what they choose from."""
+def due_ids(session: Session) -> list[str]:
+    """Return the ids of the plans whose day has come and whose week is judged."""
     now = utc_now()
     plans = session.scalars(select(ReviewPlan).where(ReviewPlan.active).order_by(ReviewPlan.id))
     return [
-        WeekOfPlan(plan.id, day, candidates_of(session, plan, day), reviewers_of(session, plan))
+        plan.id
         for plan in plans.all()
         if (day := _day_of(plan, now)).isoformat() != plan.drawn_week
         if not _is_being_judged(session, plan, day)
     ]
+
+
+def week_of(session: Session, plan_id: str) -> WeekOfPlan:
+    """Return what a plan draws from now."""
+    plan = PLANS.find(session, plan_id)
+    day = _day_of(plan, utc_now())
+    candidates = candidates_of(session, plan, day)
+    return WeekOfPlan(plan.id, day, candidates, reviewers_of(session, plan))
 
 
 def draw_week(session: Session, due: WeekOfPlan) -> ReviewDraw | None:

@@ -110,6 +110,17 @@ def test_a_plan_draws_on_its_day_and_never_the_same_again(client: Caller, runtim
     assert len(second) == 10
 
 
+def test_two_plans_give_no_conversation_twice(client: Caller, runtime: Runtime) -> None:
+    nora = add_user(runtime, "reviewer", "nora")
+    monday = next_monday()
+    for name in ("One", "Two"):
+        plan(client, [nora], name=name, perAgent=5)
+    conversations(runtime, monday, priya=6, tom=6)
+    draw_at(runtime, monday)
+    given = [row["evaluationId"] for row in assignments(client)]
+    assert len(given) == len(set(given)) == 12
+
+
 def test_a_review_ends_an_assignment_and_what_nobody_does_expires(
     client: Caller, runtime: Runtime
 ) -> None:
