@@ -80,6 +80,19 @@ class TeamWorld:
         evaluation = by_source[chats[0]["id"]]
         review = {"action": "comment", "reviewer": f"Rita {mark}", "reason": f"Well {mark}."}
         self._post(f"/evaluations/{evaluation}/reviews", review)
+        scorecard_id = next(row["scorecardId"] for row in evaluations if row["id"] == evaluation)
+        coaching = {
+            "executiveId": executive["id"],
+            "scorecardId": scorecard_id,
+            "at": AT,
+            "criteria": ["opening.greeting"],
+            "evidence": [{"evaluationId": evaluation}],
+            "steps": f"Greet {mark}.",
+            "notes": f"Tired {mark}.",
+        }
+        team.ids["coaching_session_id"] = self._post("/coaching-sessions", coaching)["id"]
+        goal = {"executiveId": executive["id"], "from": 50, "to": 80, "by": AT}
+        team.ids["goal_id"] = self._post("/goals", goal)["id"]
         round_ = {"name": f"Round {mark}", "evaluationIds": [evaluation], "reviewers": ["A", "B"]}
         export = {"dataset": "evaluations", "format": "csv", "fileName": f"all{mark}.csv"}
         bulk = {"filters": {"executiveId": executive["id"]}, "dryRun": False}
