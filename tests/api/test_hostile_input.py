@@ -166,3 +166,11 @@ def test_exports_reach_to_the_ends_of_the_calendar_where_lists_do(client: Caller
     assert client.post("/analytics/export", {"dataset": "criteria", **ends}).status_code == 202
     figures = {"dataset": "trends", "format": "csv", "to": "0001-01-01"}
     assert findings(client.post("/analytics/export", figures)) == {"to": "RANGE"}
+
+
+def test_letters_that_look_like_others_are_no_error(client: Caller) -> None:
+    body = {"messages": [{"role": "customer", "text": "my pin is \u017feven s\u0131x one one"}]}
+    answer = client.call("PUT", "/imports/conversations/letters?evaluate=false", body)
+    assert answer.status_code == 201, answer.text
+    messages = client.get(f"/conversations/{answer.json()['data']['id']}/messages").json()["data"]
+    assert messages[0]["text"] == "my pin is [PASSCODE]"

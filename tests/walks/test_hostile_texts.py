@@ -100,16 +100,6 @@ def test_large_bodies_wait_for_each_other_and_not_for_long(service: ServiceProce
     bystander.close()
 
 
-def test_letters_that_look_like_others_are_no_error(service: ServiceProcess) -> None:
-    client = service.caller()
-    body = {"messages": [{"role": "customer", "text": "my pin is \u017feven s\u0131x one one"}]}
-    answer = client.call("PUT", "/imports/conversations/letters?evaluate=false", body)
-    assert answer.status_code == 201, answer.text
-    messages = client.get(f"/conversations/{answer.json()['data']['id']}/messages").json()["data"]
-    assert messages[0]["text"] == "my pin is [PASSCODE]"
-    client.close()
-
-
 def test_a_file_of_many_values_takes_little_memory(service: ServiceProcess) -> None:
     client = service.caller()
     content = b"[" + b"{}," * 11_000_000 + b"{}]"
