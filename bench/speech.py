@@ -80,7 +80,12 @@ def main() -> None:
     if arguments.decoding:
         _compare_decoding(arguments.decoding)
         return
-    transcriber = build_transcriber(model_dir=arguments.model_dir, cpu_threads=arguments.threads)
+    transcriber = build_transcriber(
+        model_dir=arguments.model_dir,
+        models_dir=arguments.base,
+        always_base=arguments.base is not None,
+        cpu_threads=arguments.threads,
+    )
     report = Report()
     root = arguments.manifest.parent
     for line in arguments.manifest.read_text().splitlines():
@@ -89,7 +94,7 @@ def main() -> None:
             continue
         cpu = time.process_time()
         transcript = transcriber.transcribe(
-            root / row["file"], TranscriptionOptions(), progress=lambda share: None
+            root / row["file"], TranscriptionOptions(language="en"), progress=lambda share: None
         )
         rate = _count(report, row, transcript, time.process_time() - cpu)
         if arguments.files:
@@ -103,6 +108,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("manifest", type=Path, nargs="?")
     parser.add_argument("--decoding", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--model-dir", type=Path, help="another converted Whisper model")
+    parser.add_argument("--base", type=Path, help="folder for the base model, which transcribes")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="", help="only files whose name holds this")
     parser.add_argument("--files", action="store_true", help="print what was heard in each file")
