@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from pathlib import Path, PurePath
+from functools import partial
+from pathlib import PurePath
 from typing import Any, BinaryIO
 
-from app.core.storage.untrusted import UntrustedFolder
 from app.imports.formats.presets import PRESETS, mapping_for
 from app.imports.formats.records import Fault, ReaderOptions, Unreadable
 from app.imports.formats.table_rows import (
@@ -45,15 +45,12 @@ def _lacks(fields: set[str]) -> list[str]:
 class CallRecords:
     """The rows of a log of calls; `unused` are those that no recording has."""
 
-    def __init__(
-        self, table: Path | None, options: ImportOptions, *, follow_links: bool = False
-    ) -> None:
+    def __init__(self, rows: Iterable[TableRow]) -> None:
         self._by_name: dict[str, Mapping[str, str]] = {}
         self._by_start: list[tuple[datetime, Mapping[str, str]]] = []
         self._unused: dict[int, str] = {}
-        if table is not None:
-            for row in _read(table, options, follow_links):
-                self._add(row)
+        for row in rows:
+            self._add(row)
 
     def __bool__(self) -> bool:
         """True if there are rows."""
@@ -109,7 +106,12 @@ class CallRecords:
         return near[0] if len(near) == 1 else None
 
 
-def _read(table: Path, options: ImportOptions, follow_links: bool) -> Iterator[TableRow]:
+def calls_of(stream: BinaryIO, name: str, options: ImportOptions) -> CallRecords:
+    """Read a log of calls, in CSV or as JSON by its name.
+
+    Raises:
+        Unreadable: it is neither, or its columns are not known.
+    """
     preset = PRESETS.get(options.preset or "")
     form = TableForm(
         FIELDS,
@@ -119,16 +121,18 @@ def _read(table: Path, options: ImportOptions, follow_links: bool) -> Iterator[T
     )
     mapping = mapping_for(reader_options(options), of_recordings=True)
     given = ReaderOptions(timezone=options.timezone)
-    with UntrustedFolder(table.parent, follow_links).open(table) as file:
-        if table.suffix.casefold() == ".json":
-            rows = rows_of_objects(_objects_in(file, table.name), form, given, mapping)
-        else:
-            rows = rows_of(file, form, given, mapping)
-        for row in rows:
-            if row.error is not None:
-                message = f"{table.name}, line {row.error.line}: {row.error.message}"
-                raise Unreadable(row.error.code, message)
-            yield row
+    if PurePath(name).suffix.casefold() == ".json":
+        rows = rows_of_objects(_objects_in(stream, name), form, given, mapping)
+    else:
+        rows = rows_of(stream, form, given, mapping)
+    return CallRecords(map(partial(_readable, name), rows))
+
+
+def _readable(name: str, row: TableRow) -> TableRow:
+    if row.error is not None:
+        message = f"{name}, line {row.error.line}: {row.error.message}"
+        raise Unreadable(row.error.code, message)
+    return row
 
 
 def _objects_in(file: BinaryIO, name: str) -> list[dict[str, Any]]:

@@ -19,9 +19,10 @@ from app.core.commands import errors_as_messages, print_line, printable
 from app.core.errors import AppError
 from app.core.process import background
 from app.core.runtime import Runtime
+from app.core.storage.untrusted import UntrustedFolder
 from app.evaluations.enums import DIRECTIONS, Channel
 from app.imports import files, kept_presets, request_parsing, service
-from app.imports.call_records import CallRecords
+from app.imports.call_records import CallRecords, calls_of
 from app.imports.file_import import FileImport, Progress
 from app.imports.files import AUTO, STDIN, FolderWatch, ImportFile, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
@@ -205,9 +206,7 @@ def import_(
     with _explained():
         described = RecordingMetadata(
             options=options,
-            calls=CallRecords(metadata, options, follow_links=arguments["follow_links"])
-            if metadata
-            else None,
+            calls=_calls(metadata, options, arguments["follow_links"]) if metadata else None,
             pattern=NamePattern(name_pattern, directions) if name_pattern else None,
             agents=agents,
             directions=directions,
@@ -253,6 +252,11 @@ def _options_of(
                 with runtime.db.writing() as session:
                     kept_presets.keep(session, name, options)
     return options
+
+
+def _calls(metadata: Path, options: ImportOptions, follow_links: bool) -> CallRecords:
+    with UntrustedFolder(metadata.parent, follow_links).open(metadata) as file:
+        return calls_of(file, metadata.name, options)
 
 
 @contextmanager

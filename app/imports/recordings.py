@@ -88,24 +88,30 @@ class RecordingMetadata:
 
     def fields_of(self, file: ImportFile) -> dict[str, Any]:
         """Return the fields of a recording in the words of the API."""
-        named = self._pattern.values_of(file.name) if self._pattern else {}
-        if "recordedAt" in named:
-            named["recordedAt"] = with_offset(named["recordedAt"], self._timezone)
-        row = self.calls.row_of(file.name, named) if self.calls else {}
-        if row is None:
-            self.files_without_row.append(file.name)
-        given = self._with_agent({**named, **(row or {})})
-        if len(self.understood) < _MOST_SHOWN:
-            self.understood.append(
-                {"file": file.name, **{key: given.get(key, "") for key in SHOWN}}
-            )
-        fields = _shaped({key: value for key, value in given.items() if key not in _JOINED})
+        fields = self.fields_of_name(file.name)
         sidecar = sidecar_of(file.path)
         if sidecar is not None:
             fields |= _document_of(file.folder, sidecar)
         if isinstance(recorded_at := fields.get("recordedAt"), str):
             fields["recordedAt"] = with_offset(recorded_at, self._timezone)
         return fields
+
+    def fields_of_name(self, name: str) -> dict[str, Any]:
+        """Return the fields of a recording by its name and the log alone.
+
+        Raises:
+            Unreadable: the name has another form than the pattern.
+        """
+        named = self._pattern.values_of(name) if self._pattern else {}
+        if "recordedAt" in named:
+            named["recordedAt"] = with_offset(named["recordedAt"], self._timezone)
+        row = self.calls.row_of(name, named) if self.calls else {}
+        if row is None:
+            self.files_without_row.append(name)
+        given = self._with_agent({**named, **(row or {})})
+        if len(self.understood) < _MOST_SHOWN:
+            self.understood.append({"file": name, **{key: given.get(key, "") for key in SHOWN}})
+        return _shaped({key: value for key, value in given.items() if key not in _JOINED})
 
     def _with_agent(self, given: Mapping[str, str]) -> dict[str, str]:
         """Name the agent of an extension, and the direction of a word or by the agent's side."""

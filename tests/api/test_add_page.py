@@ -293,3 +293,35 @@ def test_a_scorecard_that_is_chosen_judges_what_is_added(
     begun = lead.post(reserved["processUrl"], {"scorecardId": of_calls}, JSON)
     assert begun.status_code == 200
     assert client.get(shown).json()["data"]["status"] == "queued"
+
+
+def test_the_log_of_calls_and_the_name_describe_a_recording(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get("/add")
+    log = (
+        "calls.csv",
+        b"sid,from,to,direction,start_time\nRE7,3201,+4420,outbound-api,2026-07-01T09:30:00Z\n",
+    )
+    form = {"contentType": "audio/wav", "sizeBytes": "4", "callsPreset": "twilio"}
+
+    def reserve(name: str, **more: str) -> requests.Response:
+        fields = {**form, "fileName": name, "agents": "3201 = Ann Lee", **more}
+        return reviewer.post("/add/recordings", fields, headers=JSON, files={"calls": log})
+
+    found = reserve("RE7.wav").json()
+    assert found["note"] == ""
+    shown = client.get(f"/audio-files/{found['id']}").json()["data"]
+    assert (shown["recordedAt"], shown["direction"]) == ("2026-07-01T09:30:00.000Z", "outbound")
+    assert shown["executiveId"]
+    assert reserve("RE8.wav").json()["note"] == "not in the log of calls"
+    for changes, says in (
+        ({"names": "twilio"}, "does not match the name pattern"),
+        ({"callsPreset": ""}, "Unknown columns: 'sid'"),
+        ({"agents": "3201"}, "an extension and a name"),
+        ({"timezone": "Nowhere"}, "IANA"),
+    ):
+        refused = reserve("RE9.wav", **changes)
+        assert refused.status_code == 422
+        assert says in refused.json()["error"]["details"][0]["message"]

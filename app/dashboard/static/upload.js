@@ -113,7 +113,8 @@ async function channelsOf(file) {
 
 async function addRecording(row, file, type) {
   row.querySelector("[data-one-channel]").hidden = await channelsOf(file) !== 1;
-  const {processUrl} = await upload(row, file, form.dataset.recordings, type);
+  const {processUrl, note} = await upload(row, file, form.dataset.recordings, type);
+  if (note) row.querySelector("[data-kind]").textContent += `, ${note}`;
   if (processUrl) await send(processUrl, new FormData(form));
   watch();
 }
@@ -126,6 +127,7 @@ async function checkImport(row, file) {
     return;
   }
   const fields = new FormData(form);
+  fields.delete("calls");
   fields.set("file", file);
   const answer = await send(form.action, fields);
   row.querySelector("progress").hidden = true;

@@ -11,8 +11,9 @@ from app.audio_files import uploads
 from app.audio_files.links import EXTENSIONS, RecordingLinks
 from app.audio_files.processing import requests
 from app.audio_files.processing.requests import ProcessingRequest
-from app.audio_files.schemas import ProcessingRequestSchema, UploadCreate
+from app.audio_files.schemas import ProcessingRequestSchema
 from app.core.clock import utc_now
+from app.core.database.locks import one_at_a_time
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput
 from app.dashboard import forms
@@ -23,11 +24,17 @@ from app.dashboard.views.formatting import whole_number
 from app.imports import kept_presets, request_parsing
 from app.imports import service as imports
 from app.imports import uploads as import_uploads
+from app.imports.call_records import calls_of
 from app.imports.files import AUTO, SUFFIXES
 from app.imports.formats.catalogue import detect_format
+from app.imports.formats.file_names import SYSTEMS, NamePattern
 from app.imports.formats.presets import PRESETS
-from app.imports.formats.records import Fault
-from app.imports.schemas.requests import ImportCreate, ImportUploadCreate
+from app.imports.formats.records import Fault, Unreadable
+from app.imports.loading.input import ImportOptions
+from app.imports.loading.references import NameResolver
+from app.imports.recordings import RecordingMetadata
+from app.imports.schemas.records import validate_recording
+from app.imports.schemas.requests import ImportCreate, ImportSettings, ImportUploadCreate
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
@@ -69,6 +76,11 @@ def show() -> str:
         options=options,
         recording_types=types,
         import_suffixes=sorted(SUFFIXES),
+        systems=[("", "Nothing"), *((name, name) for name in SYSTEMS)],
+        logs=[
+            ("", "Our own names"),
+            *((name, preset.title) for name, preset in PRESETS.items() if preset.recordings),
+        ],
         presets=[
             ("", "Our own names"),
             *((name, preset.title) for name, preset in PRESETS.items() if preset.columns),
@@ -83,20 +95,57 @@ def reserve() -> dict[str, Any]:
     """Reserve the upload of a recording; it is processed as soon as it has arrived."""
     runtime = current_runtime()
     scorecard_id = request.form.get("scorecardId")
-    # With a scorecard of its own, the page asks for the processing when the file has arrived.
-    body = {**request.form, "autoProcess": not scorecard_id}
-    size_bytes = whole_number(request.form.get("sizeBytes", ""))
-    if size_bytes is not None:
-        body["sizeBytes"] = size_bytes
-    body["channelMap"] = CHANNEL_MAPS.get(request.form.get("channels", ""), {})
-    fields = forms.load(UploadCreate(), body)
+    name = request.form.get("fileName", "")
+    metadata = _metadata()
+    try:
+        described = metadata.fields_of_name(name)
+    except Unreadable as error:
+        raise InvalidInput.field("fileName", error.message) from error
+    fields = {
+        "channelMap": CHANNEL_MAPS.get(request.form.get("channels", ""), {}),
+        **described,
+        "fileName": name,
+        "contentType": request.form.get("contentType"),
+        "sizeBytes": whole_number(request.form.get("sizeBytes", "")),
+        # With a scorecard of its own, the page asks for the processing when the file has arrived.
+        "autoProcess": not scorecard_id,
+    }
+    valid = validate_recording(fields, _defaults())
     links = RecordingLinks.of(runtime, "", holder=current_principal().key_id, direct=False)
     with runtime.db.writing() as session:
-        reserved = uploads.reserve(session, runtime, links=links, **fields)
+        names = NameResolver(session, ImportOptions(create_missing=True))
+        one_at_a_time(session, *names.missing([valid.names]))
+        values = {**valid.values, **names.ids_of(valid.names), "external_id": valid.external_id}
+        reserved = uploads.reserve(session, runtime, links=links, **values)
         audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])
     audio_file_id = reserved["audio_file_id"]
     process_url = url_for(".process", audio_file_id=audio_file_id) if scorecard_id else None
-    return {"id": audio_file_id, "uploadUrl": reserved["upload_url"], "processUrl": process_url}
+    return {
+        "id": audio_file_id,
+        "uploadUrl": reserved["upload_url"],
+        "processUrl": process_url,
+        "note": "not in the log of calls" if metadata.files_without_row else "",
+    }
+
+
+def _metadata() -> RecordingMetadata:
+    """Return what the form knows of recordings: by their names, and by a log of calls."""
+    form, log = request.form, request.files.get("calls")
+    options = ImportOptions(
+        timezone=form.get("timezone", "").strip() or None, preset=form.get("callsPreset") or None
+    )
+    forms.load(ImportSettings(), {"timezone": options.timezone or ""})
+    names, agents = form.get("names"), _pairs("agents", form.get("agents", ""))
+    try:
+        calls = calls_of(log.stream, log.filename, options) if log and log.filename else None  # type: ignore[arg-type]
+    except Unreadable as error:
+        raise InvalidInput.field("calls", error.message) from error
+    pattern = NamePattern(names) if names else None
+    return RecordingMetadata(options=options, calls=calls, pattern=pattern, agents=agents)
+
+
+def _defaults() -> dict[str, str]:
+    return {name: request.form[name] for name in DEFAULTS if request.form.get(name)}
 
 
 @blp.post("/recordings/<id:audio_file_id>/process")
@@ -175,26 +224,31 @@ def _import_settings() -> dict[str, Any]:
     """Return the options of the form, for a dry run."""
     form = request.form
     return {
-        "defaults": {name: form[name] for name in DEFAULTS if form.get(name)},
+        "defaults": _defaults(),
         "scorecardId": form.get("scorecardId") or None,
         "createMissing": form.get("createMissing") == "true",
-        "columns": _columns(form.get("columns", "")),
+        "columns": _pairs("columns", form.get("columns", "")),
         "preset": form.get("preset") or None,
         "timezone": form.get("timezone", ""),
         "dryRun": True,
     }
 
 
-def _columns(text: str) -> dict[str, str]:
-    """Read `column = field` pairs, separated by semicolons."""
-    columns = {}
+_EXAMPLES = {
+    "columns": "a column and a field, such as Queue=campaign",
+    "agents": "an extension and a name, such as 3201=Ann Lee",
+}
+
+
+def _pairs(name: str, text: str) -> dict[str, str]:
+    """Read the pairs of a field, such as `column = field`, separated by semicolons."""
+    pairs = {}
     for pair in filter(None, map(str.strip, text.split(";"))):
-        column, _, field = pair.rpartition("=")
-        if not column.strip() or not field.strip():
-            message = f"{pair[:80]!r} is not a column and a field, such as Queue=campaign."
-            raise InvalidInput.field("columns", message)
-        columns[column.strip()] = field.strip()
-    return columns
+        key, _, value = pair.rpartition("=")
+        if not key.strip() or not value.strip():
+            raise InvalidInput.field(name, f"{pair[:80]!r} is not {_EXAMPLES[name]}.")
+        pairs[key.strip()] = value.strip()
+    return pairs
 
 
 @blp.get("/imports/<id:import_id>")
