@@ -339,7 +339,7 @@ def _report(
         _print(counts, options)
         if options.dry_run:
             _print_table(described.understood)
-        _print_names("Rows of the metadata without a recording", _rows_without_file(described))
+        _print_names("Rows of the metadata without a recording", described.rows_without_file)
         _print_names("Recordings without a row", described.files_without_row)
         if run.ended:
             statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
@@ -351,10 +351,6 @@ def _print_names(title: str, names: Sequence[str]) -> None:
     if names:
         more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         print_line(f"{title}: {', '.join(names[:_MOST_NAMES])}{more}", err=True)
-
-
-def _rows_without_file(described: RecordingMetadata) -> list[str]:
-    return described.calls.unused if described.calls else []
 
 
 def _print_table(rows: Sequence[Mapping[str, str]]) -> None:
@@ -378,7 +374,7 @@ def _as_json(
         "counts": ImportCountsSchema().dump(counts.as_dict()),
         "errors": [{"file": error["file"], **error_schema.dump(error)} for error in counts.errors],
         **({"recordings": described.understood} if described.understood else {}),
-        "rowsWithoutRecording": _rows_without_file(described),
+        "rowsWithoutRecording": described.rows_without_file,
         "recordingsWithoutRow": described.files_without_row,
     }
 

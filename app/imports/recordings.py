@@ -78,13 +78,18 @@ class RecordingMetadata:
         directions: Mapping[str, str] | None = None,
     ) -> None:
         """Read metadata; `agents` are names by extensions, `directions` those of words."""
-        self.calls = calls
+        self._calls = calls
         self._pattern = pattern
         self._agents = agents or {}
         self._directions = {**DIRECTIONS, **(directions or {})}
         self._timezone = options.timezone
         self.files_without_row: list[str] = []
         self.understood: list[dict[str, str]] = []
+
+    @property
+    def rows_without_file(self) -> list[str]:
+        """The names of the rows of the log that no recording has."""
+        return self._calls.unused if self._calls else []
 
     def fields_of(self, file: ImportFile) -> dict[str, Any]:
         """Return the fields of a recording in the words of the API."""
@@ -105,7 +110,7 @@ class RecordingMetadata:
         named = self._pattern.values_of(name) if self._pattern else {}
         if "recordedAt" in named:
             named["recordedAt"] = with_offset(named["recordedAt"], self._timezone)
-        row = self.calls.row_of(name, named) if self.calls else {}
+        row = self._calls.row_of(name, named) if self._calls else {}
         if row is None:
             self.files_without_row.append(name)
         given = self._with_agent({**named, **(row or {})})

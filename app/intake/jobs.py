@@ -116,7 +116,7 @@ def _collected(runtime: Runtime, task: _Task, folder: Path) -> NativeRecord | So
         if task.is_late:
             raise _Refused("VENDOR_AWAY", error.message) from error
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         message = f"What {task.vendor.title} sent has another form than its documentation says."
         raise _Refused(Fault.MALFORMED, message) from error
 

@@ -80,7 +80,7 @@ class Hmac:
                 f"{self.header} does not match the body: check the secret of this source."
             )
         if self.is_time_signed:
-            require_recent(_moment(time, self.time_unit), now, self.oldest)
+            require_recent(moment_at(time, self.time_unit), now, self.oldest)
         return given
 
 
@@ -125,7 +125,8 @@ def require_recent(moment: datetime | None, now: datetime, oldest: timedelta) ->
         )
 
 
-def _moment(text: str, unit: float) -> datetime | None:
+def moment_at(text: str, unit: float) -> datetime | None:
+    """Return a time in digits, of this many seconds each, or in ISO 8601; None for anything else."""
     with suppress(ValueError, OverflowError, OSError):
         if re.fullmatch(r"\d{1,16}", text):
             return datetime.fromtimestamp(int(text) * unit, UTC)

@@ -20,6 +20,7 @@ from app.conversations.models import Conversation, Message
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.runtime import Runtime
+from app.directory.service import EXECUTIVES
 from app.engagements.models import Engagement
 from app.evaluations import jobs as evaluations
 from app.evaluations.models import Evaluation
@@ -261,6 +262,24 @@ def test_private_notes_of_tickets_are_not_judged(client: Caller) -> None:
     assert evaluation["conversationAt"] == "2026-07-01T09:30:00.000Z"
     transcript = client.get(f"/evaluations/{evaluation['id']}/transcript").json()["data"]
     assert [segment["text"] for segment in transcript["segments"]] == [lines[0][1], lines[2][1]]
+    [stored] = client.get("/conversations").json()["data"]
+    assert stored["executiveId"] is None
+    both = content.replace("agent,", "agent,Ann Lee,").replace("user,", "user,Ida,")
+    both = both.replace("author_role,", "author_role,author_name,")
+    named = run(client, format="csv", content=both, preset="zendesk", createMissing=True)
+    assert counted(named) == {"received": 1, "updated": 1, "evaluationsQueued": 1}
+    [stored] = client.get("/conversations").json()["data"]
+    with running_runtime().db.reading() as session:
+        assert EXECUTIVES.names(session, [stored["executiveId"]]) == {
+            stored["executiveId"]: "Ann Lee"
+        }
+    second = '35,agent,Cy,"<p>And I am the other one.</p>",true,2026-07-01 09:40:00 UTC'
+    two = f"{both}\n{second}".replace("35,", "36,")
+    assert (
+        run(client, format="csv", content=two, preset="zendesk", createMissing=True)["errors"] == []
+    )
+    by_key = {row["externalId"]: row for row in client.get("/conversations").json()["data"]}
+    assert by_key["36"]["executiveId"] is None
     refused = client.post("/imports", {"format": "csv", "content": content, "preset": "other"})
     assert refused.status_code == 422
 
@@ -321,7 +340,7 @@ def test_subtitles_are_items_with_a_key(client: Caller) -> None:
         ({"content": "", "onConflict": "replace"}, {"onConflict": "ENUM"}),
         ({"content": "", "evaluate": "yes"}, {"evaluate": "TYPE"}),
         ({"content": "", "defaults": {"engagement": "A"}}, {"defaults.engagement": "UNKNOWN"}),
-        ({"content": "", "defaults": {"channel": "voice"}}, {"defaults.channel": "ENUM"}),
+        ({"content": "", "defaults": {"channel": "fax"}}, {"defaults.channel": "ENUM"}),
         (
             {"content": "", "defaults": {"engagementId": f"eng_{NO_ID}"}},
             {"defaults.engagementId": "FORMAT"},

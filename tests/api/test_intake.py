@@ -160,6 +160,8 @@ def test_a_foreign_changed_or_old_request_is_refused_and_shown(
     ]
     if name in ("retell", "elevenlabs", "zendesk", "chatwoot"):
         refused += [sent(base, name, document_of(name), later_s=later) for later in (-7200, 7200)]
+    if name == "twilio":
+        refused.append(Sent(b"\xff=\xfe", good.headers))
     if name in ("vapi", "intercom"):
         old = document_of(name)
         old["created_at"] = int(time.time()) - 7200
@@ -347,6 +349,8 @@ def test_an_ended_conversation_is_fetched_with_its_private_notes(
         ("intercom", {"topic": "conversation.user.replied"}),
         ("chatwoot", {"status": "open"}),
         ("zammad", {"ticket": {"id": 12, "state": "open"}}),
+        ("twilio", {"RecordingStatus": "in-progress"}),
+        ("twilio", {"RecordingSid": "../RE"}),
     ],
 )
 def test_open_conversations_are_left(

@@ -80,6 +80,7 @@ class ReaderOptions:
         timezone: IANA name of the time zone of times without an offset.
         preset: names the system whose columns of CSV are known (see `presets`).
         kept_columns: as `columns`, but a file need not have them.
+        names_agents: whether a conversation's agent is who alone has written to the customer.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -89,6 +90,7 @@ class ReaderOptions:
     timezone: str | None = None
     preset: str | None = None
     kept_columns: Mapping[str, str] = field(default_factory=dict)
+    names_agents: bool = False
 
 
 Entries: TypeAlias = Iterator[NativeRecord | BadLine]

@@ -119,7 +119,7 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
             continue
         fragment = current.fragments.pop(key, None) if current is not None else None
         if current is not None and key not in ("", current.external_id):
-            yield current.entry()
+            yield _entry_of(current, options)
             current = None
         if current is None and row.error is not None and not key:
             yield BadLine(row.error.line, row.error.code, row.error.message)
@@ -129,13 +129,17 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
             current.add(fragment, roles)
         current.add(row, roles)
     if current is not None:
-        yield current.entry()
+        yield _entry_of(current, options)
+
+
+def _entry_of(conversation: "_Conversation", options: ReaderOptions) -> NativeRecord | BadLine:
+    if options.names_agents:
+        conversation.name_agent()
+    return conversation.entry()
 
 
 def conversation_of_objects(objects: Sequence[Mapping[str, Any]], preset_name: str) -> NativeRecord:
     """Build a conversation of JSON objects, one a message, whose members a preset knows.
-
-    Its agent is named if one alone has written to the customer.
 
     Raises:
         Unreadable: there are no messages, or one of them cannot be read.
@@ -149,16 +153,10 @@ def conversation_of_objects(objects: Sequence[Mapping[str, Any]], preset_name: s
         conversation.add(row, roles)
     if conversation.error is not None:
         raise conversation.error
-    agents = {
-        message.get("authorName")
-        for message in conversation.messages
-        if message["role"] == "agent" and not message.get("internal")
-    }
+    conversation.name_agent()
     fields = {**conversation.fields, "messages": conversation.messages}
     if preset.platform:
         fields["platform"] = preset.platform
-    if len(agents) == 1 and (name := agents.pop()):
-        fields["executive"] = name
     return NativeRecord(1, Kind.CONVERSATION, fields)
 
 
@@ -194,6 +192,16 @@ class _Conversation:
         except Unreadable as error:
             self.error = error
             self.messages.clear()
+
+    def name_agent(self) -> None:
+        """Name the agent of a desk's conversation, if one alone has written to the customer."""
+        agents = {
+            message.get("authorName")
+            for message in self.messages
+            if message["role"] == "agent" and not message.get("internal")
+        }
+        if len(agents) == 1 and (name := agents.pop()) and "executiveId" not in self.fields:
+            self.fields.setdefault("executive", name)
 
     def entry(self) -> NativeRecord | BadLine:
         """Return the record, or the reason why it is unreadable."""

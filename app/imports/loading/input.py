@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from app.imports.formats.catalogue import READERS
+from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import BadLine, NativeRecord, ReaderOptions
 
 UPDATE, SKIP = "update", "skip"
@@ -83,4 +84,11 @@ def reader_options(options: ImportOptions, external_id: str | None = None) -> Re
         timezone=options.timezone,
         preset=options.preset,
         kept_columns=options.kept_columns,
+        names_agents=_names_agents(options),
     )
+
+
+def _names_agents(options: ImportOptions) -> bool:
+    """Return whether agents are those who write: in a desk's table, if they may be created."""
+    has_agent = {"executive", "executiveId"} & options.defaults.keys()
+    return options.create_missing and options.preset in PRESETS and not has_agent

@@ -1,11 +1,11 @@
 """Intercom: closed conversations with their parts, as developers.intercom.com describes them."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from app.imports.formats.records import NativeRecord
 from app.imports.formats.tables import conversation_of_objects
-from app.intake.signatures import Hmac
+from app.intake.signatures import Hmac, moment_at
 from app.intake.vendor import Config, Document, Fetch, Setting, Vendor, objects_at, value_at
 
 _HOSTS = {"us": "api.intercom.io", "eu": "api.eu.intercom.io", "au": "api.au.intercom.io"}
@@ -40,7 +40,7 @@ def _message_of(part: Document, conversation_id: str) -> dict[str, Any]:
 
 def _sent_at(document: Document) -> datetime | None:
     stamp = document.get("first_sent_at") or document.get("created_at")
-    return datetime.fromtimestamp(stamp, UTC) if isinstance(stamp, int) else None
+    return moment_at(str(stamp), unit=1.0)
 
 
 VENDOR = Vendor(

@@ -1,6 +1,7 @@
 """Twilio: recordings of calls, as www.twilio.com/docs/voice/api/recording describes their callback."""
 
 import base64
+import re
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -14,12 +15,14 @@ _API = "https://api.twilio.com/2010-04-01/Accounts"
 
 def _signed(arrived: Arrived, _: str) -> bytes:
     """Return the address and the sorted fields of the form, each name followed by its value."""
-    fields = sorted(set(parse_qsl(arrived.body.decode(), keep_blank_values=True)))
+    fields = sorted(set(parse_qsl(arrived.body.decode(errors="replace"), keep_blank_values=True)))
     return (arrived.url + "".join(name + value for name, value in fields)).encode()
 
 
 def _concerns(document: Document) -> bool:
-    return document.get("RecordingStatus") == "completed" and "RecordingSid" in document
+    is_complete = document.get("RecordingStatus") == "completed"
+    sids = document.get("RecordingSid", ""), document.get("CallSid", "")
+    return is_complete and all(re.fullmatch("(?:RE|CA)[0-9a-f]{32}", sid) for sid in sids)
 
 
 def _collect(document: Document, config: Config, fetch: Fetch) -> Sound:

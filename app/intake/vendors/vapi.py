@@ -1,10 +1,10 @@
 """Vapi: reports of voice agents' calls, as docs.vapi.ai/server-url/events describes them."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 from app.imports.formats.records import NativeRecord, TimedTurn
-from app.intake.signatures import Hmac, OneOf, SharedSecret
+from app.intake.signatures import Hmac, OneOf, SharedSecret, moment_at
 from app.intake.vendor import (
     Config,
     Convert,
@@ -59,7 +59,7 @@ def _turns(message: Document) -> Iterator[TimedTurn]:
 
 def _sent_at(document: Document) -> datetime | None:
     stamp = value_at(document, "message.timestamp")
-    return datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int | float) else None
+    return moment_at(str(stamp).partition(".")[0], unit=0.001)
 
 
 VENDOR = Vendor(
