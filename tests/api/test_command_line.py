@@ -17,6 +17,7 @@ IMPORTED = {
     "calibrate",
     "demo",
     "doctor",
+    "examples",
     "import",
     "master-key",
     "metrics",

@@ -14,14 +14,18 @@ _ENOUGH_S = 0.001
 # Patterns built while the service runs. They are texts that were escaped, or pieces that are read
 # elsewhere: the fields of the schemas and the lexicons are searched as objects.
 _BUILT_LATER = {
-    "app.judge.facts.slots._name_spans",
+    "app.judge.facts.slots._known_spans",
     "app.judge.insights.topics._any_of",
     "app.judge.languages.lexicon._compiled",
     "app.judge.languages.lexicon.phrase_from",
+    "app.judge.rules.compliance._any_of",
     "app.judge.rules.opening._brand",
     "app.analytics.exports.writers._texts",
-    "app.imports.recordings.__init__",
+    "app.imports.formats.file_names.__init__",
+    "app.intake.service._checked",
+    "app.intake.signatures.require",
     "app.people.team_rows.__init__",
+    "app.people.team_rows._locking",
     "app.web.schemas.fields.__init__",
 }
 
