@@ -245,9 +245,12 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
         return not_applicable(facts.sentence("completeness.no_request"))
     if unanswered_calls(facts) and all(entry.state in _BEGUN for entry in entries):
         return not_applicable(facts.sentence("no_occasion.left_first"))
+    told = " ".join(state_sentences(facts, entries))
+    if not told:
+        return unjudged(sentence("not_judged.estimated"), estimate=effectiveness(facts))
     return scaled(
         effectiveness(facts),
-        " ".join(state_sentences(facts, entries)),
+        told,
         confidence=0.65,
         evidence=distinct(state_evidence(facts, entry) for entry in entries),
         advice=state_advice(facts, entries[0]),
