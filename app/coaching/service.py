@@ -45,9 +45,9 @@ class CoachingRecords(Generic[Row]):
         session.flush()
         return row
 
-    def find(self, session: Session, row_id: str) -> Row:
+    def find(self, session: Session, row_id: str, *, for_update: bool = False) -> Row:
         """Return a row; raise `NotFound` if it does not exist."""
-        return find_row(session, self.model, row_id, self.noun)
+        return find_row(session, self.model, row_id, self.noun, for_update=for_update)
 
     def change(self, row: Row, changes: Mapping[str, Any]) -> None:
         """Change fields of a row."""
@@ -93,7 +93,7 @@ def add_session(
             quote does not occur in the conversation.
     """
     EXECUTIVES.require(session, values["executive_id"])
-    _check(session, values)
+    _check(session, values["executive_id"], values["scorecard_id"], values)
     executive = EXECUTIVES.get(session, values["executive_id"])
     state = SessionState(values.get("state", SessionState.PLANNED))
     row = SESSIONS.add(
@@ -112,13 +112,13 @@ def change_session(session: Session, session_id: str, changes: Mapping[str, Any]
         Conflict: it is closed, or its state would go back.
         InvalidInput: as `add_session`.
     """
-    row = SESSIONS.find(session, session_id)
+    row = SESSIONS.find(session, session_id, for_update=True)
     if row.state == SessionState.CLOSED:
         raise Conflict("The session is closed.")
     advanced = SessionState(changes.get("state", row.state))
     if _STATES.index(advanced) < _STATES.index(SessionState(row.state)):
         raise Conflict(f"The session is {row.state}; it cannot become {advanced} again.")
-    _check(session, {**_mapping(row), **changes})
+    _check(session, row.executive_id, row.scorecard_id, changes)
     SESSIONS.change(row, changes)
     session.flush()
     return shown(session, [_mapping(row)])[0]
@@ -126,7 +126,7 @@ def change_session(session: Session, session_id: str, changes: Mapping[str, Any]
 
 def acknowledge(session: Session, session_id: str) -> None:
     """Note that the agent has acknowledged a session that was held."""
-    row = SESSIONS.find(session, session_id)
+    row = SESSIONS.find(session, session_id, for_update=True)
     if row.state != SessionState.HELD:
         raise Conflict(f"The session is {row.state}: only one that was held is acknowledged.")
     SESSIONS.change(row, {"state": SessionState.ACKNOWLEDGED})
@@ -196,15 +196,19 @@ def _mapping(row: CoachingSession) -> dict[str, Any]:
     return {column.key: getattr(row, column.key) for column in CoachingSession.__table__.c}
 
 
-def _check(session: Session, values: Mapping[str, Any]) -> None:
-    _check_criteria(session, values["scorecard_id"], values["criteria"], "criteria")
-    for index, item in enumerate(values["evidence"]):
+def _check(
+    session: Session, executive_id: str, scorecard_id: str, given: Mapping[str, Any]
+) -> None:
+    """Check what is given; what is stored may be gone by now, and stays."""
+    if "criteria" in given:
+        _check_criteria(session, scorecard_id, given["criteria"], "criteria")
+    for index, item in enumerate(given.get("evidence", ())):
         place = f"evidence[{index}]"
         try:
             evaluation = evaluations.find(session, item["evaluation_id"])
         except NotFound as missing:
             raise InvalidInput.field(f"{place}.evaluationId", missing.message) from missing
-        if evaluation.executive_id != values["executive_id"]:
+        if evaluation.executive_id != executive_id:
             message = "This must be an evaluation of the agent."
             raise InvalidInput.field(f"{place}.evaluationId", message)
         if item["quote"] and not _is_said(session, evaluation, item["quote"]):

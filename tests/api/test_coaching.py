@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from app.analytics.models import EvaluationFact, ScoreLayout
 from app.coaching import service
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
+from app.evaluations.models import Evaluation
 from tests.caller import Caller, findings
 from tests.contacts import judge, put, put_chat
 from tests.team_walk import limited_person
@@ -218,6 +220,8 @@ def test_a_lead_starts_a_session_from_an_evaluation_and_follows_it(
     refused = lead.post("/coaching", {**typed, "quote": "Good evening!"})
     assert refused.status_code == 422
     assert "The quote must occur" in refused.text
+    unknown = lead.post("/coaching", {**typed, "evaluationId": new_id("eval")})
+    assert (unknown.status_code, "=Greet." in unknown.text) == (422, True)
     made = lead.post("/coaching", typed)
     assert made.status_code == 303, made.text
     path = made.headers["Location"].partition("?")[0]
@@ -239,6 +243,11 @@ def test_erasure_takes_the_quotes_and_retention_the_rest(
         service.erase(session, [center.evaluation["sourceId"]])
     shown = client.get(f"/coaching-sessions/{made['id']}").json()["data"]
     assert shown["evidence"] == [{"evaluationId": center.evaluation["id"], "quote": None}]
+    # It is found to be another's: what is stored is not checked again by a change of something else.
+    with runtime.db.writing() as session:
+        session.execute(update(Evaluation).values(executive_id=center.bob))
+    changed = client.patch(f"/coaching-sessions/{made['id']}", {"steps": "More."})
+    assert changed.status_code == 200, changed.text
     with runtime.db.writing() as session:
         assert service.SESSIONS.purge(session, before=AT) == 0
         assert service.SESSIONS.purge(session, before=utc_now() + timedelta(days=400)) == 1

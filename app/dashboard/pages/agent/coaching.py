@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from flask import render_template, request
@@ -22,7 +23,7 @@ from app.coaching.schemas import (
 )
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, NotFound
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
@@ -201,8 +202,9 @@ def _form() -> str:
     """Render the form of a session; an evaluation fills in its agent and its scorecard."""
     typed = {**request_texts(), **request.form.to_dict()}
     with current_runtime().db.reading() as session:
-        if evaluation_id := typed.get("evaluationId"):
-            evaluation = evaluations.find(session, evaluation_id)
+        # An unknown one is told of next to its field.
+        with suppress(NotFound):
+            evaluation = evaluations.find(session, typed.get("evaluationId", ""))
             typed.setdefault("executiveId", evaluation.executive_id or "")
             typed.setdefault("scorecardId", evaluation.scorecard_id)
         known = scorecards.list_page(session, _ALL).items
