@@ -130,18 +130,22 @@ def filters_of(texts: Mapping[str, str]) -> PageFilters:
     return PageFilters(texts, filters.chosen_period(texts, zone, now), zone, now)
 
 
-def listed(session: Session, query: Mapping[str, str]) -> Page[Any]:
+def listed(session: Session, query: Mapping[str, str], **more: Any) -> Page[Any]:
     """Return the page of a query of the list, whose period is given as moments or is all time.
+
+    Args:
+        more: filters of `listing.list_page` that the API does not have.
 
     Raises:
         InvalidInput: a filter has a value that the list refuses.
     """
     loaded = forms.load(LIST_SCHEMA, query)
-    return listing.list_page(session, loaded.pop("page_request"), **loaded)
+    return listing.list_page(session, loaded.pop("page_request"), **loaded, **more)
 
 
-def linked_count(session: Session, query: Mapping[str, str]) -> LinkedCount:
+def linked_count(session: Session, query: Mapping[str, str], **more: Any) -> LinkedCount:
     """Count the rows of a query of the list; see `listed`."""
-    page = listed(session, {**query, "page": "1", "pageSize": "1", "sort": "conversationAt"})
+    oldest = {**query, "page": "1", "pageSize": "1", "sort": "conversationAt"}
+    page = listed(session, oldest, **more)
     oldest_at = page.items[0]["conversation_at"] if page.items else None
     return LinkedCount(page.total_count, filters.url(LIST_PATH, query), oldest_at)

@@ -50,7 +50,7 @@ HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(No
 )
 COLUMNS = [*(column for column in _EVALUATION if column.key not in _HIDDEN), HAS_VERDICT]
 _ROWS = select(*COLUMNS)
-_FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
+_FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str] | Select[str]
 _SORTABLE: dict[str, AnyColumn] = {
     name: _EVALUATION[name]
     for name in (
@@ -109,6 +109,7 @@ _FILTERS: Filters = {
     "executive_id": equal(_EVALUATION.executive_id),
     "source_type": one_of(_EVALUATION.source_type),
     "source_id": equal(_EVALUATION.source_id),
+    "except_sources": _EVALUATION.source_id.not_in,
     "channel": one_of(_EVALUATION.channel),
     "status": one_of(_EVALUATION.status),
     "review_status": _review_status,
@@ -168,7 +169,8 @@ def list_page(
     Args:
         current: only the current revision of each source; else every revision.
         filters: the names of the API in snake_case, lists where a comma list is taken;
-            `start` and `end` bound the column of `by_day` (see `MOMENTS`).
+            `start` and `end` bound the column of `by_day` (see `MOMENTS`), and `except_sources`
+            selects the ids of sources that are left out.
     """
     said = str(filters.get("said", ""))
     if said and index.is_frequent(session, said):

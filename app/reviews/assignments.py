@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -43,6 +43,11 @@ def count(session: Session, *groups: str, **filters: Any) -> list[Any]:
     counted = select(*columns, func.count().label("count"))
     where = conditions(_FILTERS, filters)
     return list(session.execute(counted.where(*where).group_by(*columns).order_by(*columns)))
+
+
+def held_sources() -> Select[str]:
+    """Select the conversations that somebody is still to review."""
+    return select(ReviewAssignment.source_id).where(_HELD)
 
 
 def note_review(session: Session, source_id: str, rater: str, action: str) -> None:

@@ -30,6 +30,7 @@ from app.evaluations import listing
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.people.audit import Action
 from app.people.gate import current_person
+from app.reviews import assignments
 from app.reviews import service as reviews
 from app.reviews.schemas.reviews import ReviewCreate
 from app.web.current import current_runtime
@@ -128,11 +129,13 @@ def show() -> str:
     here = _tab_of(page_filters)
     with current_runtime().db.reading() as session:
         counts = {
-            tab.key: linked_count(session, _query_of(tab, page_filters)).count for tab in _TABS
+            tab.key: linked_count(session, _query_of(tab, page_filters), **_without(tab)).count
+            for tab in _TABS
         }
         if "tab" not in page_filters.texts:
             here = next((tab for tab in _TABS if counts[tab.key]), here)
-        page = listed(session, {**_query_of(here, page_filters), "pageSize": str(_MOST)})
+        query_here = {**_query_of(here, page_filters), "pageSize": str(_MOST)}
+        page = listed(session, query_here, **_without(here))
         rows = _in_order(here, page.items)[:_SHOWN]
         shown = [row["id"] for row in rows]
         subjects = listing.subjects(session, shown)
@@ -190,11 +193,11 @@ def read_around(
     """
     tab = _tab_of(page_filters)
     query = {**_query_of(tab, page_filters), "pageSize": str(_MOST)}
-    page = listed(session, query)
+    page = listed(session, query, **_without(tab))
     waiting = list(page.items)
     if query.get("reviewStatus") == ReviewStatus.NONE:
         claimed = {"reviewStatus": ReviewStatus.IN_REVIEW, "reviewedBy": current_person().user_id}
-        waiting += listed(session, {**query, **claimed}).items
+        waiting += listed(session, {**query, **claimed}, **_without(tab)).items
     rows = _in_order(tab, _with_rows(tab, waiting, [evaluation]))
     ids = [row["id"] for row in rows]
     at = ids.index(evaluation["id"])
@@ -225,6 +228,12 @@ def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
         today = page_filters.now.astimezone(page_filters.zone).date()
         query["to"] = iso_utc(datetime.combine(today, time(), page_filters.zone))
     return query
+
+
+def _without(tab: QueueTab) -> dict[str, Any]:
+    """Leave out what a plan has given to somebody where nobody has asked for a review."""
+    is_unasked = tab.query.get("reviewStatus") == ReviewStatus.NONE
+    return {"except_sources": assignments.held_sources()} if is_unasked else {}
 
 
 def _in_order(tab: QueueTab, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
