@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import orjson
-from sqlalchemy import ColumnElement, String, cast, func, select
+from sqlalchemy import ColumnElement, String, cast, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.alerts import matching, sending
@@ -16,7 +16,7 @@ from app.alerts.enums import Every
 from app.alerts.models import Digest
 from app.analytics.reports.means import MeasuredMean, differ, rate
 from app.core.clock import utc_now
-from app.core.database.records import Records
+from app.core.database.records import Records, is_changed
 from app.core.errors import InvalidInput, NotFound
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
@@ -28,6 +28,7 @@ from app.reviews.enums import HELD
 from app.reviews.models import ReviewAssignment
 from app.scorecards.models import ScorecardVersion
 from app.webhooks import targets
+from app.webhooks.models import Subscription
 
 _LABEL = "cqe/unsubscribe/v1"
 _WORKING_DAYS = 5
@@ -37,7 +38,7 @@ _MOST_CRITERIA = 5
 
 
 def _check(session: Session, row: Digest) -> None:
-    if targets.missing(session, [row.target_id]):
+    if is_changed(row, "target_id") and targets.missing(session, [row.target_id]):
         raise InvalidInput.field("targetId", f"There is no such target: {row.target_id}.")
     row.timezone = str(row.timezone)
     row.next_at = _next_at(row, utc_now())
@@ -48,21 +49,28 @@ def _check(session: Session, row: Digest) -> None:
 DIGESTS = Records(Digest, "dig", "digest", 100, _check)
 
 
-def due_ids(session: Session) -> Sequence[str]:
-    """Return the ids of the digests that are due."""
-    due = select(Digest.id).where(Digest.active, Digest.next_at <= utc_now())
-    return session.scalars(due.order_by(Digest.next_at)).all()
+def due(session: Session, runtime: Runtime) -> list[tuple[str, SentMessage]]:
+    """Return the ids of the digests that are due, each with what it says."""
+    now = utc_now()
+    is_due = select(Digest).where(Digest.active, Digest.next_at <= now)
+    rows = session.scalars(is_due.order_by(Digest.next_at)).all()
+    return [(row.id, compose(session, runtime, row, now)) for row in rows]
 
 
-def send(session: Session, runtime: Runtime, digest_id: str) -> None:
-    """Send a digest that is due, and set when the next one is."""
+def send(session: Session, digest_id: str, message: SentMessage) -> None:
+    """Send what a digest says, unless it has been sent or ended meanwhile; set when the next one is due."""
     row = session.get(Digest, digest_id, with_for_update=True)
     now = utc_now()
     if row is None or not row.active or row.next_at > now:
         return
-    message = compose(session, runtime, row, now)
     sending.publish(session, EventType.DIGEST_SENT, message, [row.target_id])
     row.sent_at, row.next_at = now, _next_at(row, now)
+
+
+def purge(session: Session) -> None:
+    """Delete the digests whose target is deleted: its row goes with the last of its deliveries."""
+    ended = select(Subscription.id).where(Subscription.deleted_at.is_not(None))
+    session.execute(delete(Digest).where(Digest.target_id.in_(ended)))
 
 
 def compose(session: Session, runtime: Runtime, row: Digest, now: datetime) -> SentMessage:

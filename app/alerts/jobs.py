@@ -28,12 +28,14 @@ def check_rules(runtime: Runtime) -> None:
 def send_digests(runtime: Runtime) -> None:
     """Send the digests that are due."""
     with runtime.db.reading() as session:
-        due = digests.due_ids(session)
-    for digest_id in due:
+        due = digests.due(session, runtime)
+    for digest_id, message in due:
         with runtime.db.writing() as session:
-            digests.send(session, runtime, digest_id)
+            digests.send(session, digest_id, message)
 
 
 def purge(runtime: Runtime) -> None:
-    """Forget what was told, as long ago as deliveries are forgotten."""
+    """Forget what was told, as long ago as deliveries are forgotten, and digests without a target."""
+    with runtime.db.writing() as session:
+        digests.purge(session)
     purge_older(runtime, runtime.settings.retention_deliveries_days, sending.purge)

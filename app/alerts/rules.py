@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.alerts import matching
 from app.alerts.enums import OF_SERVICE, AlertTrigger
 from app.alerts.models import AlertMatch, AlertRule
-from app.core.database.records import Records
+from app.core.database.records import Records, is_changed
 from app.core.errors import InvalidInput
 from app.webhooks import targets
 
@@ -31,9 +31,10 @@ def _check(session: Session, row: AlertRule) -> None:
             )
     if row.filters and row.trigger in OF_SERVICE:
         raise InvalidInput.field("filters", "A rule about the service takes no filters.")
-    if unknown := targets.missing(session, row.target_ids):
+    if is_changed(row, "target_ids") and (unknown := targets.missing(session, row.target_ids)):
         raise InvalidInput.field("targetIds", f"There is no such target: {unknown[0]}.")
-    if not row.active and row.id:
+    if not row.active:
+        # Nobody wants to be told of it when the rule is switched on again, perhaps months later.
         waiting = AlertMatch.event_id.is_(None)
         session.execute(delete(AlertMatch).where(AlertMatch.rule_id == row.id, waiting))
 

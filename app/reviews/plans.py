@@ -229,10 +229,10 @@ def _teams_of(user: User) -> TeamScope | None:
 def _known_reviewers(session: Session, reviewers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     known: dict[str, int] = {}
     for index, item in enumerate(reviewers):
-        # As a request has loaded it, or as it is stored.
+        # As a request has loaded it, or as it is stored: who has left meanwhile gets nothing.
         user_id = item.get("user_id") or item["userId"]
         user = session.get(User, user_id)
-        if user is None or not _may_review(user):
+        if "user_id" in item and (user is None or not _may_review(user)):
             raise InvalidInput.field(
                 f"reviewers[{index}].userId", "This must be an active person who may review."
             )

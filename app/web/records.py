@@ -51,15 +51,16 @@ def add_endpoints(
     def create_record(body: dict[str, Any]) -> Any:
         created_by = current_principal().key_id
         with current_runtime().db.writing() as session:
-            return records.create(session, body, created_by=created_by)
+            record_id = records.create(session, body, created_by=created_by).id
+        return _shown(records, record_id)
 
     def get_record(**ids: str) -> Any:
-        with current_runtime().db.reading() as session:
-            return records.show(session, _only(ids))
+        return _shown(records, _only(ids))
 
     def change_record(changes: dict[str, Any], **ids: str) -> Any:
         with current_runtime().db.writing() as session:
-            return records.change(session, _only(ids), changes, if_match=if_match())
+            records.change(session, _only(ids), changes, if_match=if_match())
+        return _shown(records, _only(ids))
 
     def delete_record(**ids: str) -> None:
         with current_runtime().db.writing() as session:
@@ -88,3 +89,9 @@ def add_endpoints(
 def _only(ids: dict[str, str]) -> str:
     [record_id] = ids.values()
     return record_id
+
+
+def _shown(records: Records[Any], record_id: str) -> Any:
+    """Return a record, after the commit of a change: what is shown may take long to find."""
+    with current_runtime().db.reading() as session:
+        return records.show(session, record_id)

@@ -20,7 +20,8 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.events.models import Event
 from app.privacy import jobs as erasures
-from app.webhooks.models import Delivery
+from app.webhooks import history
+from app.webhooks.models import Delivery, Subscription
 from tests.caller import Caller, error_code, findings
 from tests.contacts import judge, messages, put_chat
 from tests.evaluation_rows import rows_of
@@ -274,6 +275,29 @@ def test_a_digest_is_sent_at_its_hour_in_its_zone_and_ends_by_one_click(
     assert requests.post(base + path, one_click, timeout=30).status_code == 200
     assert client.get(f"/alerts/digests/{digest.id}").json()["data"]["active"] is False
     assert requests.post(base + path[:-2] + "xx", one_click, timeout=30).status_code == 404
+
+
+def test_a_deleted_target_keeps_nothing_on_and_is_forgotten(
+    client: Caller, runtime: Runtime
+) -> None:
+    target = mail_target(client)
+    low = {"name": "Low", "trigger": "score_below", "below": 95, "targetIds": [target]}
+    rule = f"/alerts/rules/{made(client, 'rules', low)['id']}"
+    weekly = made(client, "digests", {"name": "Week", "targetId": target})
+    recent_chat(client, "chat-1")
+    assert client.delete(f"/webhooks/{target}").status_code == 204
+    before = client.get(rule).headers["ETag"]
+    for path in (rule, f"/alerts/digests/{weekly['id']}"):
+        changed = client.patch(path, {"active": False})
+        assert changed.status_code == 200, changed.text
+    # Switched off, it forgets what it had to tell; that must not hide that it has changed.
+    assert client.get(rule).headers["ETag"] != before
+    jobs.purge(runtime)
+    later = utc_now() + timedelta(days=400)
+    with runtime.db.writing() as session:
+        history.purge(session, before=later)
+        assert session.get(Subscription, target) is None
+    assert client.get("/alerts/digests").json()["data"] == []
 
 
 @pytest.mark.parametrize(

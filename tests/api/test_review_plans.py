@@ -260,6 +260,8 @@ def test_the_pages_of_a_week(base: str, client: Caller, runtime: Runtime) -> Non
     with runtime.db.writing() as session:
         session.execute(update(ReviewPlan).values(drawn_week=None))
     conversations(runtime, monday)
+    sample = f"/review?tab=sample&from={monday - timedelta(days=7):%Y-%m-%d}&to=2099-01-01"
+    assert "Sample <strong>10</strong>" in reviewer.get(sample).text
     with runtime.db.writing() as session:
         session.execute(
             update(Evaluation).where(Evaluation.executive_id == TOM).values(status="queued")
@@ -271,6 +273,10 @@ def test_the_pages_of_a_week(base: str, client: Caller, runtime: Runtime) -> Non
     jobs.draw_plans(runtime)
     shown = reviewer.get("/review/mine").text
     assert "0 of 5 of the week of" in shown
+    given = {row["evaluationId"] for row in assignments(client)}
+    queue = reviewer.get(sample).text
+    assert "Sample <strong>5</strong>" in queue
+    assert not any(evaluation_id in queue for evaluation_id in given)
     page = lead.get(f"/review/plans/{made['id']}").text
     assert "Too few conversations: ask for fewer." in page
     [row, *_] = assignments(client)
@@ -279,4 +285,7 @@ def test_the_pages_of_a_week(base: str, client: Caller, runtime: Runtime) -> Non
     )
     assert answer.status_code == 303
     assert "Replaced" in lead.get(f"/review/plans/{made['id']}").text
+    # Who has left keeps no plan on.
+    with runtime.db.writing() as session:
+        session.execute(update(User).where(User.id == found.id).values(disabled_at=utc_now()))
     assert lead.post(f"/review/plans/{made['id']}", {"change": "off"}).status_code == 303

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, inspect, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
@@ -29,6 +29,11 @@ class SetUp(Table):
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
     version: Mapped[int] = mapped_column(default=1)
+
+
+def is_changed(row: SetUp, name: str) -> bool:
+    """Return whether a field is new or changed; only then is what it refers to checked."""
+    return bool(inspect(row).attrs[name].history.has_changes())
 
 
 Record = TypeVar("Record", bound=SetUp)
@@ -60,7 +65,7 @@ class Records(Generic[Record]):
     parts: tuple[Any, ...] = ()
     shown: Callable[[Session, Record], Any] = field(default=lambda _, row: row)
 
-    def create(self, session: Session, values: Mapping[str, Any], *, created_by: str) -> Any:
+    def create(self, session: Session, values: Mapping[str, Any], *, created_by: str) -> Record:
         """Create a record.
 
         Raises:
@@ -77,7 +82,7 @@ class Records(Generic[Record]):
         self.check(session, row)
         session.add(row)
         session.flush()
-        return self.shown(session, row)
+        return row
 
     def list_page(self, session: Session, request: PageRequest) -> Page[Any]:
         """List the records as mappings."""
@@ -100,7 +105,7 @@ class Records(Generic[Record]):
         changes: Mapping[str, Any],
         *,
         if_match: str | None = None,
-    ) -> Any:
+    ) -> None:
         """Change the given fields; values that the record has already make no new version.
 
         Raises:
@@ -111,12 +116,12 @@ class Records(Generic[Record]):
         require_match(row, if_match)
         for name, value in changes.items():
             setattr(row, name, value)
-        self.check(session, row)
+        # A flush in the check would hide that the row is modified.
+        with session.no_autoflush:
+            self.check(session, row)
         if session.is_modified(row):
             row.updated_at = utc_now()
             row.version += 1
-        session.flush()
-        return self.shown(session, row)
 
     def remove(self, session: Session, record_id: str) -> None:
         """Delete a record with its parts."""

@@ -54,8 +54,7 @@ def create_rule() -> str:
         "targetIds": request.form.getlist("targetIds"),
         "withWords": "withWords" in request.form,
     }
-    created = _create(RULES, schemas.RuleCreate(), typed)
-    return _rules(created)
+    return _rules(_create(RULES, schemas.RuleCreate(), typed))
 
 
 @blp.post("/messages/rules/<id:rule_id>")
@@ -114,7 +113,7 @@ def create_digest() -> Response:
     """Create a digest, and show what it says."""
     typed = {**_typed(), "weekday": forms.whole("weekday"), "hour": forms.whole("hour")}
     made = _create(digests.DIGESTS, schemas.DigestCreate(), typed)
-    return redirect_with("saved", "messages.show_digest", digest_id=made.id)
+    return redirect_with("saved", "messages.show_digest", digest_id=made)
 
 
 @blp.get("/messages/digests/<id:digest_id>")
@@ -135,13 +134,12 @@ def change_digest(digest_id: str) -> Response:
     return _changed(digests.DIGESTS, digest_id, "messages.show_digests")
 
 
-def _create(records: Records[Any], schema: Any, typed: Mapping[str, Any]) -> Any:
+def _create(records: Records[Any], schema: Any, typed: Mapping[str, Any]) -> str:
     values = forms.load(schema, typed)
     with current_runtime().db.writing() as session:
-        made = records.create(session, values, created_by=current_person().user_id)
-        made_id = made["id"] if isinstance(made, Mapping) else made.id
+        made_id: str = records.create(session, values, created_by=current_person().user_id).id
         audit.record(session, current_actor(), _SAVED[records.noun], made_id)
-    return made
+    return made_id
 
 
 def _changed(records: Records[Any], record_id: str, page: str) -> Response:
@@ -176,13 +174,13 @@ def _choices(session: Session) -> dict[str, Any]:
     }
 
 
-def _rules(saved: Mapping[str, Any] | None = None) -> str:
+def _rules(saved_id: str | None = None) -> str:
     with current_runtime().db.reading() as session:
         return render_template(
             "messages/rules.html",
             rules=RULES.list_page(session, _ALL).items,
             triggers=AlertTrigger.labels(),
-            saved=saved,
+            saved=RULES.show(session, saved_id) if saved_id else None,
             **_choices(session),
         )
 
