@@ -76,22 +76,40 @@ def spend_second_factor(user_id: str) -> None:
     _spend([Limit("second-factor", user_id, _CODES, _CODES_WINDOW_S)])
 
 
-def spend_provider_sign_in(state: str) -> None:
-    """Spend one attempt of an address to come back from the provider, and the sign-in itself.
+def spend_provider_sign_in() -> None:
+    """Spend one attempt of an address to come back from the provider.
 
     Raises:
-        RateLimitExceeded: there were too many, or this sign-in has ended already.
+        RateLimitExceeded: there were too many; nothing was spent.
         ServiceUnavailable: attempts cannot be counted right now.
     """
     runtime = current_runtime()
     rate = runtime.settings.rate_limit_sign_in
-    limits = [Limit("sign-in-state", state, 1, _STATE_WINDOW_S)]
-    for network, factor in counted_networks(
-        client_address(request, runtime.settings.trusted_proxies)
-    ):
-        count = rate.limit * factor * _PEOPLE_PER_ADDRESS
-        limits.append(Limit("sign-in-provider", network, count, rate.window_s))
-    _spend(limits)
+    address = client_address(request, runtime.settings.trusted_proxies)
+    _spend(
+        [
+            Limit(
+                "sign-in-provider",
+                network,
+                rate.limit * factor * _PEOPLE_PER_ADDRESS,
+                rate.window_s,
+            )
+            for network, factor in counted_networks(address)
+        ]
+    )
+
+
+def use_up(state: str) -> bool:
+    """Return whether a sign-in at the provider is answered for the first time.
+
+    Raises:
+        ServiceUnavailable: that cannot be told right now.
+    """
+    try:
+        _spend([Limit("sign-in-state", state, 1, _STATE_WINDOW_S)])
+    except RateLimitExceeded:
+        return False
+    return True
 
 
 def remember_browser(response: Response, name: str) -> None:

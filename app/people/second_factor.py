@@ -121,7 +121,9 @@ def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
 
 
 def _with_secrets(session: Session) -> Iterator[User]:
-    yield from session.scalars(select(User).where(User.totp_secret.is_not(None)))
+    """Yield every user who has an authenticator; nobody changes it meanwhile."""
+    has_secret = select(User).where(User.totp_secret.is_not(None))
+    yield from session.scalars(has_secret.with_for_update())
 
 
 def _locked(session: Session, user_id: str) -> User:

@@ -46,6 +46,9 @@ def test_agents_are_linked_where_one_executive_fits(
     executive("bot1", email="rob@example.com", kind="bot")
     agent("rob", "rob@example.com")
     add_user(runtime, "viewer", "n1")
+    executive("max1", email="max@example.com")
+    agent("max1")
+    agent("maximilian", "max@example.com")
 
     page = admin.get("/people/links").text
     offered = re.findall(r'name="link" value="(\w+):(\w+)"', page)
@@ -53,6 +56,7 @@ def test_agents_are_linked_where_one_executive_fits(
     assert "several agents fit" in page
     assert "k1 has the account kim" in page
     assert "no agent fits" in page
+    assert page.count("max1 fits several accounts") == 2
 
     # What nobody has proposed is not linked.
     (nora, n1), (tom, _), (bea, b1) = fitting.items()

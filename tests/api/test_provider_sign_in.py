@@ -222,7 +222,8 @@ def test_a_code_works_once(visitor: Visitor, provider: SignInProvider) -> None:
     # A copy of the browser's cookie with the same answer.
     copy = Visitor(visitor.base)
     copy.pending = pending
-    assert copy.get(back).status_code == 429
+    again = copy.get(back)
+    assert (again.status_code, "This sign-in has ended" in again.text) == (401, True)
     # The code in a sign-in of somebody else.
     other = Visitor(visitor.base)
     query = {"code": query_of(back)["code"], "state": query_of(begin(other))["state"]}
@@ -344,7 +345,15 @@ def test_groups_give_role_and_call_centre_at_each_sign_in(
     assert groups("qa-rome") == (401, "", [])
     assert groups("qa") == (303, "reviewer", [berlin])
     rome = put(client, "call-centers", "r", {"name": "Rome"})["id"]
+    with runtime.db.writing() as session:
+        nora = service.find_by_name(session, "nora")
+        assert nora is not None
+        service.change_role(
+            session, nora, "reviewer", call_center_ids=[berlin], campaign_ids=["camp_1"]
+        )
     assert groups("qa", "qa-rome", "others") == (303, "reviewer", [berlin, rome])
+    # The limit that an admin has set is not lifted.
+    assert users(runtime)["nora"].campaign_ids == ["camp_1"]
     assert groups("qa", "chiefs") == (303, "admin", [])
     assert groups("calls") == (303, "agent", [rome])
     # Who has left all groups is out.
@@ -492,6 +501,15 @@ def test_coming_back_is_limited_by_address(serve: Serve, provider: SignInProvide
         statuses.append(answer.status_code)
     assert statuses == [401] * 6 + [429]
     assert provider.requests.count("token") == 6
+
+
+def test_who_begins_no_sign_in_cannot_fill_the_audit_trail(
+    serve: Serve, provider: SignInProvider
+) -> None:
+    base = serve(**provider.settings(rate_limit_sign_in=RateLimit(1, 600)))
+    answers = [Visitor(base).get("/sign-in/provider/back?state=x") for _ in range(8)]
+    assert [answer.status_code for answer in answers] == [401] * 6 + [429] * 2
+    assert actions(running_runtime()) == [Action.SIGN_IN_FAILED] * 6
 
 
 def test_without_a_provider_there_are_no_such_pages(base: str) -> None:

@@ -16,7 +16,7 @@ from app.people import audit, service
 from app.people.audit import Action, Actor
 from app.people.models import User
 from app.people.oidc.provider import Claims, SignInRefused
-from app.people.roles import AGENT
+from app.people.roles import AGENT, OF_TEAMS
 
 # Whoever the provider does not date did not sign in just now.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -84,8 +84,13 @@ def admit(
         service.link(session, user, identity.issuer, identity.subject)
         audit.record(session, actor, Action.ACCOUNT_LINKED, user.id)
     if values and any(getattr(user, name) != value for name, value in values.items()):
-        executive_id = user.executive_id if values["role"] == AGENT else None
-        service.change_role(session, user, **values, executive_id=executive_id)
+        # What an admin has limited stays so in another role; only the call centres are of groups.
+        kept: dict[str, Any] = {}
+        if values["role"] == AGENT:
+            kept = {"executive_id": user.executive_id}
+        elif values["role"] in OF_TEAMS:
+            kept = {"campaign_ids": user.campaign_ids}
+        service.change_role(session, user, **values, **kept)
         audit.record(session, actor, Action.ROLE_CHANGED, user.id)
     if identity.email and service.find_by_email(session, identity.email) is None:
         service.change_email(session, user, identity.email)

@@ -130,7 +130,7 @@ class Provider:
             raise _refused("the nonce is of another sign-in")
         if not claims["sub"] or len(claims["sub"]) > 255:
             raise _refused("there is no subject")
-        is_old = utc_now().timestamp() - float(claims.get("auth_time", 0)) > FRESH_S + _LEEWAY_S
+        is_old = utc_now().timestamp() - (claims.get("auth_time") or 0) > FRESH_S + _LEEWAY_S
         if flow.again and is_old:
             raise _refused("the person did not sign in again")
         return {**self._more_about(claims, access_token), **claims}

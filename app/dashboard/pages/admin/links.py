@@ -1,5 +1,6 @@
 """Links of agents' accounts to executives: proposed by e-mail address or external id, confirmed in bulk."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -73,13 +74,16 @@ def _proposals(session: Session) -> Iterator[Proposal]:
     names = {name for user in agents for name in (user.name, user.email) if name}
     executives = executives_known_by(session, names)
     taken = service.executives_in_use(session, [executive.id for executive in executives])
-    for user in agents:
-        fitting = [executive for executive in executives if _fits(user, executive)]
+    found = [[executive for executive in executives if _fits(user, executive)] for user in agents]
+    claims = Counter(fitting[0].id for fitting in found if len(fitting) == 1)
+    for user, fitting in zip(agents, found, strict=True):
         if len(fitting) != 1:
             reason = "several agents fit" if fitting else "no agent fits"
             yield Proposal(user, None, reason)
         elif fitting[0].id in taken:
             yield Proposal(user, None, f"{fitting[0].name} has the account {taken[fitting[0].id]}")
+        elif claims[fitting[0].id] > 1:
+            yield Proposal(user, None, f"{fitting[0].name} fits several accounts")
         else:
             yield Proposal(user, fitting[0], "")
 

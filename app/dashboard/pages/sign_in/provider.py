@@ -5,7 +5,7 @@ import hmac
 from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from app.core.errors import AppError, NotFound
+from app.core.errors import AppError, NotFound, RateLimitExceeded, ServiceUnavailable
 from app.core.settings import Settings
 from app.dashboard.blueprint import PageBlueprint, from_anywhere, public
 from app.dashboard.pages.sign_in.shared import (
@@ -53,8 +53,8 @@ def back() -> Answer:
     """Sign in whom the provider sends back, if it was asked to by this browser a moment ago."""
     provider, runtime = provider_of(_settings()), current_runtime()
     try:
+        attempts.spend_provider_sign_in()
         flow = _begun()
-        attempts.spend_provider_sign_in(flow.state)
         claims = provider.claims(flow, request.args.get("code", ""), _redirect_uri())
         identity = Identity.of(claims, runtime.settings.oidc_groups_claim)
         with runtime.db.writing() as session:
@@ -113,7 +113,7 @@ def end_sessions() -> Answer:
 
 
 def _begun() -> Flow:
-    """Return the sign-in that this browser has begun.
+    """Return the sign-in that this browser has begun, once.
 
     Raises:
         SignInRefused: there is none, the answer is to another one, or the provider says no.
@@ -124,13 +124,16 @@ def _begun() -> Flow:
         raise SignInRefused("This sign-in has ended, or was begun in another browser: begin again.")
     if "error" in request.args:
         raise SignInRefused("The provider did not let you in.")
+    if not attempts.use_up(state):
+        raise SignInRefused("This sign-in has ended: begin again.")
     return Flow(**document)
 
 
 def _refuse(error: AppError) -> Answer:
-    """Show the ways to sign in again; the audit trail tells that one failed."""
-    with current_runtime().db.writing() as session:
-        audit.record(session, current_actor(), Action.SIGN_IN_FAILED)
+    """Show the ways to sign in again; the audit trail tells of a sign-in that was refused."""
+    if not isinstance(error, RateLimitExceeded | ServiceUnavailable):
+        with current_runtime().db.writing() as session:
+            audit.record(session, current_actor(), Action.SIGN_IN_FAILED)
     return *sign_in_page(problem=error.message, status=error.status), retry_headers(error)
 
 
