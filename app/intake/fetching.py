@@ -42,9 +42,10 @@ class HostFetch:
             FetchRefused: the vendor refuses, or the answer is no document.
             ServiceUnavailable: the vendor does not answer right now.
         """
-        reply = self._get(url, headers, None, BodyLimit(_DOCUMENT_BYTES, None), _DOCUMENT_WITHIN_S)
+        limit = BodyLimit(_DOCUMENT_BYTES, None)
+        reply = self._get(url, headers, None, limit, _DOCUMENT_WITHIN_S)
         if reply.truncated:
-            raise FetchRefused(f"The answer of {_host_of(url)} is too large, or was cut off.")
+            raise _cut_off(url, len(reply.body), limit)
         try:
             return json.loads(reply.body)
         except (ValueError, RecursionError) as error:
@@ -58,7 +59,7 @@ class HostFetch:
         limit = BodyLimit(settings.upload_max_bytes, None)
         reply = self._get(url, headers, path, limit, _SOUND_WITHIN_S)
         if reply.truncated:
-            raise ServiceUnavailable(f"The sound of {_host_of(url)} was cut off.")
+            raise _cut_off(url, path.stat().st_size, limit)
         return path
 
     def _get(
@@ -76,18 +77,18 @@ class HostFetch:
         client = RequestsClient(
             address_policy(settings), ca_bundle=settings.webhook_ca_bundle, body=limit
         )
-        first = urlsplit(url).netloc
+        first = urlsplit(url)[:2]
         try:
             for _ in range(_MOST_REDIRECTS + 1):
                 self._require_own(url)
-                sent = headers if urlsplit(url).netloc == first else {}
+                sent = headers if urlsplit(url)[:2] == first else {}
                 reply = _get_once(client, url, sent, path, within_s)
                 if reply.status_code not in _REDIRECTS:
                     return _successful(url, reply)
                 url = urljoin(url, reply.headers.get("location", ""))
         finally:
             client.close()
-        raise FetchRefused(f"{first} redirects too often.")
+        raise FetchRefused(f"{first[1]} redirects too often.")
 
     def _require_own(self, url: str) -> None:
         host = _host_of(url)
@@ -120,6 +121,13 @@ def _successful(url: str, reply: Reply) -> Reply:
         raise ServiceUnavailable(f"{host} does not answer right now. {reason}", retry_after_s=60)
     hint = " Check the settings of this source." if status in (401, 403) else ""
     raise FetchRefused(f"{host} answered {status}.{hint}")
+
+
+def _cut_off(url: str, size: int, limit: BodyLimit) -> Exception:
+    """Return the error for an answer of which this much has arrived."""
+    if size >= limit.max_bytes:
+        return FetchRefused(f"The answer of {_host_of(url)} has more than {limit.max_bytes} bytes.")
+    return ServiceUnavailable(f"The answer of {_host_of(url)} was cut off.", retry_after_s=60)
 
 
 def _host_of(url: str) -> str:

@@ -123,9 +123,11 @@ def shown_config(session: Session, keyring: Keyring, vendor: Vendor) -> dict[str
 def states(session: Session) -> dict[str, SourceState]:
     """Return the state of each source that was switched on once, by name."""
     since = utc_now() - timedelta(days=1)
+    sources = {row.name: row for row in session.scalars(select(IntakeSource))}
+    # By name, as the index is.
     rows = session.execute(
         select(IntakeDelivery.source, IntakeDelivery.state, func.count())
-        .where(IntakeDelivery.queued_at >= since)
+        .where(IntakeDelivery.source.in_(sources), IntakeDelivery.queued_at >= since)
         .group_by(IntakeDelivery.source, IntakeDelivery.state)
     )
     counts: dict[str, dict[str, int]] = {}
@@ -140,7 +142,7 @@ def states(session: Session) -> dict[str, SourceState]:
             row.refusal,
             counts.get(row.name, {}),
         )
-        for row in session.scalars(select(IntakeSource))
+        for row in sources.values()
     }
 
 

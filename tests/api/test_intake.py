@@ -36,6 +36,7 @@ from tests.intake_requests import (
 )
 from tests.receiver import Receiver, status, write_ca_bundle
 from tests.recordings import CALL
+from tests.running import running_runtime
 from tests.visitor import Visitor, signed_in
 
 DOCUMENTS: dict[str, dict[str, Any]] = {
@@ -290,6 +291,27 @@ def test_a_recording_is_fetched_from_twilio_and_processed(
     assert recording["status"] == "queued"
     assert recording["sizeBytes"] == CALL.stat().st_size
     assert {"authorization"} <= vendor_host.received(sound)[0].headers.keys()
+
+
+def test_a_recording_over_the_limit_is_fetched_once(
+    serve: Callable[..., str], tmp_path: Path, vendor_host: Receiver
+) -> None:
+    base = serve(
+        webhook_allowed_cidrs=(ip_network("127.0.0.0/8"),),
+        webhook_ca_bundle=write_ca_bundle(tmp_path),
+        upload_max_bytes=1000,
+    )
+    account = f"/2010-04-01/Accounts/{TWILIO['AccountSid']}"
+    sound = f"{account}/Recordings/{TWILIO['RecordingSid']}.wav?RequestedChannels=2"
+    vendor_host.script(f"{account}/Calls/{TWILIO['CallSid']}.json", status(200, b"{}"))
+    vendor_host.script(sound, status(200, CALL.read_bytes()))
+    switch_on(signed_in(base, running_runtime(), "admin"), "twilio")
+    send(base, "twilio", sent(base, "twilio", TWILIO))
+    jobs.run_intake(running_runtime(), "")
+    assert deliveries(running_runtime())[0].error == {
+        "code": "VENDOR_REFUSED",
+        "message": "The answer of api.twilio.com has more than 1000 bytes.",
+    }
 
 
 def test_a_redirect_to_a_foreign_host_is_not_followed(

@@ -80,9 +80,10 @@ def switch_off(name: str) -> Response:
 @require_scope(_SCOPE, policy=EXPENSIVE)
 def try_again(name: str, delivery_id: str) -> Response:
     """Try a failed delivery again."""
+    vendor = _vendor_of(name)
     with audited(Action.SOURCE_RETRIED, delivery_id) as session:
         service.try_again(session, delivery_id)
-    return redirect_with("tried-again", "sources.show", name=_vendor_of(name).name)
+    return redirect_with("tried-again", "sources.show", name=vendor.name)
 
 
 def _vendor_of(name: str) -> Vendor:
