@@ -47,6 +47,7 @@ class CallRecords:
 
     def __init__(self, rows: Iterable[TableRow]) -> None:
         self._by_name: dict[str, Mapping[str, str]] = {}
+        self._paths: dict[str, set[str]] = {}  # by their last name
         self._by_start: list[tuple[datetime, Mapping[str, str]]] = []
         self._unused: dict[int, str] = {}
         for row in rows:
@@ -64,15 +65,22 @@ class CallRecords:
     def row_of(self, name: str, named: Mapping[str, str]) -> Mapping[str, str] | None:
         """Return the row of a recording, without the columns that only join it; None without one.
 
-        It is that with the path, the name, a folder such as `id=7` or the id of the recording, or
-        the only one whose call began at about the same time with the same number.
+        It is that with the path, the name, a folder or the id of the recording, or the only one
+        whose call began at about the same time with the same number. A folder has the id of a row
+        only as `id=7`: `12` may be a day.
 
         Args:
             named: what the name of the file says.
         """
         path = PurePath(name)
-        folders = [part.rpartition("=")[2] for part in reversed(path.parts[:-1])]
-        names = (name, path.name, path.stem, named.get("externalId", ""), *folders)
+        paths = self._paths.get(path.name, ())
+        # Of several paths that end alike, none is the one.
+        names = [name, path.name, *(paths if len(paths) == 1 else ()), path.stem]
+        names.append(named.get("externalId", ""))
+        for part in reversed(path.parts[:-1]):
+            _, sign, value = part.rpartition("=")
+            if sign or self._by_name.get(part, {}).get(_FILE) == part:
+                names.append(value)
         row = next((self._by_name[key] for key in names if key in self._by_name), None)
         row = row or self._begun_with(named)
         if row is None:
@@ -86,8 +94,9 @@ class CallRecords:
         began_at = _moment(cells.get("recordedAt", ""))
         for key in keys:
             # Of several legs of a call the first has its caller.
-            self._by_name.setdefault(PurePath(key).name if "/" in key else key, cells)
             self._by_name.setdefault(key, cells)
+            if "/" in key:
+                self._paths.setdefault(PurePath(key).name, set()).add(key)
         if began_at is not None:
             self._by_start.append((began_at, cells))
         if keys or began_at is not None:

@@ -270,16 +270,17 @@ class Pair:
 
 def paired(files: Sequence[ImportFile]) -> Iterator[ImportFile | Pair | BadLine]:
     """Yield each pair of recordings, files that name no side, and why a half has no pair."""
-    sides: dict[str, dict[str, ImportFile]] = {}
+    calls: dict[str, list[tuple[str, ImportFile]]] = {}
     for file in files:
         stem, _, _ = file.name.rpartition(".")
         match = _SIDE.fullmatch(stem)
         if match is None:
             yield file
         else:
-            sides.setdefault(match["call"], {})[match["side"].lower()] = file
-    for call, halves in sides.items():
-        if {_NAMED.get(side, side) for side in halves} in _WHOLE and len(halves) == len(_SIDES):
+            calls.setdefault(match["call"], []).append((match["side"].lower(), file))
+    for call, found in calls.items():
+        halves = dict(found)
+        if {_NAMED.get(side, side) for side in halves} in _WHOLE and len(found) == len(_SIDES):
             name = f"{call}.wav"
             whole = replace(
                 next(iter(halves.values())),
@@ -290,8 +291,10 @@ def paired(files: Sequence[ImportFile]) -> Iterator[ImportFile | Pair | BadLine]
             )
             yield Pair(whole, halves)
         else:
-            for side, file in halves.items():
+            for side, file in found:
                 message = (
                     f"The other half of this pair, {call}-{_OTHER[side]}, is not in the folder."
+                    if len(found) == 1
+                    else f"{call} has {len(found)} files that name a side: a pair is two."
                 )
                 yield BadLine(0, Fault.VALIDATION_ERROR, message, file=file.name)

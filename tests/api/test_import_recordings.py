@@ -99,6 +99,11 @@ def test_two_sides_of_a_call_become_one_recording(
     unknown = command(folder, "--pairs")
     assert "Which side is the agent's depends on the direction" in unknown.output
     assert recordings(client) == []
+    shutil.copy(SILENCE, folder / "20261121-11-in.mp3")
+    third = command(folder, "--pairs", "--direction", "inbound")
+    assert "0 created, 0 updated, 0 skipped, 3 failed" in third.output
+    assert "20261121-11 has 3 files that name a side: a pair is two." in third.output
+    (folder / "20261121-11-in.mp3").unlink()
     shutil.copy(SILENCE, folder / "7-agent.wav")
     first = command(folder, "--pairs", "--direction", "inbound", "--wait")
     assert "1 created, 0 updated, 0 skipped, 1 failed" in first.output
@@ -270,6 +275,20 @@ def test_records_of_calls_are_joined_to_recordings(
     assert call["recordedAt"] == "2025-03-27T08:25:17.000Z"
     assert call["executiveId"]
     assert call["direction"] == "outbound"
+
+
+def test_a_recording_gets_no_row_of_another_one(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    """Neither by the day that a folder is named after, nor by a name that several paths end with."""
+    for sound, name in ((SILENCE, "12/a.wav"), (SPEECH, "x/audio.mp3")):
+        (folder / name).parent.mkdir()
+        shutil.copy(sound, folder / name)
+    table = folder.parent / "calls.csv"
+    table.write_text("file,externalId,executive\n/p/1/audio.mp3,12,Ann\n/p/2/audio.mp3,13,Bo\n")
+    done = command(folder, "--metadata", table, "--no-evaluate")
+    assert "Recordings without a row: 12/a.wav, x/audio.mp3\n" in done.stderr
+    assert [row["executiveId"] for row in recordings(client)] == [None, None]
 
 
 def test_a_call_is_joined_by_its_start_only_where_one_fits(
