@@ -15,7 +15,7 @@ from app.audio_files import (
     totals,
     uploads,
 )
-from app.audio_files.enums import Stage
+from app.audio_files.enums import ContentType, Stage
 from app.audio_files.models import ProcessingJob, WaveformJob
 from app.audio_files.processing import requests, stages, steps
 from app.core.clock import utc_now
@@ -261,11 +261,14 @@ def _draw(job: RunningJob[WaveformJob]) -> None:
         audio = queries.find(session, held(session, job.lease).audio_file_id)
         is_muting = job.lease.job_id == stored_objects.mute_id(audio.id)
         masked = muting.masked_sound(session, audio.id) if is_muting else None
+        audio_file_id, source_id, content_type = audio.id, audio.id, audio.content_type
+        if is_muting and audio.original_deleted_at is not None:
+            # What is masked since then is silenced in the copy.
+            source_id, content_type = job.lease.job_id, ContentType.MP4
         options = TranscriptionOptions(
-            content_type=audio.content_type, max_duration_s=settings.audio_max_duration_s
+            content_type=content_type, max_duration_s=settings.audio_max_duration_s
         )
-        audio_file_id = audio.id
-    with storage.local_copy(audio_file_id) as copy:
+    with storage.local_copy(source_id) as copy:
         if copy is None:
             raise UnsupportedMedia(steps.BYTES_MISSING.message)
         with (

@@ -69,8 +69,11 @@ def silences(transcript: Transcript) -> Iterator[tuple[int, int]]:
             yield max(0, start - _MARGIN_MS), end + _MARGIN_MS
 
 
-def request(session: Session, audio_file_id: str) -> bool:
+def request(session: Session, audio_file_id: str, *, is_lost: bool = False) -> bool:
     """Return whether the muted copy is ready; queue its making unless it is.
+
+    Args:
+        is_lost: whether a copy that was made is not in the storage any more.
 
     Raises:
         NotFound: it could not be made.
@@ -82,7 +85,8 @@ def request(session: Session, audio_file_id: str) -> bool:
     if job is not None and job.made_of == masked.digest:
         if job.state == JobState.FAILED:
             raise NotFound("This recording has masked words, and no copy without them can be made.")
-        return job.state == JobState.SUCCEEDED
+        if job.state != JobState.SUCCEEDED or not is_lost:
+            return job.state == JobState.SUCCEEDED
     if job is None:
         values = {"id": mute_id(audio_file_id), "audio_file_id": audio_file_id}
         insert_missing(session, WaveformJob, **values, made_of=masked.digest)
@@ -98,15 +102,19 @@ def muted_copy(runtime: Runtime, audio_file_id: str) -> PlayedObject | None:
     """Return the muted copy of a recording; None where its words are not masked.
 
     Raises:
-        Conflict: it is being made, which this requests.
-        NotFound: it could not be made.
+        Conflict: it is being made, which this requests, or nothing has been uploaded.
+        NotFound: it could not be made, or there is no such recording or no file of it.
     """
     with runtime.db.reading() as session:
+        queries.find_stored(session, audio_file_id)
         if not masked_sound(session, audio_file_id).spans:
             return None
     with runtime.db.writing() as session:
         is_ready = request(session, audio_file_id)
     size_bytes = runtime.storage.size_of(mute_id(audio_file_id)) if is_ready else None
+    if is_ready and size_bytes is None:
+        with runtime.db.writing() as session:
+            request(session, audio_file_id, is_lost=True)
     if size_bytes is None:
         raise Conflict("Masked words are being silenced in this sound: try again in a moment.")
     return PlayedObject(mute_id(audio_file_id), size_bytes, ContentType.MP4)

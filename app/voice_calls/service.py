@@ -157,14 +157,15 @@ def recording_link(
     """
     with runtime.db.reading() as session:
         recording_id = find(session, voice_call_id).recording_id
-    if recording_id is None:
-        raise NotFound("This voice call has no recording.")
-    copy = muted_copy(runtime, recording_id)
-    with runtime.db.reading() as session:
+        if recording_id is None:
+            raise NotFound("This voice call has no recording.")
         try:
-            link = audio_files.download_link(session, recording_id, links=links, copy=copy)
+            audio_files.find_stored(session, recording_id)
         except Conflict as error:
             raise NotFound("The recording of this voice call has not been uploaded.") from error
+    copy = muted_copy(runtime, recording_id)
+    with runtime.db.reading() as session:
+        link = audio_files.download_link(session, recording_id, links=links, copy=copy)
         audio = audio_files.find(session, recording_id)
     return {
         "voice_call_id": voice_call_id,

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from app.audio_files import jobs
 from app.audio_files.muting import silences
+from app.audio_files.stored_objects import mute_id
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.people.models import AuditEntry
@@ -18,7 +19,7 @@ from app.speech.transcriber import TranscriptionOptions, build_transcriber
 from app.transcript import Redaction, Word
 from tests.caller import Caller, error_code
 from tests.contacts import put_call
-from tests.recordings import AUDIO, upload, waveform_of, work
+from tests.recordings import AUDIO, reserve, send, upload, waveform_of, work
 from tests.talks import call
 from tests.visitor import Visitor, add_user
 
@@ -53,6 +54,9 @@ def test_no_masked_digit_is_heard_in_the_copy_that_people_get(
 ) -> None:
     path = f"/audio-files/{recording}/download-url"
     assert client.get(path).status_code == 409, "better no sound than the original"
+    make_copy(runtime)
+    runtime.storage.delete(mute_id(recording))
+    assert client.get(path).status_code == 409, "the copy is lost"
     make_copy(runtime)
     link = client.get(path).json()["data"]
     assert (link["muted"], link["contentType"]) == (True, "audio/mp4")
@@ -116,7 +120,8 @@ def test_a_deleted_original_leaves_the_muted_copy(
 def test_the_words_of_imported_turns_are_silent_in_the_recording_of_the_call(
     client: Caller, runtime: Runtime, tmp_path: Path
 ) -> None:
-    audio_file_id = upload(client, CARD.read_bytes(), contentType="audio/ogg")
+    reserved = reserve(client, CARD.stat().st_size, contentType="audio/ogg")
+    audio_file_id = reserved["audioFileId"]
     said = {
         "role": "customer",
         "text": "It is 4539 1488 0343 6467.",
@@ -126,12 +131,25 @@ def test_the_words_of_imported_turns_are_silent_in_the_recording_of_the_call(
     turns = [{"role": "agent", "text": "Number?", "startMs": 2414, "endMs": 4534}, said]
     made = put_call(client, turns=turns, recording={"audioFileId": audio_file_id})
     path = f"/voice-calls/{made['id']}/recording-url"
+    assert client.get(path).status_code == 404
+    assert not jobs.due_waveform_ids(runtime), "there is nothing to mute yet"
+    assert send(reserved, CARD.read_bytes()).status_code == 201
     assert client.get(path).status_code == 409
     make_copy(runtime)
     link = client.get(path).json()["data"]
     assert link["redacted"]
     text = heard_in(requests.get(link["recordingUrl"], timeout=10).content, tmp_path)
     assert not any(character.isdigit() for character in text), text
+    assert "Goodbye" in text
+    assert jobs.delete_originals(runtime, before=utc_now()) == 1
+    late = {"role": "agent", "text": "Bye, Ms Smith.", "startMs": 20_000, "endMs": 60_000}
+    put_call(client, turns=[*turns, late], recording={"audioFileId": audio_file_id})
+    assert client.get(path).status_code == 409, "more is masked now"
+    make_copy(runtime)
+    link = client.get(path).json()["data"]
+    text = heard_in(requests.get(link["recordingUrl"], timeout=10).content, tmp_path)
+    assert "number" in text
+    assert "Goodbye" not in text
 
 
 @pytest.mark.parametrize(
