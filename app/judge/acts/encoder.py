@@ -75,15 +75,14 @@ class Encoder:
             found.append(dict(zip(acts, map(max, zip(*rows, strict=True)), strict=True)))
         return found
 
-    def meaning(self, text: str, *, by_customer: bool) -> list[float]:
+    def meaning(self, text: str, *, by_customer: bool) -> Any:
         """Return the meaning of the beginning of a line as a vector of length 1; the last ones are kept."""
         return self._meaning(text, by_customer)
 
-    def _read_meaning(self, text: str, by_customer: bool) -> list[float]:
+    def _read_meaning(self, text: str, by_customer: bool) -> Any:
         [[piece, *_]] = pieces_of([Heard(by_customer, text)], self._tokenizer)
         vector = self._run(piece, _MEANING)
-        unit: list[float] = (vector / np.linalg.norm(vector)).tolist()
-        return unit
+        return vector / np.linalg.norm(vector)
 
     def _run(self, piece: Piece, output: str) -> Any:
         # One by one: weights of eight bits round by the largest number of all that is read at once, so

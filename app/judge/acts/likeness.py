@@ -1,9 +1,9 @@
 """Likeness of lines: by the words that carry their subject and, with the encoder, by their meaning."""
 
-import math
 import re
 from collections.abc import Iterable
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
 from app.judge.acts.features import Heard
 from app.judge.languages.lexicon import folded
@@ -59,7 +59,7 @@ _COMMON = frozenset(
 class MeaningReader(Protocol):
     """Reads the meaning of a line as a vector of length 1."""
 
-    def meaning(self, text: str, *, by_customer: bool) -> list[float]:
+    def meaning(self, text: str, *, by_customer: bool) -> Any:
         """Return the vector of the beginning of a line."""
         ...
 
@@ -93,10 +93,14 @@ class Likeness:
         shared = _shared(_content(one), _content(other))
         if self._reader is None or shared == 1.0:
             return shared
-        vectors = (self._reader.meaning(text, by_customer=by_customer) for text in (one, other))
-        return max(shared, math.fsum(a * b for a, b in zip(*vectors, strict=True)))
+        first, second = (
+            self._reader.meaning(text, by_customer=by_customer) for text in (one, other)
+        )
+        return max(shared, float(first @ second))
 
 
+# Each line is compared with each example.
+@lru_cache(2_000)
 def _content(text: str) -> frozenset[str]:
     words = (_NUMBER.sub("0", folded(word)) for word in words_in(text))
     every = frozenset(words)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import repeat
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from app.judge.acts.catalogue import Act
 from app.judge.acts.classifier import Classifier, classifier_from, probability_of
@@ -142,7 +142,7 @@ class LineReader(Protocol):
         """Return how likely each line performs each act of its side."""
         ...
 
-    def meaning(self, text: str, *, by_customer: bool) -> list[float]:
+    def meaning(self, text: str, *, by_customer: bool) -> Any:
         """Return the meaning of the beginning of a line as a vector of length 1."""
         ...
 
