@@ -251,8 +251,11 @@ def _word(row: dict[str, Any]) -> AnsweredWord:
 
 
 def _is_speech(row: dict[str, Any]) -> bool:
+    log_probability = row.get("avg_logprob")
     return is_speech(
-        _number(row.get("no_speech_prob") or 0.0), _number(row.get("compression_ratio") or 0.0)
+        _number(row.get("no_speech_prob") or 0.0),
+        _number(row.get("compression_ratio") or 0.0),
+        None if log_probability is None else _number(log_probability),
     )
 
 

@@ -272,7 +272,9 @@ def _placed(segment: Any, region: Region, *, offset_s: float = 0.0) -> Utterance
     Return None if it is not speech.
     """
     text = segment.text.strip()
-    if not text or not is_speech(segment.no_speech_prob, segment.compression_ratio):
+    if not text or not is_speech(
+        segment.no_speech_prob, segment.compression_ratio, segment.avg_logprob
+    ):
         return None
     earliest_s = _LEAD_S if region.start else 0.0
 

@@ -18,6 +18,10 @@ from app.transcript import Word
 
 # Above this, hold music became "Thank you."; no spoken segment of the measured calls was above.
 _NO_SPEECH = 0.5
+# Up to here, sure words are speech: Whisper base has written a prompt with 0.51 and a log probability of
+# -0.29, silence as "You" with 0.64 and -0.83, hold music with 0.75 and -0.52.
+_PERHAPS_NO_SPEECH = 0.6
+_SURE_LOG_PROBABILITY = -0.5
 # Text that compresses better than this repeats itself: the model is in a loop.
 LOOP_RATIO = 2.4
 logger = logging.getLogger(__name__)
@@ -122,6 +126,10 @@ def language_code(tag: str) -> str:
     return tag.replace("_", "-").partition("-")[0].lower()
 
 
-def is_speech(no_speech_probability: float, compression_ratio: float) -> bool:
+def is_speech(
+    no_speech_probability: float, compression_ratio: float, log_probability: float | None
+) -> bool:
     """Return whether these figures of a model mean words, not noise or its own loop."""
-    return no_speech_probability <= _NO_SPEECH and compression_ratio <= LOOP_RATIO
+    is_sure = log_probability is not None and log_probability >= _SURE_LOG_PROBABILITY
+    most = _PERHAPS_NO_SPEECH if is_sure else _NO_SPEECH
+    return no_speech_probability <= most and compression_ratio <= LOOP_RATIO

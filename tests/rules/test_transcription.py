@@ -16,6 +16,7 @@ from app.speech.errors import (
     UnsupportedLanguage,
     UnsupportedMedia,
 )
+from app.speech.recogniser import is_speech
 from app.speech.transcriber import DecodedSound, TranscriptionOptions, build_transcriber
 from app.transcript import AudioInfo, Role, Transcript
 
@@ -146,6 +147,17 @@ def test_a_recording_without_speech_gives_an_empty_transcript(transcriber: Any, 
     assert transcript.segments == ()
     assert transcript.warnings == ("no_speech",)
     assert transcript.confidence is None
+
+
+@pytest.mark.parametrize(
+    ("no_speech", "log_probability", "expected"),
+    [(0.51, -0.29, True), (0.51, None, False), (0.58, -1.79, False), (0.64, -0.08, False)],
+    ids=["sure words", "unknown", "unsure words", "too much like silence"],
+)
+def test_sure_words_are_speech_though_the_model_hears_little(
+    no_speech: float, log_probability: float | None, expected: bool
+) -> None:
+    assert is_speech(no_speech, 1.3, log_probability) is expected
 
 
 def test_progress_never_decreases_and_ends_at_one(transcriber: Any) -> None:
