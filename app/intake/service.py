@@ -22,7 +22,7 @@ from app.core.secrets.encryption import Keyring
 from app.evaluations import sources as references
 from app.intake import sealing
 from app.intake.models import IntakeDelivery, IntakeSource
-from app.intake.vendor import Config, Vendor
+from app.intake.vendor import OWN_ADDRESS, Config, Vendor
 
 QUEUE = "intake"
 bell = partial(Bell, QUEUE)
@@ -51,7 +51,9 @@ def switch_on(
     given: Mapping[str, str],
     defaults: Mapping[str, str],
 ) -> None:
-    """Switch a source on, or change its settings; a secret that is left empty stays as it is.
+    """Switch a source on, or change its settings.
+
+    A secret that is left empty stays as it is, unless it would be sent to another address.
 
     Raises:
         InvalidInput: a setting has another form, or a default does not exist.
@@ -74,9 +76,11 @@ def switch_on(
 
 def _checked(vendor: Vendor, given: Mapping[str, str], earlier: Config) -> dict[str, str]:
     config = {}
+    address = earlier.get(OWN_ADDRESS.name, "")
+    is_moved = given.get(OWN_ADDRESS.name, "").strip() != address
     for setting in vendor.settings:
         value = given.get(setting.name, "").strip()
-        if not value and setting.is_secret:
+        if not value and setting.is_secret and not is_moved:
             value = earlier.get(setting.name, "")
         if not value and setting.is_optional:
             continue

@@ -242,6 +242,11 @@ def test_secrets_are_encrypted_kept_and_never_shown(
     assert SECRET not in page
     assert EXTRA["twilio"]["accountSid"] in page
     assert signed_in(base, runtime, "lead").get("/sources").status_code == 403
+    # Nobody learns a stored token by naming an address of their own.
+    assert switch_on(admin, "zammad").status_code == 303
+    assert switch_on(admin, "zammad", secret="", token="").status_code == 303
+    moved = switch_on(admin, "zammad", token="", url="https://elsewhere.example.com")
+    assert (moved.status_code, "Access token is needed" in moved.text) == (422, True)
 
 
 @pytest.fixture
