@@ -48,14 +48,14 @@ class CallRecords:
     def __init__(self, rows: Iterable[TableRow]) -> None:
         self._by_name: dict[str, Mapping[str, str]] = {}
         self._paths: dict[str, set[str]] = {}  # by their last name
-        self._by_start: list[tuple[datetime, Mapping[str, str]]] = []
+        self._by_number: dict[str, list[tuple[datetime, Mapping[str, str]]]] = {}
         self._unused: dict[int, str] = {}
         for row in rows:
             self._add(row)
 
     def __bool__(self) -> bool:
         """True if there are rows."""
-        return bool(self._by_name or self._by_start)
+        return bool(self._by_name or self._by_number)
 
     @property
     def unused(self) -> list[str]:
@@ -92,14 +92,16 @@ class CallRecords:
         cells = {name: cell for name, cell in row.cells.items() if cell}
         keys = [cells[name] for name in (_FILE, "externalId") if name in cells]
         began_at = _moment(cells.get("recordedAt", ""))
+        # Of several legs of a call the first has its caller; the others are no rows of their own.
+        is_first = not any(key in self._by_name for key in keys)
         for key in keys:
-            # Of several legs of a call the first has its caller.
             self._by_name.setdefault(key, cells)
             if "/" in key:
                 self._paths.setdefault(PurePath(key).name, set()).add(key)
         if began_at is not None:
-            self._by_start.append((began_at, cells))
-        if keys or began_at is not None:
+            for number in {_digits(cells.get(name, "")) for name in (FROM, TO)}:
+                self._by_number.setdefault(number, []).append((began_at, cells))
+        if is_first and (keys or began_at is not None):
             self._unused[id(cells)] = keys[0] if keys else f"line {row.line}"
 
     def _begun_with(self, named: Mapping[str, str]) -> Mapping[str, str] | None:
@@ -108,9 +110,8 @@ class CallRecords:
             return None
         near = [
             row
-            for at, row in self._by_start
+            for at, row in self._by_number.get(number, ())
             if abs(_comparable(at, began_at) - began_at) <= _APART
-            and number in (_digits(row.get(FROM, "")), _digits(row.get(TO, "")))
         ]
         return near[0] if len(near) == 1 else None
 

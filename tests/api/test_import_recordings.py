@@ -225,7 +225,8 @@ def test_a_dry_run_shows_what_the_names_of_a_telephone_system_say(
             "asterisk",
             "anything.mp3",
             "calldate,src,dst,uniqueid,recordingfile\n"
-            "2025-03-27 09:25:17,3201,08215550163,1743042317.12206,anything.mp3\n",
+            "2025-03-27 09:25:17,3201,08215550163,1743042317.12206,anything.mp3\n"
+            "2025-03-27 09:25:18,3999,3201,1743042317.12206,anything.mp3\n",
         ),
         (
             "3cx",
