@@ -84,6 +84,8 @@ class Provider:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._places = threading.BoundedSemaphore(_AT_ONCE)
+        # Caches are for one thread at a time.
+        self._lock = threading.Lock()
         self._documents: TTLCache[str, dict[str, Any]] = TTLCache(2, _KEPT_S)
         self._asked_again: TTLCache[str, bool] = TTLCache(1, _ASKED_AGAIN_S)
 
@@ -246,7 +248,8 @@ class Provider:
         return document
 
     def _metadata(self) -> dict[str, Any]:
-        known = self._documents.get("metadata")
+        with self._lock:
+            known = self._documents.get("metadata")
         if known is not None:
             return known
         issuer = self._settings.oidc_issuer
@@ -258,17 +261,19 @@ class Provider:
         if not is_right:
             logger.error("the sign-in provider describes itself as another, or lacks an address")
             raise ProviderAway()
-        self._documents["metadata"] = document
+        with self._lock:
+            self._documents["metadata"] = document
         return document
 
     def _keys(self, *, again: bool = False) -> Any:
         from joserfc.errors import JoseError  # noqa: PLC0415
         from joserfc.jwk import KeySet  # noqa: PLC0415
 
-        if again and "keys" not in self._asked_again:
-            self._asked_again["keys"] = True
-            self._documents.pop("keys", None)
-        document = self._documents.get("keys")
+        with self._lock:
+            if again and "keys" not in self._asked_again:
+                self._asked_again["keys"] = True
+                self._documents.pop("keys", None)
+            document = self._documents.get("keys")
         if document is None:
             document = self._get(self._metadata()["jwks_uri"])
         try:
@@ -277,7 +282,8 @@ class Provider:
         except (JoseError, KeyError, TypeError, ValueError, AttributeError) as error:
             logger.error("the sign-in provider has no usable keys: %s", error)
             raise ProviderAway() from error
-        self._documents["keys"] = document
+        with self._lock:
+            self._documents["keys"] = document
         return key_set
 
     def _get(self, url: str) -> dict[str, Any]:
