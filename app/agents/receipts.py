@@ -32,7 +32,7 @@ def add(
         Conflict: it is not completed, or has too many receipts.
         InvalidInput: a comment is missing, or there is one that nobody asked for.
     """
-    evaluation = evaluations.find(session, evaluation_id)
+    evaluation = evaluations.find(session, evaluation_id, for_update=True)
     if evaluation.status != Status.COMPLETED:
         raise Conflict(f"The evaluation is {evaluation.status}: only a completed one has receipts.")
     if (action == ReceiptAction.COMMENTED) is not bool(comment):

@@ -198,7 +198,8 @@ def _add(
 
 def _line(rule: AlertRule, evaluation: Evaluation, document: Mapping[str, Any]) -> str:
     who = evaluation.executive or "Unknown agent"
-    parts = [who, Channel(evaluation.channel).label.lower(), f"{evaluation.score} of 100"]
+    score = "no score" if evaluation.score is None else f"{evaluation.score} of 100"
+    parts = [who, Channel(evaluation.channel).label.lower(), score]
     if rule.trigger == AlertTrigger.CRITERION_FAILED:
         titles = {item["key"]: item["title"] for item in document.get("criteria", ())}
         parts.append(f"failed: {titles.get(rule.criterion, rule.criterion)}")

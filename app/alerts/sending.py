@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import orjson
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import delete, exists, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.alerts.models import AlertMatch, AlertRule
@@ -44,7 +44,9 @@ def send_rule(session: Session, rule_id: str, base: str) -> None:
     if rule is None or (rule.sent_at is not None and rule.sent_at > now - HOUR):
         return
     waiting = select(AlertMatch).where(AlertMatch.rule_id == rule_id, _WAITING)
-    matches = session.scalars(waiting.order_by(AlertMatch.at, AlertMatch.id)).all()
+    in_order = waiting.order_by(AlertMatch.at, AlertMatch.id)
+    # Locked, so that an erasure at the same time finds either the words or the message.
+    matches = session.scalars(in_order.with_for_update()).all()
     if not matches:
         return
     event = publish(session, EventType.ALERT_RAISED, _message(rule, matches, base), rule.target_ids)
@@ -65,22 +67,29 @@ def publish(
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
     """Erase the words of these conversations, also in messages that were sent."""
-    matches = AlertMatch.source_id.in_(source_ids)
-    event_ids = session.scalars(
-        select(AlertMatch.event_id).where(matches, AlertMatch.words.is_not(None)).distinct()
-    ).all()
+    erased = (
+        update(AlertMatch)
+        .where(AlertMatch.source_id.in_(source_ids), AlertMatch.words.is_not(None))
+        .values(words=None)
+        .returning(AlertMatch.event_id)
+    )
+    event_ids = {event_id for event_id in session.scalars(erased) if event_id is not None}
     for event in session.scalars(select(Event).where(Event.id.in_(event_ids))):
         document = orjson.loads(event.body)
         for section in document["data"]["sections"]:
             for line in section["lines"]:
                 line["words"] = None
         event.body = orjson.dumps(document)
-    session.execute(update(AlertMatch).where(matches).values(words=None))
 
 
 def purge(session: Session, *, before: datetime) -> int:
-    """Delete a batch of matches that were told before a moment; return how many."""
-    old = select(AlertMatch.id).where(AlertMatch.at < before, ~_WAITING).limit(_PURGE_BATCH)
+    """Delete a batch of matches from before a moment whose message is deleted; return how many.
+
+    As long as there is the message, an erasure finds its words by them.
+    """
+    has_message = exists().where(Event.id == AlertMatch.event_id)
+    of_past = (AlertMatch.at < before, ~_WAITING, ~has_message)
+    old = select(AlertMatch.id).where(*of_past).limit(_PURGE_BATCH)
     deleted = delete(AlertMatch).where(AlertMatch.id.in_(old.scalar_subquery()))
     return len(session.scalars(deleted.returning(AlertMatch.id)).all())
 

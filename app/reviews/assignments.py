@@ -83,9 +83,9 @@ def replace(session: Session, assignment_id: str, *, reason: str) -> dict[str, A
         for candidate in plans.candidates_of(session, plan, day)
         if candidate.executive_id == row.executive_id
     ]
-    people = [
-        person for person in plans.reviewers_of(session, plan) if person.user_id == row.reviewer_id
-    ]
+    people = plans.reviewers_of(session, plan)
+    # The same person; others for somebody who has left.
+    people = [person for person in people if person.user_id == row.reviewer_id] or people
     seed = f"{plan.seed}:{row.week}:{row.id}"
     dealt, _ = draw(left, people, lambda pool: 1, seed)
     row.state, row.reason, row.done_at = AssignmentState.REPLACED, reason, utc_now()

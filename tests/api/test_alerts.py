@@ -123,6 +123,7 @@ def test_old_conversations_and_switched_off_rules_tell_nothing(
     assert sent(runtime) == []
 
 
+@pytest.mark.sql
 def test_words_are_quoted_only_if_asked_for_and_are_erased(
     client: Caller, runtime: Runtime
 ) -> None:
@@ -131,6 +132,9 @@ def test_words_are_quoted_only_if_asked_for_and_are_erased(
     jobs.send_alerts(runtime)
     [message] = sent(runtime)
     assert "parcel" in str(message["sections"][0]["lines"][0]["words"]).lower()
+    # What was told stays as long as the message, whose words it leads to.
+    with time_machine.travel(utc_now() + timedelta(days=400), tick=False):
+        jobs.purge(runtime)
     answer = client.post("/privacy/erase", {"customerRef": "customer-1"})
     assert answer.status_code == 202, answer.text
     erasures.run_erasure(runtime, answer.json()["data"]["erasureId"])
@@ -277,6 +281,7 @@ def test_a_digest_is_sent_at_its_hour_in_its_zone_and_ends_by_one_click(
     assert requests.post(base + path[:-2] + "xx", one_click, timeout=30).status_code == 404
 
 
+@pytest.mark.sql
 def test_a_deleted_target_keeps_nothing_on_and_is_forgotten(
     client: Caller, runtime: Runtime
 ) -> None:

@@ -162,10 +162,11 @@ def test_a_review_ends_an_assignment_and_what_nobody_does_expires(
     assert error_code(refused) == "CONFLICT"
 
 
+@pytest.mark.sql
 def test_replaced_and_expired(client: Caller, runtime: Runtime) -> None:
     nora = add_user(runtime, "reviewer", "nora")
     monday = next_monday()
-    plan(client, [nora])
+    made = plan(client, [nora])
     conversations(runtime, monday)
     draw_at(runtime, monday)
     rows = assignments(client)
@@ -181,6 +182,15 @@ def test_replaced_and_expired(client: Caller, runtime: Runtime) -> None:
     )
     assert replaced["replacement"]["executive"] == "Priya"
     assert replaced["replacement"]["evaluationId"] not in {row["evaluationId"] for row in rows}
+    assert replaced["replacement"]["reviewerId"] == nora
+    ben = add_user(runtime, "reviewer", "ben")
+    assert (
+        client.patch(f"/reviews/plans/{made['id']}", {"reviewers": [{"userId": ben}]}).status_code
+        == 200
+    )
+    path = f"/reviews/assignments/{replaced['replacement']['id']}/replace"
+    another = client.post(path, {"reason": "Nora has left."}).json()["data"]
+    assert another["replacement"]["reviewerId"] == ben
     answer = client.post(f"/reviews/assignments/{of_tom['id']}/replace", {"reason": "Empty."})
     assert answer.json()["data"]["replacement"] is None
     with time_machine.travel(monday + timedelta(days=10) + EXPIRES_AFTER):
