@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from app.dashboard.views.conversation import (
     text_runs,
     turns_of,
 )
-from app.dashboard.views.scored import changes_between
+from app.dashboard.views.scored import changes_between, is_estimated
 
 TEXT = st.text(alphabet="abc de.", max_size=40)
 
@@ -178,3 +179,11 @@ def test_changed_answers_are_listed_and_equal_ones_are_not() -> None:
         ("New", "Not in this scorecard", "Not applicable", "rule"),
         ("Old", "Yes", "Not in this scorecard", None),
     ]
+
+
+@pytest.mark.parametrize(("estimated", "expected"), [(40, False), (60, True), (100, True)])
+def test_a_score_that_rests_mostly_on_estimates_is_said_to(estimated: int, expected: bool) -> None:
+    judged = {"points": 1, "maxPoints": 100 - estimated, "estimate": None}
+    unsure = {"points": 1, "maxPoints": estimated, "estimate": 0.5}
+    without_place = {"points": None, "maxPoints": 500, "estimate": None}
+    assert is_estimated({"criteria": [judged, unsure, without_place]}) is expected

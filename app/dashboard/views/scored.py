@@ -110,6 +110,13 @@ def scored_sections(
     return sections, [criterion for criterion in criteria if criterion.level == "unjudged"]
 
 
+def is_estimated(results: Mapping[str, Any]) -> bool:
+    """Return whether more than half of the points of a score are estimates, not judged answers."""
+    counted = [one for one in results["criteria"] if one["points"] is not None]
+    estimated = [one["maxPoints"] for one in counted if one.get("estimate") is not None]
+    return 2 * sum(estimated) > sum(one["maxPoints"] for one in counted)
+
+
 def quotes_of(
     items: Iterable[Mapping[str, Any]],
     turns: Mapping[str, Mapping[str, Any]],
