@@ -113,9 +113,9 @@ def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page)
 def test_a_link_to_a_criterion_chooses_it(demo: Demo, page: Page) -> None:
     demo.evaluation(TALKED_OVER)
     page.goto("/")
-    weak = page.get_by_role("row", name="Recap").get_by_role("link").first
+    weak = page.get_by_role("row", name="Completeness").get_by_role("link").first
     weak.click()
-    expect(criterion(page, "Recap")).to_have_class(re.compile("chosen"))
+    expect(criterion(page, "Completeness")).to_have_class(re.compile("chosen"))
 
 
 def test_a_recording_is_heard_by_those_who_have_played_it(
@@ -226,7 +226,7 @@ def test_the_page_is_a_workbench_that_is_never_scrolled_away(call: Page, demo: D
         assert bar
         assert bar["height"] <= 64
         titles = call.locator("section.scored h4").all_inner_texts()
-        assert len(titles) > 3
+        assert len(titles) > 1
         for title in titles:
             chosen = choose(call, title)
             expect(chosen.locator(".opened")).to_be_visible()
