@@ -70,6 +70,18 @@ def test_keying_in_and_other_numbers_tell_no_secret(line: str) -> None:
     assert criterion["notJudged"] is False
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I have unlocked it and sent you a link to set a new password. Is it working now?",
+        "I have sent you a link to set a new password. Could you also forward the email to us?",
+        "To recap: you have a link for a new password. Is there anything else I can help with?",
+    ],
+)
+def test_a_question_next_to_the_name_of_a_secret_asks_for_something_else(line: str) -> None:
+    assert data_handling(line)["answer"] != "no"
+
+
 @pytest.mark.parametrize(("checks", "answer"), [(True, "yes"), (False, "no")])
 def test_an_account_is_changed_only_after_a_check(checks: bool, answer: str) -> None:
     check = "Can you confirm your date of birth for me, please?" if checks else "Of course."

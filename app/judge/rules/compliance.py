@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.cues import Cue
-from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS
+from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, sentence_spans
 from app.judge.facts.conversation_facts import Facts, distinct, examined, performed, quoted
 from app.judge.facts.manner import Manner, is_question
 from app.judge.languages.detection import ENGLISH
@@ -60,11 +60,15 @@ def secrets_asked(facts: Facts) -> dict[str, list[Cue]]:
         line, text = acts.line, acts.line.text
         if Act.ASK_SECRET not in acts.marks or line.language != ENGLISH or _is_excepted(text):
             continue
-        if lines["asks"].search(text) is None and not is_question(text, 0, len(text)):
-            continue
+        asking = [
+            (start, end)
+            for start, end in sentence_spans(text)
+            if lines["asks"].search(text, start, end) or is_question(text, start, end)
+        ]
         for name, pattern in secrets.items():
-            if match := pattern.search(text):
-                asked.setdefault(name, []).append(Cue("asks_secret", line, *match.span()))
+            for start, end in asking:
+                if match := pattern.search(text, start, end):
+                    asked.setdefault(name, []).append(Cue("asks_secret", line, *match.span()))
     return asked
 
 
