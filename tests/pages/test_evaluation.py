@@ -48,7 +48,10 @@ def criterion(page: Page, title: str) -> Any:
 
 def choose(page: Page, title: str) -> Any:
     chosen = criterion(page, title)
-    chosen.locator("summary").click()
+    line = chosen.locator("summary")
+    if not line.is_visible():
+        page.get_by_text(re.compile(r"^Not judged \(")).click()
+    line.click()
     return chosen
 
 

@@ -34,7 +34,7 @@ def test_the_sheet_of_an_evaluation_prints_on_two_pages_at_most(demo: Demo, page
 def test_the_sheet_of_an_executive_quotes_conversations(demo: Demo, page: Page) -> None:
     page.goto(demo.evaluation("demo-chat-rude-agent"))
     page.goto("/executives?minEvaluations=1")
-    page.get_by_role("region", name="People").locator("th a").last.click()
+    page.get_by_role("region", name="People").locator("th a[href^='/executives/']").last.click()
     figures = page.locator(".figures dd").all_text_contents()
     page.get_by_role("link", name="Sheet to print").click()
     expect(page.locator(".figures dd")).to_have_text(figures)

@@ -367,12 +367,8 @@ def _recording(
 
 def _revisions(session: Session, evaluation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return every revision of the source, the newest first."""
-    page = listing.list_page(
-        session,
-        PageRequest(page_size=_MOST_REVISIONS),
-        current=False,
-        source_id=evaluation["source_id"],
-    )
+    newest = PageRequest(page_size=_MOST_REVISIONS)
+    page = listing.list_page(session, newest, current=False, source_id=evaluation["source_id"])
     return sorted(page.items, key=lambda revision: -revision["revision"])
 
 
