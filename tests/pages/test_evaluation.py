@@ -473,7 +473,7 @@ def test_a_browser_plays_the_copy_of_what_it_cannot_play(demo: Demo, page: Page)
             audio.addEventListener("loadedmetadata", () => resolve(audio.duration));
             audio.addEventListener("error", () => reject(audio.error.message));
         })""",
-        f"/recordings/{recording}/sound",
+        f"/recordings/{recording}/sound?original",
     )
     assert length == pytest.approx(11.02, abs=0.1)
 
@@ -483,7 +483,7 @@ def test_paused_listeners_leave_the_service_free(demo: Demo) -> None:
     recording = upload(demo.process.caller(), body)
     visitor = signed_in(demo.base, demo.runtime, "reviewer")
     request = (
-        f"GET /recordings/{recording}/sound HTTP/1.1\r\nHost: 127.0.0.1:{demo.process.port}\r\n"
+        f"GET /recordings/{recording}/sound?original HTTP/1.1\r\nHost: 127.0.0.1:{demo.process.port}\r\n"
         f"Cookie: {visitor.cookie}\r\nRange: bytes=0-\r\n\r\n"
     )
     with ExitStack() as paused:

@@ -113,7 +113,9 @@ if (action) {
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
   // On the way back, the browser has put the answers back.
   addEventListener("pageshow", () => {
-    for (const field of changed()) field.closest("details").open = true;
+    for (const field of changed()) {
+      for (let around = field.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
+    }
     tell();
     preview();
   });

@@ -218,7 +218,7 @@ class CriterionSchema(StoredSchema):
         }
     )
     estimate = fields.Float(
-        allow_none=True, metadata={"description": "What the score counts of it."}
+        allow_none=True, metadata={"description": "What the score counts of what was not judged."}
     )
     answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
     normalized_score = fields.Float(required=True, allow_none=True)

@@ -40,8 +40,6 @@ ACTS_OF = {
 }
 _FULL, _HALF, _NOT = "2", "1", "0"
 _WORTH = {_FULL: 1.0, _HALF: 0.5, _NOT: 0.0, YES: 1.0, NO: 0.0}
-# What the score counts of the levels.
-_WITHIN = {_FULL: (0.6, 1.0), _HALF: (0.25, 0.75), _NOT: (0.0, 0.4)}
 # The least scores of the levels.
 _FULL_FROM, _HALF_FROM = 0.8, 0.25
 # The least that is fulfilled where lines state that all was done.
@@ -90,15 +88,8 @@ def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answe
         worth = _expected(likely)
     if answer.unjudged or own == NONE or likely[own] < _CLAIMED[question]:
         return unjudged(sentence("not_judged.estimated"), estimate=worth)
-    stands = replace(answer, confidence=round(likely[own], 4))
-    if question != "completeness":
-        return stands
-    # The answer is a whole level; the score counts how well the requests were fulfilled within it.
-    low, high = _WITHIN[own]
-    counted = min(high, max(low, worth))
-    return replace(
-        on_scale(replace(stands, score=_WORTH[own]), criterion.options), estimate=counted
-    )
+    stands = on_scale(replace(answer, score=_WORTH[own]), criterion.options)
+    return replace(stands if criterion.options else answer, confidence=round(likely[own], 4))
 
 
 def _expected(likely: Mapping[str, float]) -> float:

@@ -16,7 +16,7 @@ class Answer:
     What is not applicable has neither answer nor score. `unjudged` says that it is so for a reason
     of the judge's and not of the conversation's; `failure` (low_confidence, invalid_output,
     insufficient_content, engine_error) that the judge should have answered and could not. `estimate`,
-    0 to 1, is what one is probably worth that is not judged, or judged in whole levels: the score counts it. `advice`
+    0 to 1, is what an unjudged one is probably worth: the score counts it, and no words claim it. `advice`
     says what to do better where the suggestion of the criterion does not fit, and is empty where
     nothing is to be said; `note` why the answer
     is less certain; `otherwise` is what another judge has answered.
@@ -39,7 +39,7 @@ class Answer:
     @property
     def worth(self) -> float | None:
         """Return what the score counts, 0 to 1; None where nothing is known."""
-        return self.score if self.estimate is None else self.estimate
+        return self.estimate if self.score is None else self.score
 
 
 def judged(

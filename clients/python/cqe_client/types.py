@@ -53,6 +53,7 @@ class Criterion(TypedDict):
     notJudged: NotRequired[bool]
     answer: str | float | None
     normalizedScore: float | None
+    estimate: NotRequired[float | None]
     points: float | None
     maxPoints: float
     explanation: str | None
@@ -62,6 +63,7 @@ class Criterion(TypedDict):
     evidence: list[Evidence]
     suggestion: str | None
     original: dict[str, Any] | None
+    otherwise: NotRequired[dict[str, Any]]
 
 
 class Section(TypedDict):
@@ -111,6 +113,7 @@ class Resolution(TypedDict):
     evidence: list[Evidence]
     followUpPromised: bool | None
     escalated: bool | None
+    otherwise: NotRequired[dict[str, Any]]
 
 
 class Summary(TypedDict):
@@ -158,6 +161,7 @@ class Results(TypedDict):
     rawScore: float | None
     maxScore: int
     complianceScore: float | None
+    complianceChecked: NotRequired[list[str]]
     coverage: float | None
     noVerdictReason: str | None
     band: str | None
