@@ -113,8 +113,8 @@ def scored_sections(
 def is_estimated(results: Mapping[str, Any]) -> bool:
     """Return whether more than half of the points of a score are estimates, not judged answers."""
     counted = [one for one in results["criteria"] if one["points"] is not None]
-    estimated = [one["maxPoints"] for one in counted if one.get("estimate") is not None]
-    return 2 * sum(estimated) > sum(one["maxPoints"] for one in counted)
+    estimated: float = sum(one["maxPoints"] for one in counted if one.get("estimate") is not None)
+    return bool(2 * estimated > sum(one["maxPoints"] for one in counted))
 
 
 def quotes_of(
