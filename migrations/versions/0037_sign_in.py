@@ -18,7 +18,7 @@ kind = "expand"
 def upgrade() -> None:
     for name in ("email", "issuer", "subject", "totp_secret"):
         op.add_column("users", sa.Column(name, sa.String(), nullable=True))
-    op.add_column("users", sa.Column("totp_step", sa.Integer(), nullable=True))
+    op.add_column("users", sa.Column("totp_step", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True))
     op.add_column(
         "users", sa.Column("recovery_codes", sa.JSON(), nullable=False, server_default="[]")
     )

@@ -24,7 +24,7 @@ def _record_columns() -> list[sa.Column]:
         sa.Column("created_by", sa.String(), nullable=False),
         sa.Column("created_at", moment, nullable=False),
         sa.Column("updated_at", moment, nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("version", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
     ]
 
 
@@ -38,7 +38,7 @@ def upgrade() -> None:
         "mail_servers",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("host", sa.String(), nullable=False),
-        sa.Column("port", sa.Integer(), nullable=False),
+        sa.Column("port", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("security", sa.String(), nullable=False),
         sa.Column("user", sa.String(), nullable=True),
         sa.Column("password", sa.String(), nullable=True),
@@ -51,7 +51,7 @@ def upgrade() -> None:
         *_record_columns(),
         sa.Column("trigger", sa.String(), nullable=False),
         sa.Column("criterion", sa.String(), nullable=True),
-        sa.Column("below", sa.Integer(), nullable=True),
+        sa.Column("below", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("filters", sa.JSON(), nullable=False),
         sa.Column("target_ids", sa.JSON(), nullable=False),
         sa.Column("with_words", sa.Boolean(), nullable=False),
@@ -93,8 +93,8 @@ def upgrade() -> None:
         sa.Column("target_id", sa.String(), nullable=False),
         sa.Column("filters", sa.JSON(), nullable=False),
         sa.Column("every", sa.String(), nullable=False),
-        sa.Column("weekday", sa.Integer(), nullable=False),
-        sa.Column("hour", sa.Integer(), nullable=False),
+        sa.Column("weekday", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("hour", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("timezone", sa.String(), nullable=False),
         sa.Column("next_at", moment, nullable=False),
         sa.Column("sent_at", moment, nullable=True),
