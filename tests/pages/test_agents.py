@@ -14,7 +14,7 @@ from tests.pages.conftest import Demo
 
 
 def test_an_agent_reads_their_pages_and_disputes(demo: Demo, page_of: Callable[..., Page]) -> None:
-    path = demo.evaluation("demo-chat-voucher")
+    path = demo.evaluation("demo-chat-data-worry")
     page = page_of("agent")
     with demo.runtime.db.writing() as session:
         row = evaluations.find(session, path.removeprefix("/evaluations/"))

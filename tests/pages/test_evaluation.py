@@ -416,7 +416,8 @@ def test_an_accepted_dispute_has_the_answers_that_it_demands(
     lead.goto("/")
     expect(lead.get_by_role("link", name=re.compile("dispute"))).to_be_visible()
     lead.goto("/review?tab=disputes")
-    lead.get_by_role("button", name="Review the evaluation").first.click()
+    row = lead.locator("[data-row]", has=lead.locator(f"a[href^='{path}']"))
+    row.get_by_role("button", name="Review the evaluation").click()
     open_review(lead)
     lead.get_by_label("What you do").select_option("accept_dispute")
     lead.get_by_role("textbox", name="Reason").fill("Agreed.")
@@ -431,7 +432,8 @@ def test_judging_again_opens_a_revision_that_compares_itself(
     demo: Demo, page_of: Callable[..., Page]
 ) -> None:
     page = page_of("reviewer")
-    page.goto(demo.evaluation("demo-chat-invoice"))
+    # No override teaches its engagement, so nothing differs.
+    page.goto(demo.evaluation("demo-call-thursday-fine"))
     bar = page.get_by_role("progressbar", name="Progress")
     # Workers end when they have been idle for a while, and the scheduler starts them.
     wait_until(lambda: "cqe: evaluation" not in demo.process.children().values(), 30)
@@ -481,7 +483,7 @@ def test_a_browser_plays_the_copy_of_what_it_cannot_play(demo: Demo, page: Page)
 def test_paused_listeners_leave_the_service_free(demo: Demo) -> None:
     body = b"RIFF" + bytes(4 << 20)
     recording = upload(demo.process.caller(), body)
-    visitor = signed_in(demo.base, demo.runtime, "reviewer")
+    visitor = signed_in(demo.base, demo.runtime, "admin")
     request = (
         f"GET /recordings/{recording}/sound?original HTTP/1.1\r\nHost: 127.0.0.1:{demo.process.port}\r\n"
         f"Cookie: {visitor.cookie}\r\nRange: bytes=0-\r\n\r\n"

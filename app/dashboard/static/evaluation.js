@@ -3,7 +3,7 @@
 import {onKeys} from "./keys.js";
 import {isTyped} from "./live.js";
 import {player} from "./player.js";
-import "./review.js";
+import {openAround} from "./review.js";
 
 const all = selector => [...document.querySelectorAll(selector)];
 const criteria = all("[data-criterion]");
@@ -36,7 +36,7 @@ function choose(criterion) {
   chosen.classList.add("chosen");
   lineOf(chosen).ariaCurrent = "true";
   showPart("scorecard");
-  for (let details = chosen; details; details = details.parentElement.closest("details")) details.open = true;
+  openAround(chosen);
   for (const mark of all("mark[data-criteria]")) {
     mark.classList.toggle("lit", mark.dataset.criteria.split(" ").includes(criterion.dataset.criterion));
   }

@@ -8,7 +8,7 @@ const HEADER_BYTES = 6;
 const PEAKS_PER_MS = 0.02;
 const root = document.getElementById("player");
 
-// As the service writes times: 0:37, 12:05 or 1:02:03.
+// As the service writes times: 0:37 or 1:02:03.
 function clock(milliseconds) {
   const time = new Date(milliseconds).toISOString().slice(11, 19);
   return time.replace(/^(00:)?0?/, "");
@@ -33,7 +33,7 @@ function createPlayer() {
   const canvas = root.querySelector("canvas");
   const slider = part("position");
   const state = part("wave-state");
-  const duration = Number(root.dataset.duration);
+  const duration = +root.dataset.duration;
   let listener = () => {};
   let lanes = [], marked = [], quoted = [], moments = [], queue = [];
   let zoom = 1, speed = 1, playingFor = 0;
@@ -133,7 +133,7 @@ function createPlayer() {
       return setTimeout(loadWave, 2000);
     }
     const drawn = state.textContent !== "";
-    state.textContent = answer.ok ? "" : "There is no waveform of this recording.";
+    state.textContent = answer.ok ? "" : "This recording has no waveform.";
     if (!answer.ok) return;
     lanes = lanesOf(await answer.arrayBuffer(), root.dataset.roles.split(" "));
     // Drawing may have made a play copy, whose times are right.
@@ -155,7 +155,7 @@ function createPlayer() {
     const [start, length] = span();
     seek(start + (event.offsetX / canvas.clientWidth) * length);
   });
-  slider.addEventListener("input", () => seek(Number(slider.value)));
+  slider.addEventListener("input", () => seek(+slider.value));
   part("play").addEventListener("click", toggle);
   part("speed").addEventListener("click", () => changeSpeed(1, true));
   part("zoom").addEventListener("click", event => {

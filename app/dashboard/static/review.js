@@ -11,6 +11,10 @@ const action = document.getElementById("action");
 const reason = document.getElementById("reason");
 let timer = 0, asked = 0, wanted = action?.value;
 
+export function openAround(element) {
+  for (let part = element.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+}
+
 function changed() {
   return [...form.elements].filter(field => field.name.startsWith("answer.") && field.value);
 }
@@ -89,7 +93,7 @@ if (action) {
       action.value = changed().length && REASONLESS.includes(wanted) ? "override" : wanted;
       clearTimeout(timer);
       timer = setTimeout(() => preview().catch(() => {
-        showPreview("The new score is not known: the service cannot be reached.", true);
+        showPreview("The service cannot be reached: no new score.", true);
       }), PAUSE_MS);
     }
     tell();
@@ -113,9 +117,7 @@ if (action) {
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
   // On the way back, the browser has put the answers back.
   addEventListener("pageshow", () => {
-    for (const field of changed()) {
-      for (let around = field.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
-    }
+    changed().forEach(openAround);
     tell();
     preview();
   });
