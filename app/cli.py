@@ -34,16 +34,13 @@ class Command:
 
     @property
     def module(self) -> str:
-        """The module that defines it."""
         return self.path.partition(":")[0]
 
     @property
     def function(self) -> str:
-        """The function that it decorates."""
         return self.path.partition(":")[2]
 
     def load(self) -> click.Command:
-        """Import the command."""
         command: click.Command = resolve_name(self.path)
         return command
 
@@ -110,7 +107,6 @@ class LazyGroup(click.Group):
         self._load = load
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
         return sorted(self._summaries())
 
     def resolve_command(
@@ -136,7 +132,6 @@ class LazyGroup(click.Group):
         return self._load(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names and summaries of all commands."""
         with formatter.section("Commands"):
             formatter.write_dl(sorted(self._summaries().items()))
 

@@ -54,5 +54,4 @@ def load_tables() -> None:
 
 
 def load_blueprints() -> tuple["Blueprint", ...]:
-    """Return the blueprints of the API."""
     return tuple(import_module(f"app.{package}.routes").blp for package in _OF_API)

@@ -87,7 +87,6 @@ def unseen(session: Session, user_id: str, *, limit: int) -> tuple[int, Sequence
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    """Erase the comments on the evaluations of these conversations."""
     of_sources = select(Evaluation.id).where(Evaluation.source_id.in_(source_ids))
     session.execute(
         update(EvaluationReceipt)

@@ -21,8 +21,6 @@ class ReceiptCreate(CamelSchema):
 
 
 class ReceiptSchema(AnswerSchema):
-    """Answer of an agent to one revision."""
-
     id = fields.String()
     evaluation_id = fields.String()
     revision = fields.Integer()

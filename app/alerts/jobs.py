@@ -26,7 +26,6 @@ def check_rules(runtime: Runtime) -> None:
 
 
 def send_digests(runtime: Runtime) -> None:
-    """Send the digests that are due."""
     with runtime.db.reading() as session:
         due = digests.due(session, runtime)
     for digest_id, message in due:

@@ -40,8 +40,6 @@ class AlertFilters(CamelSchema):
 
 
 class RuleChange(CamelSchema):
-    """The fields of a rule that may change."""
-
     name = Text(100, low=1)
     trigger = Choice(list(AlertTrigger))
     criterion = Text(200, low=1, allow_none=True)
@@ -76,8 +74,6 @@ class TrialOfRuleSchema(AnswerSchema):
 
 
 class RuleSchema(RecordSchema):
-    """A rule of alerts."""
-
     sometimes = frozenset({"trial"})
 
     trigger = Choice(list(AlertTrigger))
@@ -91,8 +87,6 @@ class RuleSchema(RecordSchema):
 
 
 class DigestChange(CamelSchema):
-    """The fields of a digest that may change."""
-
     name = Text(100, low=1)
     target_id = Reference("wh")
     filters = Nested(AlertFilters)
@@ -117,8 +111,6 @@ class DigestCreate(DigestChange):
 
 
 class DigestSchema(RecordSchema):
-    """A digest."""
-
     target_id = fields.String()
     filters = Nested(AlertFilters)
     every = Choice(list(Every))
@@ -131,8 +123,6 @@ class DigestSchema(RecordSchema):
 
 
 class SentLineSchema(PlainSchema):
-    """One line of a message."""
-
     text = fields.String(required=True)
     url = fields.String(required=True, allow_none=True)
     words = fields.String(required=True, allow_none=True)
@@ -173,8 +163,6 @@ class TargetCreate(CamelSchema):
 
 
 class TargetQuery(PageQuery):
-    """The page of the list of targets."""
-
     sort = sort_field("createdAt")
 
 
@@ -192,8 +180,6 @@ class TargetSchema(AnswerSchema):
 
 
 class MailAddress(Pattern):
-    """An e-mail address."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(_MAIL_ADDRESS, _NOT_MAIL, **kwargs)
 

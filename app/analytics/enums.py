@@ -43,8 +43,6 @@ class GroupBy(LabelledEnum):
 
 
 class Dataset(LabelledEnum):
-    """The datasets that can be exported."""
-
     EVALUATIONS = "evaluations", "Evaluations"
     CRITERIA = "criteria", "Criteria"
     SEGMENTS = "segments", "Segments of conversations"
@@ -58,8 +56,6 @@ class Dataset(LabelledEnum):
 
 
 class Format(LabelledEnum):
-    """The formats of export files."""
-
     CSV = "csv", "CSV"
     JSON = "json", "JSON"
     JSONL = "jsonl", "JSON Lines"

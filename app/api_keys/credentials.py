@@ -138,7 +138,6 @@ def discard(session: Session, keyring: Keyring) -> int:
 
 
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield every stored secret with its purpose."""
     for row in session.execute(select(Credential.id, Credential.secret_sealed)):
         yield row.secret_sealed, purpose_of(row.id)
 

@@ -18,8 +18,6 @@ def _seen(what: str) -> dict[str, str]:
 
 
 class KeyChange(CamelSchema):
-    """The fields of a key that can be changed."""
-
     name = Text(200, low=1)
     description = Text(2000, multiline=True, allow_none=True)
     scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES))
@@ -46,8 +44,6 @@ class KeyRotate(CamelSchema):
 
 
 class KeyQuery(PageQuery):
-    """Page of the list of keys."""
-
     sort = sort_field("createdAt", "name")
 
 

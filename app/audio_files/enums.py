@@ -34,8 +34,6 @@ class Stage(StrEnum):
 
 
 class StageStatus(StrEnum):
-    """Status of one stage."""
-
     PENDING = "pending"
     RUNNING = "running"
     DONE = "done"

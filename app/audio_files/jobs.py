@@ -244,7 +244,6 @@ def _transcript(
 def _scorecard_and_context(
     runtime: Runtime, task: steps.ProcessingTask
 ) -> tuple[Scorecard, Context]:
-    """Load the scorecard and the context of the evaluation."""
     with runtime.db.reading() as session:
         try:
             evaluation = evaluations.find(session, task.evaluation_id)

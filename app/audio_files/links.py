@@ -51,7 +51,6 @@ class RecordingLinks:
         return (utc_now() + timedelta(seconds=self.ttl_s)).replace(microsecond=0)
 
     def upload(self, audio: AudioFile, expires_at: datetime) -> UploadLink:
-        """Return the link for one upload of the recording."""
         sha256 = audio.sha256 or ""
         link = self.storage and self.storage.upload_link(
             Upload(audio.id, audio.content_type, audio.size_bytes, sha256, expires_at)
@@ -77,7 +76,6 @@ class RecordingLinks:
         )
 
     def status(self, audio_file_id: str) -> str:
-        """Return the link to the processing status."""
         return f"{self.base}/api/v1/audio-files/{audio_file_id}/processing-status"
 
     def _signed(

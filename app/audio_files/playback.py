@@ -77,7 +77,6 @@ def _store_muted(storage: Storage, audio_file_id: str, sound: DecodedSound) -> N
 
 
 def delete(storage: Storage, audio_file_id: str) -> None:
-    """Delete the waveform and the copies of a recording."""
     for object_id in (wave_id, play_copy_id, mute_id):
         storage.delete(object_id(audio_file_id))
 

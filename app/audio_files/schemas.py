@@ -43,8 +43,6 @@ class ChannelMapSchema(CamelSchema):
 
 
 class UploadCreate(CamelSchema):
-    """Body that reserves an upload."""
-
     file_name = FileName(255, required=True)
     content_type = Choice(list(ContentType), required=True)
     size_bytes = Whole(low=1, required=True)
@@ -98,8 +96,6 @@ class DownloadSchema(AnswerSchema):
 
 
 class ProcessingRequestSchema(CamelSchema):
-    """Options of a processing request."""
-
     language = LanguageTag()
     scorecard_id = Reference("sc")
     channel_map = Nested(ChannelMapSchema)
@@ -121,15 +117,11 @@ class ProcessingJobSchema(AnswerSchema):
 
 
 class AudioFailureSchema(AnswerSchema):
-    """Reason of a failure."""
-
     code = fields.String(metadata={"example": "UNSUPPORTED_MEDIA"})
     message = fields.String()
 
 
 class ProcessingStageSchema(AnswerSchema):
-    """One stage of processing."""
-
     # Stages are stored as JSON, with these names and with times as texts.
     name = Choice(list(Stage))
     status = Choice(list(StageStatus))
@@ -150,8 +142,6 @@ class ProcessingStageSchema(AnswerSchema):
 
 
 class ProcessingStatusSchema(AnswerSchema):
-    """Processing status of a recording."""
-
     audio_file_id = fields.String()
     job_id = fields.String(allow_none=True)
     status = Choice(list(AudioStatus))
@@ -198,8 +188,6 @@ class AudioFileQuery(PeriodQuery):
 
 
 class AudioFileSchema(AnswerSchema):
-    """A recording."""
-
     id = fields.String(metadata={"example": "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"})
     engagement_id = fields.String(allow_none=True)
     campaign_id = fields.String(allow_none=True)

@@ -6,20 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PlayedObject:
-    """Stored object that browsers play."""
-
     object_id: str
     size_bytes: int
     content_type: str
 
 
 def wave_id(audio_file_id: str) -> str:
-    """Return the id of the waveform of a recording."""
     return _with_prefix("wave", audio_file_id)
 
 
 def play_copy_id(audio_file_id: str) -> str:
-    """Return the id of the play copy of a recording."""
     return _with_prefix("play", audio_file_id)
 
 

@@ -26,7 +26,6 @@ def recordings(session: Session) -> int:
 
 
 def stored_bytes(session: Session) -> int:
-    """Return the total size of the stored recordings."""
     return _total(session, _STORED_BYTES)
 
 

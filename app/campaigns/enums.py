@@ -6,8 +6,6 @@ CHANNELS = ("voice", "chat", "voice_bot")
 
 
 class CampaignType(StrEnum):
-    """Purpose of a campaign."""
-
     SUPPORT = "support"
     SALES = "sales"
     COLLECTIONS = "collections"
@@ -27,8 +25,6 @@ class CampaignStatus(StrEnum):
 
 
 class CampaignCount(StrEnum):
-    """Records that are counted for each campaign."""
-
     CONVERSATIONS = "conversations"
     VOICE_CALLS = "voice_calls"
     AUDIO_FILES = "audio_files"

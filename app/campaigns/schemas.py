@@ -52,8 +52,6 @@ class CampaignCountsSchema(AnswerSchema):
 
 
 class CampaignSchema(AnswerSchema):
-    """A campaign."""
-
     id = fields.String(metadata={"example": "camp_01k9zq3r7vf8t5n2c6d0hjx4wm"})
     external_id = fields.String(allow_none=True)
     name = fields.String()
@@ -86,8 +84,6 @@ class CampaignSchema(AnswerSchema):
 
 
 class CampaignTargetsUpsert(CamelSchema):
-    """Targets of a campaign."""
-
     score = Whole(high=100, allow_none=True, load_default=None)
     evaluations = Whole(allow_none=True, load_default=None)
     pass_rate = Number(low=0, high=1, allow_none=True, load_default=None)
@@ -117,8 +113,6 @@ class CampaignChange(CamelSchema):
 
 
 class CampaignUpsert(NamedUpsert):
-    """A campaign of another system."""
-
     description = Text(4000, multiline=True, allow_none=True, load_default=None)
     type = Choice(list(CampaignType), load_default=CampaignType.OTHER.value)
     channels = Items(Choice(CHANNELS), high=len(CHANNELS), load_default=list)

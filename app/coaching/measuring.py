@@ -80,7 +80,6 @@ def _shown(found: Difference | None) -> dict[str, Any] | None:
 def _scores(
     facts: FactReader, period: Period, keys: Sequence[str], **who: Any
 ) -> dict[str, Scores]:
-    """Return the scores of each criterion in a period."""
     numbers = tuple(
         number
         for key in keys

@@ -18,8 +18,6 @@ class CoachingEvidenceBody(CamelSchema):
 
 
 class CoachingSessionChange(CamelSchema):
-    """Changes of a session."""
-
     at = Timestamp(metadata={"description": "When it is, or was, held."})
     criteria = Items(Text(200, low=1), low=1, high=20)
     evidence = Items(Nested(CoachingEvidenceBody), high=50)
@@ -42,8 +40,6 @@ class CoachingSessionCreate(CoachingSessionChange):
 
 
 class CoachingSessionSchema(CamelSchema):
-    """A coaching session."""
-
     id = fields.String(required=True)
     executive_id = fields.String(required=True)
     coach = fields.String(required=True, metadata={"description": "Name of the coach."})
@@ -69,14 +65,10 @@ class CoachingQuery(PageQuery):
 
 
 class CoachingSessionQuery(CoachingQuery):
-    """Query of the list of sessions."""
-
     state = Choice(list(SessionState))
 
 
 class CoachingSideSchema(CamelSchema):
-    """Scores on one side of a session."""
-
     mean = fields.Float(required=True, allow_none=True, metadata={"description": "0 to 100."})
     count = fields.Integer(required=True, metadata={"description": "How many conversations."})
 
@@ -119,8 +111,6 @@ class CoachingEffectSchema(CamelSchema):
 
 
 class GoalChange(CamelSchema):
-    """Changes of a goal."""
-
     start_value = Number(low=0, high=100, data_key="from")
     target = Number(low=0, high=100, data_key="to")
     at = Timestamp(data_key="by")

@@ -37,7 +37,6 @@ class CoachingRecords(Generic[Row]):
     noun: str
 
     def add(self, session: Session, values: Mapping[str, Any], *, created_by: str) -> Row:
-        """Add a row."""
         now = utc_now()
         row = self.model(id=new_id(self.prefix), created_by=created_by, created_at=now, **values)
         row.updated_at = now
@@ -50,7 +49,6 @@ class CoachingRecords(Generic[Row]):
         return find_row(session, self.model, row_id, self.noun, for_update=for_update)
 
     def change(self, row: Row, changes: Mapping[str, Any]) -> None:
-        """Change fields of a row."""
         for name, value in changes.items():
             setattr(row, name, value)
         row.updated_at = utc_now()
@@ -179,7 +177,6 @@ def shown(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[dict[str,
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    """Erase the quotes of these conversations in sessions."""
     of_sources = select(Evaluation.id, Evaluation.executive_id).where(
         Evaluation.source_id.in_(source_ids)
     )

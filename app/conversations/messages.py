@@ -50,7 +50,6 @@ def new_rows(conversation_id: str, messages: Sequence[Mapping[str, Any]]) -> lis
 
 
 def insert_all(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert messages."""
     if rows:
         session.execute(insert(Message), rows)
 

@@ -64,8 +64,6 @@ class ConversationQuery(PeriodQuery):
 
 
 class MessageQuery(PageQuery):
-    """Query of the messages of a conversation."""
-
     redacted = QueryFlag(
         load_default=True,
         metadata={
@@ -83,8 +81,6 @@ class SatisfactionSchema(AnswerSchema):
 
 
 class ConversationSchema(AnswerSchema):
-    """A conversation."""
-
     id = fields.String(metadata={"example": "conv_01k9zq4a7dfk2m5s8w1xq4vbnt"})
     external_id = fields.String(allow_none=True)
     channel = Choice(("chat",))
@@ -138,8 +134,6 @@ class AttachmentSchema(AnswerSchema):
 
 
 class MessageSchema(AnswerSchema):
-    """A message of a conversation."""
-
     id = fields.String(metadata={"example": "msg_01k9zq4a7ef3n6t9x2c5h8kmqv"})
     conversation_id = fields.String()
     index = fields.Integer(metadata={"description": "From 0, without gaps."})
@@ -174,8 +168,6 @@ class AttachmentUpsert(CamelSchema):
 
 
 class MessageUpsert(CamelSchema):
-    """A message of another system."""
-
     role = Choice(ROLES, required=True)
     text = SpokenText(20_000, required=True)
     sent_at = PastMoment(allow_none=True, load_default=None)
@@ -195,8 +187,6 @@ class SatisfactionUpsert(CamelSchema):
 
 
 class ConversationUpsert(ContactUpsert):
-    """A conversation of another system."""
-
     messages = Items(Nested(MessageUpsert), low=1, high=MAX_MESSAGES, required=True)
     platform = Choice(PLATFORMS, load_default="other")
     status = Choice(list(ConversationStatus), load_default=ConversationStatus.CLOSED.value)

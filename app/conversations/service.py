@@ -48,7 +48,6 @@ class ConversationInput:
 
     @property
     def messages(self) -> PreparedMessages:
-        """Its messages."""
         messages: PreparedMessages = self.values["messages"]
         return messages
 
@@ -65,8 +64,6 @@ class ConversationInput:
 
 @dataclass(frozen=True, slots=True)
 class CreatedConversation:
-    """A created conversation with the rows of its messages."""
-
     row: Conversation
     messages: Sequence[Mapping[str, Any]]
 
@@ -205,7 +202,6 @@ def request_first_evaluations(
 
 
 def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
-    """Store the ids and scores of current evaluations with their conversations."""
     rows = [
         {"conversation_id": current.source_id, "evaluation": current.id, "new_score": current.score}
         for current in changed

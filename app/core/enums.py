@@ -18,5 +18,4 @@ class LabelledEnum(StrEnum):
 
     @classmethod
     def labels(cls) -> dict[str, str]:
-        """Return the label of each value."""
         return {member.value: member.label for member in cls}

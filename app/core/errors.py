@@ -131,7 +131,6 @@ class InvalidInput(AppError):
     def field(
         cls, field: str, message: str, *, code: str = "FORMAT", location: str = "json"
     ) -> "InvalidInput":
-        """Build the error for one field."""
         return cls(details=[Detail(location=location, field=field, code=code, message=message)])
 
 

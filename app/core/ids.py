@@ -63,7 +63,6 @@ def new_id(prefix: str) -> str:
 
 
 def is_id(text: str, prefix: str) -> bool:
-    """Return whether the text has the form of an id with this prefix."""
     return text.startswith(f"{prefix}_") and _SUFFIX.fullmatch(text[len(prefix) + 1 :]) is not None
 
 

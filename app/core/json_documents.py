@@ -57,7 +57,6 @@ def digest_of(value: Any) -> str:
 
 
 def camel_case(name: str) -> str:
-    """Return a Python name in camelCase."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 

@@ -150,12 +150,10 @@ class ProcessCounts:
         self._thread: threading.Thread | None = None
 
     def count(self, metric: CountedMetric, *labels: str, by: float = 1.0) -> None:
-        """Add to a counter."""
         with self._lock:
             self._added[metric.name, labels, 0] += by
 
     def observe(self, metric: CountedMetric, *labels: str, seconds: float) -> None:
-        """Add a time to a histogram."""
         bucket = bisect_left(metric.buckets, seconds)
         with self._lock:
             self._added[metric.name, labels, SUM_BUCKET] += seconds
@@ -215,7 +213,6 @@ class ProcessCounts:
 
 
 def host_counts(data_dir: Path) -> HostCounts:
-    """Return the counts of all processes of this host."""
     if not (data_dir / _FILE).exists():
         return HostCounts()
     with _opened(data_dir) as connection:

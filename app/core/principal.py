@@ -52,7 +52,6 @@ class TeamScope:
         return {name: getattr(self, name) for name in TEAM_LISTS if getattr(self, name)}
 
     def columns(self) -> dict[str, tuple[str, ...]]:
-        """Return the ids that are allowed in each column."""
         return {name.removesuffix("s"): ids for name, ids in self.lists().items()}
 
     def narrowed(self, allowed: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

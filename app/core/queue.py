@@ -115,7 +115,6 @@ class Breaker:
         return time.monotonic() < self._closed_again_at
 
     def trip(self) -> None:
-        """Note a failure."""
         self._closed_again_at = time.monotonic() + _BREAKER_OPEN_S
 
 
@@ -161,7 +160,6 @@ class Doorbell:
 
     @property
     def configured(self) -> bool:
-        """Return whether there is a queue server at all."""
         return self._client is not None
 
     def server_id(self) -> str:

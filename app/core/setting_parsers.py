@@ -114,7 +114,6 @@ def seconds(value: str) -> float:
 
 
 def boolean(value: str) -> bool:
-    """Parse a switch that is on or off."""
     if value.lower() not in _BOOLEANS:
         raise ValueError(f"must be 1, true or on, or 0, false or off, not {value!r}")
     return _BOOLEANS[value.lower()]
@@ -133,8 +132,6 @@ def one_of(*words: str) -> Callable[[str], str]:
 
 
 def some_of(*words: str) -> Callable[[str], tuple[str, ...]]:
-    """Make a parser of a list of these words."""
-
     def parse(value: str) -> tuple[str, ...]:
         listed = tuple(word.strip() for word in value.split(","))
         if unknown := [word for word in listed if word not in words]:
@@ -145,7 +142,6 @@ def some_of(*words: str) -> Callable[[str], tuple[str, ...]]:
 
 
 def host_id(value: str) -> str:
-    """Parse the name of a host."""
     if not re.fullmatch(r"[\w.-]{1,64}", value, re.ASCII):
         raise ValueError("must be 1 to 64 letters, digits, dots, hyphens or underscores")
     return value
@@ -190,7 +186,6 @@ def path(value: str) -> Path:
 
 
 def certificates(value: str) -> str:
-    """Parse the name of a file of certificates."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(value)
     except OSError as error:
@@ -199,7 +194,6 @@ def certificates(value: str) -> str:
 
 
 def existing_dir(value: str) -> str:
-    """Parse the name of a folder that exists."""
     if not Path(value).is_dir():
         raise ValueError(f"there is no folder {value!r}")
     return value

@@ -262,7 +262,6 @@ class Settings:
         return settings
 
     def _sign_in_problems(self) -> list[str]:
-        """Return a sentence on each setting of the sign-in that lacks another."""
         has_provider = bool(self.oidc_issuer)
         lacking = {
             "CQE_OIDC_CLIENT_ID: must be set when CQE_OIDC_ISSUER is": (
@@ -303,7 +302,6 @@ class Settings:
 
     @property
     def sqlite_file(self) -> Path:
-        """The file of a SQLite database."""
         return Path(self.effective_database_url.removeprefix("sqlite:///"))
 
     @property
@@ -313,7 +311,6 @@ class Settings:
 
     @property
     def is_sqlite(self) -> bool:
-        """Return whether the main database is SQLite."""
         return not self.database_url.startswith("postgresql")
 
 

@@ -82,7 +82,6 @@ SECTIONS: Mapping[str, tuple[Link, ...]] = {
 
 
 def sections_for(person: Person) -> Iterator[tuple[str, list[ShownLink]]]:
-    """Yield each section's title with the links that a person may open."""
     carried = filters.carried(request_texts())
     for title, section in SECTIONS.items():
         links = [

@@ -27,7 +27,6 @@ def options_of(session: Session, query: Mapping[str, str]) -> dict[str, dict[str
 
 
 def names_of(session: Session, query: Mapping[str, str]) -> dict[str, str]:
-    """Return the name of each id that a query names."""
     names = {row["id"]: row["name"] for row in _scorecards(session)}
     for table in REFERENCES:
         if table.field in query:

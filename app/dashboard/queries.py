@@ -51,7 +51,6 @@ class PageFilters:
 
     @property
     def period_label(self) -> str:
-        """The period in words."""
         return self.period.label(self.zone)
 
     @property
@@ -64,7 +63,6 @@ class PageFilters:
         return filters.with_moments(self.texts, self.period)
 
     def list_query(self, **more: str) -> dict[str, str]:
-        """Return a query of the list of evaluations with these filters and this period."""
         return {**filters.carried(self.moments()), **more}
 
     def all_time_query(self, **more: str) -> dict[str, str]:

@@ -26,7 +26,6 @@ _REFERENCE = "@"
 
 
 def folder() -> Traversable:
-    """Return the folder of the records and recordings."""
     return files("app.demo") / "data"
 
 
@@ -38,7 +37,6 @@ def records(kind: str) -> list[dict[str, Any]]:
 
 @cache
 def external_ids() -> tuple[str, ...]:
-    """Return the external ids of all records."""
     return tuple(str(record["externalId"]) for kind in _FILES for record in records(kind))
 
 

@@ -117,7 +117,6 @@ def load(runtime: Runtime) -> LoadReport:
 
 
 def progress(session: Session) -> DemoProgress:
-    """Count the current evaluations of the demo."""
     statuses = session.scalars(
         select(Evaluation.status).where(
             Evaluation.source_id.in_(_source_ids()), Evaluation.is_current

@@ -8,8 +8,6 @@ from app.directory.enums import ExecutiveKind
 
 
 class CallCenter(ExternallyKeyed):
-    """A call centre."""
-
     __tablename__ = "call_centers"
     __table_args__ = (Index("ix_call_centers_name", "name", "id"),)
 

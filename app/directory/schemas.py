@@ -9,8 +9,6 @@ from app.web.schemas.records import NamedUpsert, ReferenceName
 
 
 class CallCenterSchema(AnswerSchema):
-    """A call centre."""
-
     id = fields.String(metadata={"example": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"})
     external_id = fields.String(allow_none=True)
     name = fields.String()
@@ -20,8 +18,6 @@ class CallCenterSchema(AnswerSchema):
 
 
 class ExecutiveSchema(AnswerSchema):
-    """An executive."""
-
     id = fields.String(metadata={"example": "exec_01k9zq2x8ha4j6k0m3p5q7stvw"})
     external_id = fields.String(allow_none=True)
     name = fields.String()
@@ -38,8 +34,6 @@ class CallCenterUpsert(NamedUpsert):
 
 
 class ExecutiveUpsert(NamedUpsert):
-    """An executive of another system."""
-
     kind = Choice(list(ExecutiveKind), load_default="human")
     call_center_id = Reference("cc", allow_none=True, load_default=None)
     call_center = ReferenceName()

@@ -10,8 +10,6 @@ from app.engagements.enums import EngagementStatus
 
 
 class Engagement(Counted):
-    """An evaluation project."""
-
     __tablename__ = "engagements"
 
     id: Mapped[str] = mapped_column(primary_key=True)

@@ -9,8 +9,6 @@ from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class EngagementCreate(CamelSchema):
-    """Body that creates an engagement."""
-
     name = Text(200, low=1, required=True)
     description = Text(4000, multiline=True, allow_none=True)
     type = Pattern(
@@ -21,22 +19,16 @@ class EngagementCreate(CamelSchema):
 
 
 class EngagementChange(CamelSchema):
-    """Body that changes an engagement."""
-
     name = Text(200, low=1)
     description = Text(4000, multiline=True, allow_none=True)
     status = Choice(list(EngagementStatus))
 
 
 class EngagementQuery(PageQuery):
-    """Query of the list of engagements."""
-
     sort = sort_field("createdAt", "updatedAt", "name")
 
 
 class EngagementSchema(AnswerSchema):
-    """An engagement."""
-
     id = fields.String(metadata={"example": "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"})
     name = fields.String()
     description = fields.String(allow_none=True)

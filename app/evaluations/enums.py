@@ -10,8 +10,6 @@ MAX_MESSAGES = 10_000
 
 
 class SourceType(LabelledEnum):
-    """Type of the source of an evaluation."""
-
     CONVERSATION = "conversation", "Chat"
     AUDIO_FILE = "audio_file", "Recording"
     VOICE_CALL = "voice_call", "Call record"
@@ -59,8 +57,6 @@ class ReviewStatus(LabelledEnum):
 
 
 class ReviewAction(LabelledEnum):
-    """Action of a review."""
-
     REQUEST = "request", "Requested a review"
     START = "start", "Started a review"
     CONFIRM = "confirm", "Confirmed"
@@ -76,8 +72,6 @@ OVERRIDING_ACTIONS = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 
 
 class TranscriptStatus(StrEnum):
-    """Status of a transcript."""
-
     PENDING = "pending"
     PROCESSING = "processing"
     COMPLETED = "completed"

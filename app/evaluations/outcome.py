@@ -113,7 +113,6 @@ def _update_search_texts(session: Session, evaluations: Sequence[Evaluation]) ->
 
 
 def scorecard_of(session: Session, evaluation: Evaluation) -> Scorecard:
-    """Return the scorecard version of an evaluation."""
     version = scorecards.version_of(session, evaluation.scorecard_id, evaluation.scorecard_version)
     return version.scorecard
 

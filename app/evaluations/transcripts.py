@@ -243,7 +243,6 @@ def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[
 
 
 def _transcript(row: StoredTranscript | None) -> Transcript:
-    """Rebuild the transcript of a row."""
     if row is None:
         raise NotFound("There is no transcript.")
     if row.erased_at is not None:

@@ -110,7 +110,6 @@ def request(
 
 
 def show(session: Session, trial_id: str) -> dict[str, Any]:
-    """Show a trial."""
     row = session.get(ScorecardTrial, trial_id)
     if row is None:
         raise NotFound("There is no such trial; a trial is deleted after a day.")
@@ -120,7 +119,6 @@ def show(session: Session, trial_id: str) -> dict[str, Any]:
 def finish(
     session: Session, lease: Lease[ScorecardTrial], conversations: Sequence[TriedConversation]
 ) -> None:
-    """End a trial with its result."""
     row = leases.held(session, lease)
     row.result = {"conversations": [asdict(conversation) for conversation in conversations]}
     row.progress = 100
@@ -128,7 +126,6 @@ def finish(
 
 
 def fail(session: Session, lease: Lease[ScorecardTrial], error: Exception) -> None:
-    """End a trial that failed repeatedly."""
     row = leases.held(session, lease)
     message = "The trial failed because of an internal error; request it again."
     row.error = {"code": "INTERNAL", "message": message}

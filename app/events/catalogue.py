@@ -26,8 +26,6 @@ from app.events.messages import SAMPLE_ALERT, SAMPLE_DIGEST, SentMessage
 
 
 class EventType(StrEnum):
-    """Event types that a webhook can subscribe to."""
-
     EVALUATION_COMPLETED = "evaluation.completed"
     AUDIO_TRANSCRIBED = "audio.transcribed"
     AUDIO_PROCESSED = "audio.processed"
@@ -232,7 +230,6 @@ def sample_of(event: EventType) -> EventData:
 
 
 def example_of(event: EventType) -> dict[str, object]:
-    """Return an example of the body of an event."""
     return {
         "id": "evt_01k9zq8h3dfm6w0y4b7nxs1vqe",
         "event": event.value,

@@ -143,8 +143,6 @@ class EvaluationReviewed(TypedDict):
 
 
 class EvaluationAcknowledged(TypedDict):
-    """The agent has acknowledged an evaluation."""
-
     evaluation_id: str
     engagement_id: _EngagementId
     campaign: _CampaignName

@@ -47,8 +47,6 @@ _State = tuple[tuple[int, int], ...]
 
 
 class UnknownFormat(Exception):
-    """The format of a file cannot be detected."""
-
     code = str(Fault.UNKNOWN_FORMAT)
     message = "The format of the file is unknown: name it as `format`."
 

@@ -65,7 +65,6 @@ def ask(
 
 
 def _columns(shown: TableMapping) -> dict[str, str]:
-    """Ask for the field of each column."""
     for name, words in _WORDS.items():
         click.echo(f"  {name:14} {words}")
     click.echo(f"  {LABEL:14} A label with the name of the column")

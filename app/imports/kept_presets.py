@@ -17,7 +17,6 @@ _LONGEST_NAME = 80
 
 
 def list_names(session: Session) -> Sequence[str]:
-    """List the names of the presets."""
     return session.scalars(select(ImportPreset.name).order_by(ImportPreset.name)).all()
 
 

@@ -56,8 +56,6 @@ _MOST_SHOWN = 100
 
 
 class Metadata(Protocol):
-    """Metadata of recordings."""
-
     def fields_of(self, file: ImportFile) -> dict[str, Any]:
         """Return the fields of a recording in the words of the API."""
 

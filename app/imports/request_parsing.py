@@ -45,7 +45,6 @@ def documents_from_file(name: str, data: bytes) -> tuple[str, list[dict[str, str
 
 
 def options_from_body(body: Mapping[str, Any], engagement_types: Sequence[str]) -> ImportOptions:
-    """Read the options of a request body."""
     defaults = {name: value for name, value in body["defaults"].items() if value is not None}
     roles = defaults.pop("roles", {})
     return ImportOptions(

@@ -62,7 +62,6 @@ def discard(session: Session, keyring: Keyring) -> int:
 
 
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield the documents of every waiting import with their purpose."""
     waiting = select(Import.id, Import.sealed_documents).where(Import.sealed_documents.is_not(None))
     for import_id, token in session.execute(waiting):
         yield str(token), _purpose_of(import_id)

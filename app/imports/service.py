@@ -137,7 +137,6 @@ def resolved(session: Session, options: ImportOptions) -> ImportOptions:
 
 
 def get(session: Session, import_id: str) -> dict[str, Any]:
-    """Return an import."""
     row = find_row(session, Import, import_id, "import")
     return _record(row)
 
@@ -230,7 +229,6 @@ def _try_again(session: Session, row: Import) -> dict[str, Any]:
 
 
 def start(session: Session, lease: Lease[Import], keyring: Keyring) -> ImportTask:
-    """Return the task of a claimed import."""
     return _task_of(leases.held(session, lease), keyring)
 
 

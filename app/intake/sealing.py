@@ -16,7 +16,6 @@ _BATCH = 20
 
 
 def seal_config(keyring: Keyring, name: str, config: Mapping[str, str]) -> str:
-    """Encrypt the settings of a source."""
     return keyring.encrypt(orjson.dumps(config), purpose=_of_source(name))
 
 
@@ -85,7 +84,6 @@ def discard(session: Session, keyring: Keyring) -> int:
 
 
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield every sealed value with its purpose."""
     for name, token in session.execute(select(IntakeSource.name, IntakeSource.sealed_config)):
         yield token, _of_source(name)
     sealed = select(IntakeDelivery.id, IntakeDelivery.sealed_body)

@@ -179,7 +179,6 @@ def accept(
 
 
 def new_delivery_id() -> str:
-    """Return an id for a delivery."""
     return new_id("intk")
 
 

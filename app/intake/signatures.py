@@ -86,8 +86,6 @@ class Hmac:
 
 @dataclass(frozen=True, slots=True)
 class SharedSecret:
-    """The secret itself in a header."""
-
     header: str
     prefix: str = ""
 

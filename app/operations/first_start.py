@@ -65,7 +65,6 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
 
 
 def lines_of(access: FirstAccess) -> list[str]:
-    """Return the lines that show what was created."""
     lines = []
     if access["api_key"]:
         lines += [f"API key    {access['api_key']}", f"Secret     {access['secret']}"]

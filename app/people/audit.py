@@ -101,7 +101,6 @@ COMMAND_LINE = Actor(user_id=None, address="command line", request_id="")
 
 
 def record(session: Session, actor: Actor, action: Action, object_id: str | None = None) -> None:
-    """Add an entry."""
     session.add(AuditEntry(**_entry(actor, action, object_id)))
 
 

@@ -58,7 +58,6 @@ def add(session: Session, keyring: Keyring, user_id: str, secret: str, code: str
 
 
 def remove(session: Session, user_id: str) -> None:
-    """Remove the authenticator and the recovery codes."""
     user = _locked(session, user_id)
     user.totp_secret, user.totp_step, user.recovery_codes = None, None, []
 
@@ -113,7 +112,6 @@ def discard(session: Session, keyring: Keyring) -> int:
 
 
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield every stored secret with its purpose."""
     columns = select(User.id, User.totp_secret)
     for user_id, sealed in session.execute(columns):
         if sealed is not None:

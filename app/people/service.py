@@ -77,7 +77,6 @@ def create(
 
 
 def find_by_email(session: Session, email: str) -> User | None:
-    """Return the user of an e-mail address."""
     return session.scalar(select(User).where(User.email == email.casefold()))
 
 
@@ -121,7 +120,6 @@ def agents_without_executive(session: Session) -> Sequence[User]:
 
 
 def executives_in_use(session: Session, executive_ids: Collection[str]) -> dict[str, str]:
-    """Return the name of the account of each of these executives that has one."""
     rows = session.execute(
         select(User.executive_id, User.name).where(User.executive_id.in_(executive_ids))
     )
@@ -134,7 +132,6 @@ def list_all(session: Session) -> Sequence[User]:
 
 
 def display_names(session: Session, user_ids: Collection[str]) -> dict[str, str]:
-    """Return the display name of each of these users."""
     rows = session.execute(select(User.id, User.display_name).where(User.id.in_(user_ids)))
     return {row.id: row.display_name for row in rows}
 

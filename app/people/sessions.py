@@ -53,7 +53,6 @@ class Person:
 
     @property
     def scopes(self) -> frozenset[str]:
-        """Scopes of the person."""
         return scopes_of(self.role, self.teams)
 
 
@@ -205,7 +204,6 @@ def end_of_provider(
 
 
 def purge(session: Session, settings: Settings) -> None:
-    """Delete the sessions that are over."""
     now = utc_now()
     session.execute(
         delete(UserSession).where(

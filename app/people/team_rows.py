@@ -145,7 +145,6 @@ class _TeamRows:
         self._select: dict[str, str] = {}
 
     def select(self, table: str) -> str:
-        """Return the SELECT of a table's rows."""
         if table not in self._select:
             self._select[table] = self._selected(table)
         return self._select[table]
@@ -298,7 +297,6 @@ def _nothing(rows: _TeamRows, alias: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a text of SQL."""
     # Which would begin a parameter.
     if "%" in value:
         raise ValueError("no id has a %")

@@ -62,7 +62,6 @@ class ErasureRecords:
 
     @classmethod
     def of(cls, runtime: Runtime) -> Self:
-        """Return the records of a runtime."""
         shared = runtime.storage if runtime.settings.storage_url else None
         return cls(folder_of(runtime.settings), shared)
 
@@ -110,7 +109,6 @@ class ErasureRecords:
 
 
 def folder_of(settings: Settings) -> Path:
-    """Return the folder of the records in the data folder."""
     return settings.data_dir / "erasures"
 
 

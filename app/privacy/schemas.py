@@ -7,8 +7,6 @@ from app.web.schemas.fields import Choice, Nested, Text, Timestamp
 
 
 class EraseRequest(CamelSchema):
-    """The customer to erase."""
-
     customer_ref = Text(200, low=1, required=True)
 
 
@@ -23,8 +21,6 @@ class ErasedCountsSchema(StoredAnswerSchema):
 
 
 class ErasureFailureSchema(AnswerSchema):
-    """Why an erasure failed."""
-
     code = fields.String()
     message = fields.String()
 

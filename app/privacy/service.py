@@ -154,7 +154,6 @@ def erase_conversations(session: Session, conversation_ids: Sequence[str]) -> di
 
 
 def erase_voice_calls(session: Session, voice_call_ids: Sequence[str]) -> dict[str, int]:
-    """Erase voice calls with their recordings and evaluations."""
     if not voice_call_ids:
         return {}
     recordings = voice_calls.erase(session, voice_call_ids)

@@ -54,7 +54,6 @@ _CALLED_SO_AFTER = re.compile(
 
 
 def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
-    """Yield the dates of birth of a turn."""
     if not conversation.has_any(_BIRTH_WORDS):
         return
     text = conversation.lower_case(turn)

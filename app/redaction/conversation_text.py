@@ -47,7 +47,6 @@ class ConversationText:
     _lower_case: dict[int, str] = field(default_factory=dict)
 
     def with_texts(self, texts: Mapping[int, str]) -> "ConversationText":
-        """Return the conversation with the texts of some turns replaced."""
         turns = [
             replace(turn, text=texts[index]) if index in texts else turn
             for index, turn in enumerate(self.turns)
@@ -81,7 +80,6 @@ class ConversationText:
         return not self._all_words.isdisjoint(words)
 
     def cues(self, turn: int) -> list[CueMatch]:
-        """Return the cues of a turn."""
         if turn not in self._cues:
             self._cues[turn] = cues_of(self.lower_case(turn))
         return self._cues[turn]
@@ -224,5 +222,4 @@ def _places(text: str, cue: str) -> Iterator[int]:
 
 
 def split_words(text: str) -> frozenset[str]:
-    """Return the words of a word list."""
     return frozenset(text.split())

@@ -79,7 +79,6 @@ class DigitRun:
 
     @classmethod
     def of(cls, tokens: Sequence[DigitToken], *, glued: bool) -> Self:
-        """Build the run of these tokens."""
         return cls(tuple(tokens), glued, "".join([token.digits for token in tokens]))
 
     @property
@@ -92,7 +91,6 @@ class DigitRun:
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """The lengths of the tokens."""
         return tuple(len(token.digits) for token in self.tokens)
 
     def pieces(self) -> Iterator["DigitRun"]:

@@ -60,7 +60,6 @@ class MaskedTurn(NamedTuple):
 
 
 def mask(text: str) -> MaskedTurn:
-    """Mask a single text."""
     return mask_turns([SpeakerTurn("", text)])[0]
 
 
@@ -237,7 +236,6 @@ def _has_number(conversation: ConversationText, turn: int) -> bool:
 def _number_spans(
     conversation: ConversationText, speaker_texts: Iterable[SpeakerText]
 ) -> Iterator[tuple[int, EntitySpan]]:
-    """Yield each part of a number with its turn."""
     tokens = 0
     for speaker_text in speaker_texts:
         if tokens > _MAX_FINDS:

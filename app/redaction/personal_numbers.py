@@ -140,7 +140,6 @@ def find(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan
 
 
 def find_codes(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
-    """Yield the ids that have letters and digits."""
     if not _LETTERS_AND_DIGITS.search(lower_case_text):
         return
     for match in chain(_NINO.finditer(lower_case_text), _PAN.finditer(text)):

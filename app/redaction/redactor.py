@@ -38,7 +38,6 @@ class Redactor:
 
     @classmethod
     def of(cls, runtime: Runtime) -> Self:
-        """Return the redactor for the settings."""
         return cls(runtime.settings.redaction, runtime.keyring)
 
     def masked_text(self, text: str | None) -> str | None:
@@ -100,7 +99,6 @@ def _turn(message: Mapping[str, Any], speaker: str) -> SpeakerTurn:
 
 
 def documents_of(redactions: Sequence[Redaction]) -> list[dict[str, Any]]:
-    """Return redactions in the form of the API."""
     return [
         {
             "entityType": redaction.entity_type,

@@ -14,8 +14,6 @@ _DAYS = 5
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A conversation that may be drawn."""
-
     source_id: str
     evaluation_id: str
     executive_id: str

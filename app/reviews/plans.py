@@ -146,7 +146,6 @@ def reviewers_of(session: Session, plan: ReviewPlan) -> list[PlanReviewer]:
 
 
 def list_draws(session: Session, plan_id: str, request: PageRequest) -> Page[Any]:
-    """List the draws of a plan."""
     PLANS.find(session, plan_id)
     statement = select(*ReviewDraw.__table__.c).where(ReviewDraw.plan_id == plan_id)
     sortable = {"week": ReviewDraw.week}

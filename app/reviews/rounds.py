@@ -189,7 +189,6 @@ def open_rounds(session: Session, evaluation_id: str | None = None) -> list[Any]
 
 
 def sealed_reviews(session: Session, evaluation_id: str) -> Sequence[str]:
-    """Return the ids of the sealed reviews of an evaluation."""
     matches = [reviews_in(row) for row in open_rounds(session, evaluation_id)]
     if not matches:
         return ()

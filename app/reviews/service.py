@@ -224,7 +224,6 @@ def status_after(action: ReviewAction, status: ReviewStatus) -> ReviewStatus:
 
 
 def possible_actions(status: ReviewStatus) -> list[ReviewAction]:
-    """Return the actions that are possible in this status."""
     steps = (action for action, (possible_from, _) in _STEPS.items() if status in possible_from)
     return [*steps, ReviewAction.COMMENT]
 

@@ -42,7 +42,6 @@ class ResolvedScorecard:
 
 
 def current_default(channel: str) -> ResolvedScorecard:
-    """Return the scorecard that ships for a channel."""
     return _default(channel, defaults.CURRENT)
 
 
@@ -201,7 +200,6 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
 
 
 def listed_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a document that lists show."""
     return {
         "name": document["name"],
         "description": document.get("description"),

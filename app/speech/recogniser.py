@@ -77,8 +77,6 @@ class Recognition:
 
 
 class Recogniser(Protocol):
-    """Recognises the words of speech."""
-
     def require_available(self) -> None:
         """Raise `ServiceUnavailable` if it is known that nothing can be recognised right now."""
 

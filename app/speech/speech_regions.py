@@ -35,7 +35,6 @@ class Region:
 
     @property
     def length(self) -> int:
-        """Number of samples."""
         return self.stop - self.start
 
 
@@ -48,17 +47,14 @@ class Speech:
 
     @property
     def samples(self) -> int:
-        """The length of all regions together."""
         return sum(region.length for regions in self.regions.values() for region in regions)
 
     @property
     def ms(self) -> int:
-        """The length of all regions together in ms."""
         return self.samples * 1000 // SAMPLE_RATE_HZ
 
     @property
     def longest_region(self) -> Region | None:
-        """The longest region of any channel."""
         regions = (region for of_channel in self.regions.values() for region in of_channel)
         return max(regions, key=lambda region: region.length, default=None)
 

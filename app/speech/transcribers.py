@@ -24,7 +24,6 @@ def transcriber_of(settings: Settings, *, spool_dir: Path) -> Transcriber:
 
 
 def server_of(settings: Settings) -> ServerAccess:
-    """Return the transcription server of the settings."""
     url, model = settings.transcriber_url, settings.transcriber_model
     endpoint = Endpoint(url, model, settings.transcriber_key, ANSWER_BODY)
     return ServerAccess(

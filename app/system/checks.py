@@ -57,8 +57,6 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One line of the report."""
-
     check: str
     verdict: Verdict
     message: str

@@ -63,7 +63,6 @@ def date_bounds(period: str) -> tuple[str, str]:
 
 
 def period_before(period: str) -> str:
-    """Return the previous period."""
     year, month = map(int, period.split("-"))
     return f"{year:04}-{month - 1:02}" if month > 1 else f"{year - 1:04}-12"
 

@@ -43,7 +43,6 @@ def totals(session: Session, period: str) -> dict[UsageMetric, int]:
 
 
 def summary(session: Session, period: str, plan: Plan) -> dict[str, Any]:
-    """Return usage in a period compared with the plan."""
     used = totals(session, period)
     return {
         "billing_period": period,

@@ -56,16 +56,12 @@ class StorageUsageSchema(AnswerSchema):
 
 
 class AmountsSchema(AnswerSchema):
-    """Usage of each metric."""
-
     calls = Nested(CountedSchema)
     webhooks = Nested(CountedSchema)
     storage_gb = Nested(StorageUsageSchema, data_key="storage_gb")
 
 
 class UsageSummarySchema(AnswerSchema):
-    """Usage of a period."""
-
     billing_period = _period()
     tier = fields.String()
     usage = Nested(AmountsSchema)
@@ -97,8 +93,6 @@ class UsageRecordSchema(AnswerSchema):
 
 
 class KeyUsageSchema(AnswerSchema):
-    """Calls of one key in a period."""
-
     key_id = fields.String()
     name = fields.String()
     calls = fields.Integer()
@@ -106,7 +100,5 @@ class KeyUsageSchema(AnswerSchema):
 
 
 class UsageByKeySchema(AnswerSchema):
-    """Calls of every key in a period."""
-
     billing_period = fields.String()
     keys = fields.List(fields.Nested(KeyUsageSchema))

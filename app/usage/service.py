@@ -101,7 +101,6 @@ def note_uses(session: Session, last_used: Mapping[str, datetime]) -> None:
 
 
 def last_uses(session: Session, key_ids: Sequence[str]) -> dict[str, datetime | None]:
-    """Return the last use of each of these keys."""
     rows = session.execute(
         select(MeteredKey.key_id, MeteredKey.last_used_at).where(MeteredKey.key_id.in_(key_ids))
     )

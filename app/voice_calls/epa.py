@@ -209,7 +209,6 @@ def _benchmark(session: Session, call: Mapping[str, Any], score: int) -> dict[st
 def _within_campaign(
     session: Session, call: Mapping[str, Any], score: int
 ) -> tuple[float | None, float | None]:
-    """Return the mean score of the campaign's calls of this channel and the percentile of this score."""
     is_compared = (
         Evaluation.campaign_id == call["campaign_id"],
         Evaluation.is_current,

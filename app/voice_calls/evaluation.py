@@ -127,7 +127,6 @@ def reading_order(turns: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def masked_turns_of(session: Session, recording_id: str) -> list[Transcript]:
-    """Return the masked transcripts of the calls that have this recording."""
     statement = (
         select(VoiceCallTurns)
         .join(VoiceCall, VoiceCall.id == VoiceCallTurns.voice_call_id)

@@ -186,8 +186,6 @@ class EpaOutcomeSchema(AnswerSchema):
 
 
 class ComplianceFlagSchema(AnswerSchema):
-    """A violated rule."""
-
     criterion_key = fields.String()
     title = fields.String()
     severity = Choice(("warn", "critical"))
@@ -289,8 +287,6 @@ class Latency(fields.Raw):
 
 
 class VoiceCallUpsert(ContactUpsert):
-    """A voice call of another system."""
-
     status = Choice(list(CallStatus), required=True)
     channel = Choice(
         SPOKEN_CHANNELS,

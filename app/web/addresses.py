@@ -43,7 +43,6 @@ def forwarded_scheme(request: Request, trusted: Sequence[Network]) -> str:
 
 
 def is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
-    """Return whether an address is a trusted proxy's."""
     return any(address in network for network in trusted)
 
 

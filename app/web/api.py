@@ -58,7 +58,6 @@ class OrjsonProvider(JSONProvider):
         return dumps(obj).decode()
 
     def loads(self, s: str | bytes, **_: Any) -> Any:
-        """Parse JSON."""
         return loads(s)
 
 
@@ -128,7 +127,6 @@ def if_match() -> str | None:
 
 
 def is_under_a_base(path: str) -> bool:
-    """Return whether a path belongs to the API."""
     return any(path == base or path.startswith(f"{base}/") for base in BASES)
 
 

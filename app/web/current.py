@@ -8,12 +8,10 @@ _EXTENSION = "cqe"
 
 
 def install(app: Flask, runtime: Runtime) -> None:
-    """Give the application its runtime."""
     app.extensions[_EXTENSION] = runtime
 
 
 def runtime_of(app: Flask) -> Runtime:
-    """Return the runtime of an application."""
     runtime: Runtime = app.extensions[_EXTENSION]
     return runtime
 

@@ -63,7 +63,6 @@ def shape_b(data: Any, page: Page[Any]) -> dict[str, Any]:
 
 
 def documented_shape_a(schema: Schema) -> Schema:
-    """Build the schema of shape A around a schema."""
     members: dict[str, Any] = {
         "data": Nested(schema, required=True),
         "meta": Nested(MetaSchema, required=True),
@@ -75,7 +74,6 @@ def documented_shape_a(schema: Schema) -> Schema:
 
 
 def documented_shape_b(schema: Schema) -> Schema:
-    """Build the schema of shape B around a schema."""
     members: dict[str, Any] = {
         "data": Nested(schema, required=True),
         "page": Whole(low=1, required=True),

@@ -31,8 +31,6 @@ _BY_STATUS: dict[int, type[errors.AppError]] = {
 
 
 class DetailSchema(CamelSchema):
-    """One problem with the input."""
-
     location = fields.String()
     field = fields.String()
     code = fields.String()
@@ -46,8 +44,6 @@ class DetailSchema(CamelSchema):
 
 
 class ErrorBodySchema(CamelSchema):
-    """The error of an answer."""
-
     code = fields.String(required=True)
     message = fields.String(required=True)
     request_id = fields.String(required=True)
@@ -56,13 +52,10 @@ class ErrorBodySchema(CamelSchema):
 
 
 class ErrorSchema(CamelSchema):
-    """The envelope of every error."""
-
     error = fields.Nested(ErrorBodySchema, required=True)
 
 
 def install(app: Flask) -> None:
-    """Register the handlers."""
     app.register_error_handler(errors.AppError, render)
     app.register_error_handler(UnknownMasterKey, _render_unknown_master_key)
     app.register_error_handler(HTTPException, _render_http)

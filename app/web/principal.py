@@ -19,7 +19,6 @@ ORIGINAL_SOUND = "audio:original"
 
 
 def current_principal() -> Principal:
-    """Return the principal of the current request."""
     principal: Principal = g.principal
     return principal
 

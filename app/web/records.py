@@ -14,14 +14,10 @@ from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class RecordQuery(PageQuery):
-    """The page of a list of records."""
-
     sort = sort_field("createdAt", "name")
 
 
 class RecordSchema(AnswerSchema):
-    """The fields that every record has."""
-
     id = fields.String()
     name = fields.String()
     active = fields.Boolean()

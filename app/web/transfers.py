@@ -264,7 +264,6 @@ def _redirect(link: str) -> Response:
 
 
 def _head(grant: Grant, size_bytes: int) -> Response:
-    """Build the response to HEAD."""
     response = _described(Response(), grant)
     response.content_length = size_bytes
     response.automatically_set_content_length = False

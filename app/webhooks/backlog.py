@@ -39,7 +39,6 @@ def due(session: Session, now: datetime) -> tuple[int, int, datetime | None]:
 
 
 def by_subscription(session: Session) -> Sequence[SubscriptionBacklog]:
-    """Count the pending deliveries of each subscription."""
     status = case(
         (Subscription.deactivated_at.is_not(None), "deactivated"),
         (~Subscription.active, "inactive"),

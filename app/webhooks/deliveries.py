@@ -32,8 +32,6 @@ _Recoverable: TypeAlias = Select[str, datetime, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class StartedDelivery:
-    """A delivery that a caller requested."""
-
     delivery_id: str
     event_id: str
     event: str

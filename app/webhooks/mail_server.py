@@ -122,7 +122,6 @@ def discard(session: Session, keyring: Keyring) -> int:
 
 
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield the password with its purpose."""
     passwords = select(MailServer.password).where(MailServer.password.is_not(None))
     for password in session.scalars(passwords):
         yield str(password), _PURPOSE

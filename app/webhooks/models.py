@@ -48,12 +48,10 @@ class Subscription(Table):
     version: Mapped[int] = mapped_column(default=1)
 
     def clear_failures(self) -> None:
-        """End the failure streak."""
         self.failing_since = None
         self.failed_in_streak = 0
 
     def add_failure(self, ended_at: datetime) -> None:
-        """Add a failed delivery to the streak."""
         self.failing_since = self.failing_since or ended_at
         self.failed_in_streak += 1
 

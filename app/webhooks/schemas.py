@@ -20,8 +20,6 @@ _MOST_OVERLAP_S = 7 * 24 * 3600
 
 
 class SubscriptionChange(PlainSchema):
-    """The fields of a subscription that may change."""
-
     url = Text(MAX_URL_LENGTH, low=1)
     events = Items(Choice(_TYPES), low=1, high=len(_TYPES))
     active = Flag()
@@ -46,8 +44,6 @@ class SubscriptionCreate(SubscriptionChange):
 
 
 class SubscriptionQuery(PageQuery):
-    """The page of the list of subscriptions."""
-
     sort = sort_field("createdAt")
 
 
@@ -107,8 +103,6 @@ class DeliveryQuery(PeriodQuery):
 
 
 class AttemptSchema(PlainAnswerSchema):
-    """One request and its result."""
-
     number = Whole(low=1)
     started_at = Timestamp()
     duration_ms = Whole()
@@ -122,8 +116,6 @@ class AttemptSchema(PlainAnswerSchema):
 
 
 class DeliverySchema(PlainAnswerSchema):
-    """One event for one subscription."""
-
     id = fields.String(metadata={"example": "dlv_01k9zq9d3tew0vq6m1x8ysb5fh"})
     webhook_id = fields.String()
     event_id = fields.String()
@@ -154,8 +146,6 @@ class RecoveredSchema(PlainAnswerSchema):
 
 
 class EventTypeSchema(PlainAnswerSchema):
-    """One event type."""
-
     event = Choice(_TYPES)
     description = fields.String()
     schema: Any = fields.Dict(metadata={"description": "JSON Schema (2020-12) of the whole body."})

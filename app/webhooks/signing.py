@@ -109,7 +109,6 @@ def discard(session: Session, keyring: Keyring) -> int:
 
 
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield every stored secret with its purpose."""
     columns = select(Subscription.id, Subscription.secret, Subscription.previous_secret)
     for subscription_id, *encrypted_secrets in session.execute(columns):
         for encrypted in encrypted_secrets:

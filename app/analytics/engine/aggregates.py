@@ -25,7 +25,6 @@ class ScoreMean:
 
     @property
     def mean(self) -> float:
-        """The mean score."""
         return float(self.total / self.count)
 
 
@@ -64,7 +63,6 @@ class ScoreMeans:
 
 
 def score_numbers(score_count: int) -> tuple[str, ...]:
-    """Return the SQL for the sum and the count of every score."""
     columns = [score_column(place) for place in range(score_count)]
     return tuple(
         number
@@ -189,7 +187,6 @@ class Groups:
             aggregates[key].score_means.add(self._facts.layouts.get(layout_id, []), numbers)
 
     def last_completed(self) -> dict[Any, datetime]:
-        """Return the time of the last completed evaluation of each group."""
         last = ("max(coalesce(completed_at, created_at))",)
         rows = self._rows(numbers=last, combine=max)
         return {key: moment.replace(tzinfo=UTC) for key, _, (moment,) in rows}

@@ -104,7 +104,6 @@ class FactDatabase:
             self._remembered[key] = rows
 
     def forget(self) -> None:
-        """Forget all rows."""
         with self._lock:
             self._remembered.clear()
 
@@ -137,7 +136,6 @@ def fact_database(settings: Settings) -> FactDatabase:
 
 
 def parts_folder(settings: Settings) -> Path:
-    """Return the folder of the parts."""
     return settings.data_dir.resolve() / "analytics"
 
 
@@ -158,7 +156,6 @@ def fact_columns() -> list[ColumnElement[Any]]:
 
 
 def score_column(place: int) -> str:
-    """Return the column of a part for one place in the scores."""
     return f"score_{place}"
 
 
@@ -197,7 +194,6 @@ def load_facts(
     *conditions: ColumnElement[bool],
     score_count: int,
 ) -> None:
-    """Create a table with the facts that meet all conditions."""
     create_table(cursor, name, score_count=score_count)
     rows = session.execute(select(*fact_columns()).where(*conditions), execution_options=_STREAMED)
     for batch in rows.partitions():

@@ -120,7 +120,6 @@ def discard(session: Session, month: str) -> None:
 
 
 def pending_count(session: Session) -> int:
-    """Return the number of pending facts."""
     statement = select(func.count()).select_from(EvaluationFact).where(EvaluationFact.is_pending)
     return session.scalar(statement) or 0
 

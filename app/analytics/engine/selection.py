@@ -81,7 +81,6 @@ class Selection:
 
 
 def selection_of(query: Mapping[str, Any], *, now: datetime) -> Selection:
-    """Return the selection of a loaded query of analytics."""
     period = period_of(query.get("start"), query.get("end"), query["timezone"], now=now)
     ids = {name: query.get(name) for name in _IDS}
     by_day = query.get("by_day", ByDay.CONVERSATION)

@@ -24,7 +24,6 @@ class ExportLinks:
     ttl_s: int
 
     def status(self, job_id: str) -> str:
-        """Return the link to the status of an export."""
         return f"{self.base}/api/v1/analytics/export/{job_id}"
 
     def download(self, job: ExportJob, now: datetime) -> tuple[str, datetime]:
@@ -76,7 +75,6 @@ class ExportFiles:
         self._runtime = runtime
 
     def exists(self, object_id: str) -> bool:
-        """Return whether the object is the file of an export that is ready."""
         with self._runtime.db.reading() as session:
             return service.is_downloadable(session, object_id)
 

@@ -154,7 +154,6 @@ def readable_datasets(scopes: Collection[str], *, with_text: bool = False) -> li
 
 
 def status_of(job: ExportJob, now: datetime) -> ExportStatus:
-    """Return the status that the API shows for an export."""
     if job.state == JobState.SUCCEEDED:
         is_expired = job.expires_at is not None and job.expires_at <= now
         return ExportStatus.EXPIRED if is_expired else ExportStatus.READY
@@ -162,7 +161,6 @@ def status_of(job: ExportJob, now: datetime) -> ExportStatus:
 
 
 def is_downloadable(session: Session, object_id: str) -> bool:
-    """Return whether the object is the file of an export that is ready."""
     job = session.get(ExportJob, _job_id_of(object_id))
     if job is None or job.object_id != object_id:
         return False
@@ -271,7 +269,6 @@ def expired_files(session: Session, now: datetime) -> dict[str, str]:
 
 
 def note_deleted(session: Session, files: Mapping[str, str]) -> None:
-    """Record that these files of these exports are deleted."""
     for job in session.scalars(select(ExportJob).where(ExportJob.id.in_(files)).with_for_update()):
         if job.object_id == files[job.id]:
             job.object_id = None
@@ -292,7 +289,6 @@ def orphaned(session: Session, object_ids: Sequence[str]) -> Sequence[str]:
 
 
 def running_object_ids(session: Session) -> set[str]:
-    """Return the objects that running exports write."""
     running = select(ExportJob.object_id).where(ExportJob.state == JobState.RUNNING)
     return {object_id for object_id in session.scalars(running) if object_id is not None}
 

@@ -55,13 +55,10 @@ class Writer(Protocol):
         """Add rows, given as columns of equal length."""
         ...
 
-    def close(self) -> None:
-        """Write the rest and close the file."""
-        ...
+    def close(self) -> None: ...
 
 
 def is_available(format_: Format) -> bool:
-    """Return whether the package that writes a format is installed."""
     package = _PACKAGES.get(format_)
     return package is None or find_spec(package) is not None
 
@@ -69,7 +66,6 @@ def is_available(format_: Format) -> bool:
 def open_writer(
     format_: Format, path: Path, columns: Sequence[Column], *, delimiter: str
 ) -> Writer:
-    """Open a file for writing rows of these columns."""
     if format_ is Format.CSV:
         return _CsvWriter(path, columns, _DELIMITERS[delimiter])
     if format_ is Format.XLSX:
@@ -201,7 +197,6 @@ class _ParquetWriter:
             self._flush()
 
     def close(self) -> None:
-        """Write the rest and the footer."""
         self._flush()
         self._writer.close()
 

@@ -99,6 +99,5 @@ def _together(some: list[Any] | None, others: list[Any] | None) -> list[Any]:
 
 
 def _evaluation_ids(facts: FactReader, fact_ids: Sequence[int]) -> dict[int, str]:
-    """Map ids of facts to the ids of their evaluations."""
     statement = select(EvaluationFact.id, EvaluationFact.evaluation_id)
     return dict(facts.session.execute(statement.where(EvaluationFact.id.in_(fact_ids))).all())

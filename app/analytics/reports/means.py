@@ -81,7 +81,6 @@ def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change |
 
 
 def standard_error(now: MeasuredMean, before: MeasuredMean) -> float:
-    """Return the standard error of the difference of two means."""
     return math.hypot(now.standard_error, before.standard_error)
 
 

@@ -14,7 +14,6 @@ _DECLINING = ("declining", "slightly_declining")
 
 
 def mean(aggregate: Aggregate, name: str, places: int = SHARE_PLACES) -> float | None:
-    """Return the mean of a measure over the facts that have it."""
     total, count = aggregate.totals[name]
     return rounded(float(total / count), places) if count else None
 
@@ -78,7 +77,6 @@ Measure = Callable[[Aggregate], float | None]
 
 
 def of(name: str, places: int) -> Measure:
-    """Return the function that computes the mean of one measure."""
     return lambda aggregate: mean(aggregate, name, places)
 
 
@@ -118,7 +116,6 @@ def percentile(counted: Mapping[int, int], share: float) -> float | None:
 
 
 def deviation(counted: Mapping[int, int]) -> float | None:
-    """Return the population standard deviation of the counted values."""
     number = sum(counted.values())
     if not number:
         return None

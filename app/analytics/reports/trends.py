@@ -66,7 +66,6 @@ class _Series:
 
     @property
     def count(self) -> int:
-        """The number of evaluations in all points."""
         return sum(count for _, count in self.points.values())
 
 

@@ -57,8 +57,6 @@ class ExportCreate(CamelSchema):
 
 
 class ExportQuery(PageQuery):
-    """Query of the list of exports."""
-
     dataset = Choice(list(Dataset))
     status = Choices(list(ExportStatus))
     sort = sort_field("createdAt")

@@ -30,7 +30,6 @@ class Day(Timestamp):
 
 
 def _optional_number(description: str = "") -> fields.Float:
-    """Return the field of a number that may be null."""
     metadata = {"description": description} if description else {}
     return fields.Float(allow_none=True, metadata=metadata)
 
@@ -74,8 +73,6 @@ class LeaderboardQuery(AnalyticsQuery, PageQuery):
 
 
 class AnalyticsSectionMeanSchema(AnswerSchema):
-    """The mean score of one section."""
-
     key = fields.String()
     mean_score = _optional_number()
 
@@ -268,8 +265,6 @@ class AnalyticsHeadlineSchema(AnswerSchema):
 
 
 class AnalyticsChannelSchema(AnalyticsHeadlineSchema):
-    """The main numbers of one channel."""
-
     channel = Choice(list(Channel))
 
 

@@ -52,7 +52,6 @@ class Failure:
 
     @property
     def error(self) -> dict[str, str]:
-        """The error that the API shows."""
         return {"code": str(self.code), "message": self.message}
 
 
@@ -103,7 +102,6 @@ class ProcessingFailed(Exception):
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return the failure that an error of processing causes."""
     if isinstance(error, TranscriptionError):
         return _of_transcription(error)
     if isinstance(error, ProcessingFailed):
@@ -239,7 +237,6 @@ def fail_without_speech(
 
 
 def start_evaluation(session: Session, lease: Lease[ProcessingJob]) -> None:
-    """Start the evaluation."""
     job = leases.held(session, lease)
     if not job.transcribe and job.stages[Stage.TRANSCRIBE]["status"] != StageStatus.DONE:
         job.stages = stages.skip(job.stages, Stage.DECODE, Stage.TRANSCRIBE, Stage.REDACT)

@@ -12,7 +12,6 @@ _Column: TypeAlias = ColumnElement[Any] | InstrumentedAttribute[Any]
 
 
 def equal(column: _Column) -> Condition:
-    """Match one value."""
     return lambda value: column == value
 
 
@@ -32,12 +31,10 @@ def at_least(column: _Column) -> Condition:
 
 
 def at_most(column: _Column) -> Condition:
-    """Match values up to this one."""
     return lambda value: column <= value
 
 
 def before(column: _Column) -> Condition:
-    """Match values below this one."""
     return lambda value: column < value
 
 
@@ -81,5 +78,4 @@ def contains_in(row_id: _Column, text_id: _Column, text: _Column) -> Condition:
 
 
 def conditions(filters: Filters, values: Mapping[str, Any]) -> list[ColumnElement[bool]]:
-    """Apply the filters to the values that were given."""
     return [filters[name](value) for name, value in values.items()]

@@ -124,7 +124,6 @@ class Records(Generic[Record]):
             row.version += 1
 
     def remove(self, session: Session, record_id: str) -> None:
-        """Delete a record with its parts."""
         row = self.find(session, record_id, for_update=True)
         for column in self.parts:
             session.execute(delete(column.class_).where(column == record_id))

@@ -15,8 +15,6 @@ Row = TypeVar("Row", bound=Table)
 
 
 class Versioned(Protocol):
-    """A row that counts its changes."""
-
     id: str
     version: int
 
@@ -42,7 +40,6 @@ def find_mapping(session: Reader, statement: Select[*tuple[Any, ...]], noun: str
 def columns_without(
     table: type[Table], hidden: Collection[str]
 ) -> list[InstrumentedAttribute[Any]]:
-    """Return the columns of a table except the hidden ones."""
     return [
         getattr(table, column.key) for column in table.__table__.columns if column.key not in hidden
     ]

@@ -42,8 +42,6 @@ _NAMING = {
 
 
 class Table(DeclarativeBase):
-    """Base class of every table."""
-
     metadata = MetaData(naming_convention=_NAMING)
     # PostgreSQL's INTEGER ends at 2^31; SQLite's own holds 64 bits, and only it can number rows.
     type_annotation_map: ClassVar[dict[type, TypeEngine[Any]]] = {

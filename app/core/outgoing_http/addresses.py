@@ -77,7 +77,6 @@ class Target:
 
     @property
     def netloc(self) -> str:
-        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         default = _PORTS[self.scheme][0]
         return host if self.port == default else f"{host}:{self.port}"

@@ -77,7 +77,6 @@ class RequestsClient:
         self._session.mount("http://", adapter)
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
-        """Send one POST."""
         length = {"Content-Length": str(len(body))}
         return self._send("POST", url, {**headers, **length}, body, timeout_s)
 

@@ -55,7 +55,6 @@ class TimedSocket:
         self.received = 0
 
     def sendall(self, data: bytes) -> None:
-        """Send every byte."""
         unsent = memoryview(data)
         while unsent:
             self._raw.settimeout(self.deadline.remaining())
@@ -116,8 +115,6 @@ class _FinalResponse(http.client.HTTPResponse):
 
 
 class OutgoingConnection(http.client.HTTPConnection):
-    """HTTP over an open connection."""
-
     response_class = _FinalResponse
 
     def __init__(self, target: Target, timed: TimedSocket, ip: str) -> None:

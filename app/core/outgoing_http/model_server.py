@@ -206,7 +206,6 @@ class EndpointMemory:
         return state.failures >= FAILURES_TO_OPEN and self._now() < state.open_until
 
     def succeeded(self) -> None:
-        """Close the circuit."""
         with self._lock:
             state = self._read()
             if state.failures:

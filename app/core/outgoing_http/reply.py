@@ -71,8 +71,6 @@ class Reply:
 
 
 class HttpClient(Protocol):
-    """Sends requests."""
-
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
         """Send, and wait for the status line and the headers, `timeout_s` in all."""
 

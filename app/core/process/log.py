@@ -63,7 +63,6 @@ class LogLines(logging.Formatter):
         return self.line_of(line).decode()
 
     def line_of(self, line: Mapping[str, Any]) -> bytes:
-        """Return the line that shows these fields."""
         return orjson.dumps(line)
 
 
@@ -71,7 +70,6 @@ class PlainLines(LogLines):
     """Formats a record for people: time, level, role and message, then the other fields."""
 
     def line_of(self, line: Mapping[str, Any]) -> bytes:
-        """Return the line that shows these fields."""
         others = [
             f"{name}={value}"
             for name, value in line.items()
@@ -112,7 +110,6 @@ def configure(level: str, log_format: str) -> None:
 
 
 def formatter() -> LogLines:
-    """Return the formatter of this process."""
     formatters = [handler.formatter for handler in logging.getLogger().handlers]
     return next((one for one in formatters if isinstance(one, LogLines)), LogLines())
 

@@ -34,7 +34,6 @@ def set_host_id(host_id: str) -> None:
 
 
 def host_name() -> str:
-    """Return the name of this host."""
     return _host_id or socket.gethostname()
 
 

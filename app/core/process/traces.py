@@ -56,7 +56,6 @@ class Traces:
 
     @property
     def enabled(self) -> bool:
-        """Return whether traces are on."""
         return bool(self._url)
 
     def start(self, process: str, engine: "Engine | None" = None) -> None:

@@ -107,7 +107,6 @@ class SqliteState:
         )
 
     def drop_counts(self, batch_id: str) -> None:
-        """Delete a batch that the database has stored."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM calls WHERE batch = ?", (batch_id,))
 

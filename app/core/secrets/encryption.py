@@ -62,7 +62,6 @@ class Keyring:
 
     @staticmethod
     def key_id_of(token: str) -> str:
-        """Return the id of the master key of a token."""
         return _parts_of(token)[1]
 
     def subkey(self, label: str, key_id: str) -> bytes:
@@ -71,11 +70,9 @@ class Keyring:
 
     @property
     def key_ids(self) -> Collection[str]:
-        """The ids of the keys."""
         return self._keys.keys()
 
     def has(self, key_id: str) -> bool:
-        """Return whether the keyring has this key."""
         return key_id in self._keys
 
 

@@ -61,7 +61,6 @@ class AzureContainer:
     def read_link(
         self, blob: str, expires_at: datetime, *, content_type: str, disposition: str
     ) -> str:
-        """Return a link that reads the blob under this type and disposition."""
         return self._url(blob, "r", expires_at, {"rscd": disposition, "rsct": content_type})
 
     def _url(self, blob: str, permission: str, expires_at: datetime, shown: dict[str, str]) -> str:
@@ -147,7 +146,6 @@ class S3Bucket:
     def read_link(
         self, key: str, expires_at: datetime, *, content_type: str, disposition: str
     ) -> str:
-        """Return a link that reads the object under this type and disposition."""
         shown = {
             "response-content-disposition": disposition,
             "response-content-type": content_type,

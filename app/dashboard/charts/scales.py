@@ -56,16 +56,13 @@ class Frame:
 
     @property
     def plot_right(self) -> float:
-        """The right end of the plot."""
         return self.width - self.right
 
     @property
     def plot_bottom(self) -> float:
-        """The lower end of the plot."""
         return self.height - self.bottom
 
     def x(self, low: float, high: float) -> Scale:
-        """Return the horizontal scale of the plot."""
         return Scale(low, high, self.left, self.plot_right)
 
     def y(self, low: float, high: float) -> Scale:

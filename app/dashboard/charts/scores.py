@@ -24,7 +24,6 @@ class ScoreClass:
 
     @property
     def label(self) -> str:
-        """The range in words."""
         return f"{self.low} to {self.high}"
 
 
@@ -79,7 +78,6 @@ def histogram(classes: Sequence[ScoreClass], *, pass_threshold: int | None) -> H
 
 
 def bar_widths(values: Sequence[float]) -> list[float]:
-    """Return the width of each bar in percent of the longest one."""
     longest = max(values, default=0)
     return [round(100 * value / longest, 1) if longest else 0.0 for value in values]
 
@@ -97,7 +95,6 @@ class MeanEstimate:
 
     @property
     def range_text(self) -> str:
-        """The interval in words."""
         return f"{self.low:.1f} to {self.high:.1f}"
 
 
@@ -116,8 +113,6 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class IntervalChart:
-    """All that the macro draws."""
-
     frame: Frame
     rows: tuple[IntervalRow, ...]
     x_ticks: tuple[Tick, ...]
@@ -184,8 +179,6 @@ class ScatterDot:
 
 @dataclass(frozen=True, slots=True)
 class ScatterChart:
-    """All that the macro draws."""
-
     frame: Frame
     dots: tuple[ScatterDot, ...]
     x_ticks: tuple[Tick, ...]

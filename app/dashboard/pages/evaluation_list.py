@@ -247,7 +247,6 @@ def judge_again() -> Response:
 
 
 def _back_to_list(notice: str) -> Response:
-    """Redirect to the list with the filters that the form names."""
     return redirect_to(filters.url(LIST_PATH, _list_query()), notice)
 
 

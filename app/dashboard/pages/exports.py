@@ -95,7 +95,6 @@ def request_export(export: ExportRequest, file_name: str | None) -> None:
 
 
 def _links() -> ExportLinks:
-    """Return links within this origin."""
     runtime = current_runtime()
     signer = runtime.urls.for_holder(current_principal().key_id)
     return ExportLinks(signer, "", runtime.settings.url_ttl_s)

@@ -217,7 +217,6 @@ def _tab_of(page_filters: PageFilters) -> QueueTab:
 
 
 def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
-    """Return the query of the list of evaluations that a tab shows."""
     if tab.key == _MINE:
         return page_filters.all_time_query(**tab.query, reviewedBy=current_person().user_id)
     if not tab.is_dated:

@@ -69,7 +69,6 @@ def mean_scores(
 
 
 def headline(summary: Mapping[str, Any], list_url: ListUrl) -> list[Figure]:
-    """Return the headline of a period."""
     score, sentiment = summary["score"], summary["sentiment"]
     mean, _ = mean_scores(summary)
     known = sum(count for word, count in summary["resolution"].items() if word != "unknown")

@@ -50,8 +50,6 @@ _YES_NO = {"true": "yes", "false": "no"}
 
 
 class Control(StrEnum):
-    """The element of the form that a filter has."""
-
     CHOICES = "choices"
     SELECT = "select"
     PICKER = "picker"
@@ -102,7 +100,6 @@ class ChosenPeriod:
     days: int | None = None
 
     def label(self, zone: ZoneInfo) -> str:
-        """Write the period in words."""
         if self.start is None and self.end is None:
             return "all time"
         ends = [_day(moment, zone) for moment in (self.start, self.end)]
@@ -228,7 +225,6 @@ def chips(
 
 
 def chip_texts(query: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
-    """Write every filter of a query in words."""
     return {
         field.name: field.chip_text(query[field.name], names)
         for field in FIELDS

@@ -48,7 +48,6 @@ class SheetAdvice:
 
 
 def advice_of(conversation: AdvisedConversation, kind: str) -> list[SheetAdvice]:
-    """Return the strengths or the improvements of one conversation."""
     items = conversation.advice[kind][:_MOST_ADVICE]
     return [_shown(item, conversation, 1) for item in items]
 

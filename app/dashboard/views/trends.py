@@ -57,7 +57,6 @@ def highest_of(metric: str) -> float:
 
 
 def metric_text(metric: str, value: float | None) -> str:
-    """Write a value of a metric with its unit."""
     if value is None:
         return formatting.MISSING
     if metric in _RATES:

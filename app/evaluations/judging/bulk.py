@@ -46,7 +46,6 @@ def count(
     scorecard_id: str | None = None,
     scorecard_version: int | None = None,
 ) -> int:
-    """Count the evaluations that match."""
     scorecard = _scorecard(session, scorecard_id, scorecard_version)
     matching = select(func.count()).select_from(Evaluation.__table__)
     return session.scalar(matching.where(*_conditions(filters, _channel(scorecard)))) or 0
@@ -103,7 +102,6 @@ def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
 
 
 def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
-    """Show the progress of a re-evaluation."""
     row = find_row(session, ReEvaluation, re_evaluation_id, _NOUN)
     grouped = (
         select(Evaluation.status, func.count())

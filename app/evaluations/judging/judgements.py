@@ -316,7 +316,6 @@ def _completion_of(evaluation: Evaluation, judged: JudgedTask) -> EvaluationComp
 
 
 def fail(session: Session, lease: Lease[EvaluationJob], code: FailureCode, message: str) -> None:
-    """Fail the evaluation."""
     job = leases.held(session, lease)
     if service.find(session, lease.job_id).status != Status.CANCELED:
         service.fail(session, lease.job_id, code=code, message=message)

@@ -44,7 +44,6 @@ class StoredAnswers:
         self._db = db
 
     def find(self, key: str) -> Mapping[str, Any] | None:
-        """Return the stored answer."""
         with self._db.reading() as session:
             return session.scalar(select(ModelAnswer.document).where(ModelAnswer.key == key))
 

@@ -187,8 +187,6 @@ class EvaluationQuery(EvaluationFilters, PeriodQuery):
 
 
 class ResultsQuery(CamelSchema):
-    """The query of results."""
-
     as_judged = QueryFlag(
         load_default=False,
         metadata={"description": "true: as judged, before any review."},
@@ -196,8 +194,6 @@ class ResultsQuery(CamelSchema):
 
 
 class FailureSchema(AnswerSchema):
-    """The reason of a failed evaluation."""
-
     code = Choice(list(FailureCode))
     message = fields.String()
 
@@ -288,6 +284,4 @@ class EvaluationSchema(AnswerSchema):
 
 
 class EvaluationDetailSchema(EvaluationSchema):
-    """An evaluation with its summary."""
-
     summary = Nested(SummarySchema, allow_none=True)

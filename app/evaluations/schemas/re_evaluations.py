@@ -13,8 +13,6 @@ STATUSES = ("queued", "running", "completed", "failed")
 
 
 class ReEvaluateBody(CamelSchema):
-    """The scorecard of a re-evaluation."""
-
     scorecard_id = Reference("sc", metadata={"description": "By default the same scorecard."})
     scorecard_version = Whole(
         low=1, high=1_000_000, metadata={"description": "By default the current version."}
@@ -75,8 +73,6 @@ class ReEvaluationErrorSchema(AnswerSchema):
 
 
 class ReEvaluationSchema(AnswerSchema):
-    """A bulk re-evaluation and its progress."""
-
     id = fields.String(metadata={"example": "reev_01k9zq4v2me8wb7xq3s5ndt6ha"})
     status = Choice(STATUSES)
     count = fields.Integer(metadata={"description": "Number of matching evaluations."})

@@ -33,8 +33,6 @@ class OriginalAnswerSchema(StoredSchema):
 
 
 class ReviewedCriterionSchema(StoredSchema):
-    """A reviewer's answer to one criterion."""
-
     key = fields.String(required=True)
     applicable = fields.Boolean(required=True)
     answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
@@ -104,8 +102,6 @@ class FallbackSchema(StoredSchema):
 
 
 class ModelUseSchema(StoredSchema):
-    """The use of the language model for this conversation."""
-
     returned_model = fields.String(required=True, allow_none=True)
     request_id = fields.String(required=True, allow_none=True)
     prompt_tokens = fields.Integer(required=True, allow_none=True)
@@ -133,8 +129,6 @@ class ModelUseSchema(StoredSchema):
 
 
 class QualitySchema(StoredSchema):
-    """The quality of the judgement itself."""
-
     unverified_evidence_count = fields.Integer(required=True)
     model_calls = fields.Integer(
         required=True, metadata={"description": "Requests sent to a language model, in total."}
@@ -178,8 +172,6 @@ class ScorecardReferenceSchema(StoredSchema):
 
 
 class EngineSchema(StoredSchema):
-    """The engine that judged."""
-
     kind = Choice(("rules", "model", "hybrid"), required=True)
     provider = fields.String(required=True, allow_none=True)
     model = fields.String(required=True, allow_none=True)
@@ -200,8 +192,6 @@ class SectionSchema(StoredSchema):
 
 
 class CriterionSchema(StoredSchema):
-    """The answer to one criterion of the scorecard."""
-
     key = fields.String(required=True)
     title = fields.String(required=True)
     section = fields.String(required=True)
@@ -271,8 +261,6 @@ class SideSentimentSchema(StoredSchema):
 
 
 class SentimentPointSchema(StoredSchema):
-    """The sentiment of one segment."""
-
     segment_id = fields.String(required=True)
     at_ms = fields.Integer(required=True, allow_none=True)
     role = Choice(ROLES, required=True)
@@ -310,8 +298,6 @@ class ResolutionSchema(StoredSchema):
 
 
 class SummarySchema(StoredSchema):
-    """A short summary of the conversation."""
-
     overview = fields.String(required=True, allow_none=True)
     issue = fields.String(required=True, allow_none=True)
     outcome = fields.String(required=True, allow_none=True)
@@ -319,8 +305,6 @@ class SummarySchema(StoredSchema):
 
 
 class MomentSchema(StoredSchema):
-    """A moment worth listening to."""
-
     type = Choice(MOMENT_TYPES, required=True)
     start_ms = fields.Integer(required=True, allow_none=True)
     end_ms = fields.Integer(required=True, allow_none=True)
@@ -331,8 +315,6 @@ class MomentSchema(StoredSchema):
 
 
 class AdviceSchema(StoredSchema):
-    """One strength or one improvement."""
-
     text = fields.String(required=True)
     criterion_key = fields.String(required=True, allow_none=True)
     evidence = fields.List(Nested(EvidenceSchema), required=True)

@@ -10,8 +10,6 @@ from app.web.schemas.query_fields import QueryFlag
 
 
 class TranscriptQuery(CamelSchema):
-    """The query of a transcript."""
-
     include_words = QueryFlag(
         load_default=False, metadata={"description": "With the words of each segment."}
     )
@@ -32,8 +30,6 @@ class LanguageShareSchema(StoredAnswerSchema):
 
 
 class ParticipantSchema(StoredAnswerSchema):
-    """A participant."""
-
     id = fields.String()
     role = Choice(ROLES)
     kind = Choice(("human", "bot", "ivr"))
@@ -51,8 +47,6 @@ class RedactionSchema(StoredAnswerSchema):
 
 
 class WordSchema(StoredAnswerSchema):
-    """A spoken word."""
-
     text = fields.String()
     start_ms = fields.Integer()
     end_ms = fields.Integer()

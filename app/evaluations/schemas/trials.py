@@ -82,8 +82,6 @@ class TrialAnswerSchema(AnswerSchema):
 
 
 class TrialCriterionSchema(AnswerSchema):
-    """Answers to a criterion of the tried scorecard."""
-
     key = fields.String()
     title = fields.String()
     answers = fields.List(
@@ -124,8 +122,6 @@ class TrialErrorSchema(AnswerSchema):
 
 
 class ScorecardTrialSchema(AnswerSchema):
-    """A trial of a scorecard on past conversations."""
-
     id = fields.String(metadata={"example": "trial_01k9zq4v2me8wb7xq3s5ndt6ha"})
     status = Choice(TRIAL_STATUSES)
     progress = fields.Integer()

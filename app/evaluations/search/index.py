@@ -129,7 +129,6 @@ def record(session: Session, transcripts: Sequence[StoredTranscript]) -> None:
 
 
 def forget(session: Session, source_ids: Sequence[str]) -> None:
-    """Remove what was said in these sources."""
     rows = SpokenWords.source_id.in_(source_ids)
     if _is_sqlite(session):
         known = session.execute(select(SpokenWords.id, SpokenWords.words).where(rows))

@@ -35,7 +35,6 @@ class Term:
     is_beginning: bool
 
     def places(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-        """Yield the start and the end of each occurrence."""
         length = len(self.words)
         for first in range(len(tokens) - length + 1):
             some = tokens[first : first + length]

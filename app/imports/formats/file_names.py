@@ -131,7 +131,6 @@ class NamePattern:
 
 
 def _expression_of(text: str) -> str:
-    """Return the regular expression of a pattern with placeholders."""
     names = [(name, field_of(name, _FIELDS)) for name in _PLACEHOLDER.findall(text)]
     unknown = [name for name, field in names if field not in {IGNORED, *_FIELDS.values()}]
     if unknown or not names:

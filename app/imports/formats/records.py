@@ -15,8 +15,6 @@ ROLES = ("customer", "agent", "bot", "system")
 
 
 class Kind(StrEnum):
-    """The kind of a record."""
-
     CONVERSATION = "conversation"
     VOICE_CALL = "voice_call"
     CAMPAIGN = "campaign"
@@ -118,7 +116,6 @@ class RoleResolver:
         self._roles = {**{_folded(word): role for word, role in words.items()}, **self._mapping}
 
     def mapped(self, name: object) -> str | None:
-        """Return the role of a name in the caller's mapping."""
         return self._mapping.get(_folded(name)) if isinstance(name, str) else None
 
     def role_of(self, *words: object, names: Iterable[object] = (), line: int = 0) -> str:

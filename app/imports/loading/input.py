@@ -75,7 +75,6 @@ def entries_of(
 
 
 def reader_options(options: ImportOptions, external_id: str | None = None) -> ReaderOptions:
-    """Return the options of a reader."""
     return ReaderOptions(
         roles=options.roles,
         channel=options.defaults.get("channel"),

@@ -67,17 +67,14 @@ class ImportCounts:
 
     @property
     def received(self) -> int:
-        """The number of records."""
         return sum(self.by_outcome.values())
 
     def count(self, outcome: RecordOutcome, evaluation_id: str | None = None) -> None:
-        """Count a record and the evaluation that was requested for it."""
         self.by_outcome[outcome] += 1
         if evaluation_id is not None:
             self.count_evaluations([evaluation_id])
 
     def count_evaluations(self, evaluation_ids: Sequence[str]) -> None:
-        """Count requested evaluations."""
         self.evaluations_queued += len(evaluation_ids)
         self.evaluation_ids += evaluation_ids
 

@@ -36,7 +36,6 @@ class DiskSet:
         return cursor.rowcount == 1
 
     def remove(self, texts: Iterable[str]) -> None:
-        """Remove these texts."""
         rows = [(text,) for text in texts]
         self._database.executemany("DELETE FROM texts WHERE text = ?", rows)
 
@@ -46,7 +45,6 @@ class DiskSet:
         return [text for (text,) in rows]
 
     def close(self) -> None:
-        """Delete the set."""
         self._database.close()
 
 

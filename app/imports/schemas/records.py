@@ -45,7 +45,6 @@ _PREPARATIONS: Mapping[str, Callable[[dict[str, Any], Redactor], dict[str, Any]]
 
 
 def validator(runtime: Runtime, options: ImportOptions) -> Validate:
-    """Return the validation of the records of an import."""
     return partial(validate_record, Redactor.of(runtime), options.defaults)
 
 
@@ -62,7 +61,6 @@ def validate_record(
 
 
 def validate_recording(fields: Mapping[str, Any], defaults: Mapping[str, str]) -> ValidRecord:
-    """Validate a recording."""
     return ValidRecord(*_loaded(_RECORDING, fields, defaults))
 
 

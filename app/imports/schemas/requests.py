@@ -84,8 +84,6 @@ class ImportDefaults(CamelSchema):
 
 
 class ImportSettings(CamelSchema):
-    """Options of every import."""
-
     defaults = Nested(ImportDefaults, load_default=dict)
     evaluate = Flag(load_default=True)
     scorecard_id = Reference("sc", allow_none=True, load_default=None)
@@ -192,8 +190,6 @@ class ImportUploadSchema(AnswerSchema):
 
 
 class ImportQuery(PageQuery):
-    """Query of the list of imports."""
-
     status = Choices(STATUSES)
     sort = sort_field("createdAt")
 

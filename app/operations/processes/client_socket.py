@@ -112,7 +112,6 @@ class ClientSocket(socket.socket):
 
     @property
     def is_read_request(self) -> bool:
-        """Return whether the request that has arrived is a GET or a HEAD."""
         return self._received.startswith((b"GET ", b"HEAD "))
 
     @property

@@ -133,21 +133,16 @@ def signal_group(pid: int, number: signal.Signals) -> None:
 
 
 class Children:
-    """The running children of this process."""
-
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
 
     def start(self, name: str, run: Callable[[], None]) -> None:
-        """Run a function in a child of this name."""
         self._names[fork(run, name=f"cqe: {name}")] = name
 
     def count(self, name: str) -> int:
-        """Return how many children of this name are running."""
         return list(self._names.values()).count(name)
 
     def reap(self) -> None:
-        """Forget the children that have ended."""
         self._names = {pid: name for pid, name in self._names.items() if reap(pid) is None}
 
     def stop(self, within_s: float) -> None:

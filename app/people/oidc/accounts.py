@@ -37,7 +37,6 @@ class Identity:
 
     @classmethod
     def of(cls, claims: Claims, groups_claim: str) -> Self:
-        """Read the claims of a verified token."""
         email = _text(claims, "email") if claims.get("email_verified") is True else ""
         groups = claims.get(groups_claim, ())
         at = claims.get("auth_time")
@@ -98,7 +97,6 @@ def admit(
 
 
 def find_by_subject(session: Session, issuer: str, subject: str) -> User | None:
-    """Return the account of a subject of the provider."""
     return session.scalar(select(User).where(User.issuer == issuer, User.subject == subject))
 
 

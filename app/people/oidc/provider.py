@@ -165,7 +165,6 @@ class Provider:
 
     @property
     def issuer(self) -> str:
-        """The name of the provider in its tokens."""
         return str(self._metadata()["issuer"])
 
     def check(self) -> None:
@@ -314,7 +313,6 @@ class Provider:
 
 @lru_cache(maxsize=1)
 def provider_of(settings: Settings) -> Provider:
-    """Return the provider of the settings in this process."""
     return Provider(settings)
 
 

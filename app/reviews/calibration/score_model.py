@@ -34,7 +34,6 @@ class LinearModel:
     columns: tuple[tuple[str, float, float, float], ...]
 
     def predict(self, signals: Signals) -> float:
-        """Return the expected label."""
         return self.bias + math.fsum(
             weight * min(FARTHEST, max(-FARTHEST, (signals[name] - mean) / deviation))
             for name, mean, deviation, weight in self.columns
@@ -49,7 +48,6 @@ class RisingCurve:
     knots: tuple[tuple[float, float], ...]
 
     def value(self, point: float) -> float:
-        """Return the curve's height at a point."""
         place = bisect_right(self.knots, point, key=lambda knot: knot[0])
         if place in (0, len(self.knots)):
             return self.knots[min(place, len(self.knots) - 1)][1]

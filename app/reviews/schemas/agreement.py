@@ -102,8 +102,6 @@ class AgreementCategoriesSchema(_PairsSchema):
 
 
 class AgreementCriterionSchema(AgreementCategoriesSchema):
-    """One criterion."""
-
     key = fields.String()
     title = fields.String()
     type = Choice(("binary", "scale", "metric"))
@@ -139,8 +137,6 @@ class AgreementSchema(AnswerSchema):
 
 
 class AnalyticsAgreementSchema(AgreementSchema):
-    """Agreement over a period."""
-
     period = Nested(AnalyticsPeriodSchema)
 
 
@@ -162,8 +158,6 @@ class CalibrationRoundCreate(CamelSchema):
 
 
 class CalibrationRoundQuery(PageQuery):
-    """Page of the list of rounds."""
-
     sort = sort_field("createdAt")
 
 
@@ -180,8 +174,6 @@ class CalibrationRoundView(CamelSchema):
 
 
 class CalibrationRoundSchema(AnswerSchema):
-    """A calibration round."""
-
     id = fields.String(metadata={"example": "round_01k9zq4v2me8wb7xq3s5ndt6ha"})
     name = fields.String()
     evaluation_ids = fields.List(fields.String())
@@ -208,16 +200,12 @@ class RoundRatingSchema(AnswerSchema):
 
 
 class RoundAnswerSchema(AnswerSchema):
-    """An answer to a criterion."""
-
     applicable = fields.Boolean()
     answer = fields.Raw(allow_none=True, metadata={"type": ["string", "number"]})
     normalized_score = fields.Float(allow_none=True)
 
 
 class RoundReviewerAnswerSchema(RoundAnswerSchema):
-    """A person's answer to a criterion."""
-
     reviewer = fields.String()
 
 

@@ -9,8 +9,6 @@ from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class CalibrationProfileQuery(PageQuery):
-    """Filter and page of the list of profiles."""
-
     engagement_id = Reference("eng")
     sort = sort_field("createdAt", "version")
 

@@ -8,8 +8,6 @@ from app.web.schemas.query_fields import PageQuery, sort_field
 
 
 class ReviewExampleQuery(PageQuery):
-    """Filter and page of the list of examples."""
-
     engagement_id = Reference("eng")
     sort = sort_field("createdAt")
 

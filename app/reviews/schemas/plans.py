@@ -73,8 +73,6 @@ class PlanCreate(PlanChange):
 
 
 class PlanSchema(RecordSchema):
-    """A review plan."""
-
     filters = fields.Dict()
     per_agent = fields.Integer(allow_none=True)
     percent = fields.Float(allow_none=True)
@@ -110,14 +108,10 @@ class DrawSchema(AnswerSchema):
 
 
 class DrawQuery(PageQuery):
-    """The page of the draws of a plan."""
-
     sort = sort_field("week", default="-week")
 
 
 class AssignmentQuery(PageQuery):
-    """The filters and the page of assignments."""
-
     reviewer = Pattern(
         "me|user_[0-9a-z]{26}", "This must be me or the id of a person, such as user_01jd3v…"
     )

@@ -85,8 +85,6 @@ class CriterionRatingCreate(CamelSchema):
 
 
 class ReviewCreate(CamelSchema):
-    """One review."""
-
     action = Choice(REVIEW_ACTIONS, required=True)
     reviewer = Text(200, low=1, required=True, metadata={"example": "Nora Field"})
     reviewer_ref = Text(
@@ -171,6 +169,4 @@ class ReviewPreviewSchema(StoredAnswerSchema):
 
 
 class ReviewQuery(PageQuery):
-    """Page of the list of reviews."""
-
     sort = sort_field("createdAt", default="createdAt")

@@ -96,8 +96,6 @@ class MetricsShape(StoredSchema):
 
 
 class SectionShape(StoredSchema):
-    """A section of the scorecard."""
-
     key = Key(required=True)
     title = Text(TITLE_CHARS, low=1, required=True)
 
@@ -110,8 +108,6 @@ class TopicShape(StoredSchema):
 
 
 class OptionShape(StoredSchema):
-    """One option of a criterion."""
-
     answer = AnswerField(
         required=True,
         metadata={"oneOf": [{"type": "string"}, {"type": "integer"}], "example": "yes"},
@@ -229,7 +225,5 @@ class ScorecardVersionCreate(StoredSchema):
 
 
 class ScorecardCreate(ScorecardVersionCreate):
-    """A custom scorecard."""
-
     name = Text(TITLE_CHARS, low=1, required=True)
     channel = Choice(CHANNELS, required=True)

@@ -16,8 +16,6 @@ _MOST_PHRASE_WORDS = 40
 
 
 class Key(Pattern):
-    """A key of a part of the document."""
-
     def __init__(self, **kwargs: Any) -> None:
         long = CodedMessage(LENGTH, f"This must have at most {KEY_CHARS} characters.")
         super().__init__(
@@ -57,8 +55,6 @@ class Amount(Number):
 
 
 class AnswerField(fields.Field[str | int]):
-    """A string or an integer."""
-
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str | int:
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise ValidationError(CodedMessage(TYPE, "This must be a string or an integer."))
@@ -66,15 +62,12 @@ class AnswerField(fields.Field[str | int]):
 
 
 def phrases(**kwargs: Any) -> Items:
-    """Return the field of a list of phrases."""
     return Items(PhraseText(), low=1, high=_MOST_PHRASES, **kwargs)
 
 
 def whole(description: str, *, low: int = 0, high: int = MAX_INTEGER) -> Whole:
-    """Return the field of a whole number."""
     return Whole(low=low, high=high, metadata={"description": description})
 
 
 def amount(description: str, *, low: float = 0, high: float | None = None, **kwargs: Any) -> Amount:
-    """Return the field of a number."""
     return Amount(low=low, high=high, metadata={"description": description}, **kwargs)

@@ -12,15 +12,11 @@ from app.web.schemas.query_fields import PageQuery, QueryWhole, sort_field
 
 
 class ScorecardQuery(PageQuery):
-    """The query of the list of scorecards."""
-
     channel = Choice(CHANNELS)
     sort = sort_field("createdAt", "name", default="name")
 
 
 class VersionQuery(CamelSchema):
-    """The version to show."""
-
     version = QueryWhole(
         low=1, high=1_000_000, metadata={"description": "By default the current one."}
     )
@@ -98,8 +94,6 @@ class ScorecardDetailSchema(ScorecardSchema):
 
 
 class WarningSchema(AnswerSchema):
-    """A warning about a scorecard."""
-
     field = fields.String(metadata={"example": "criteria[2].question"})
     message = fields.String()
 

@@ -149,7 +149,6 @@ class _Resampler:
         self.channels = 0
 
     def feed(self, frames: Sequence[av.AudioFrame]) -> Iterator[bytes]:
-        """Yield the samples that are ready."""
         for frame in frames:
             yield from self._gap_before(frame)
             yield from self._adapt_to(frame)

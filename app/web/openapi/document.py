@@ -29,8 +29,6 @@ _BEARER_TAGS = ("engagements", "usage")
 
 
 class _DocumentedApi(flask_smorest.Api):
-    """Collects the documentation of the decorators."""
-
     ERROR_SCHEMA = ErrorSchema
 
 

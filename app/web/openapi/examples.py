@@ -80,7 +80,6 @@ def examples_by_name() -> dict[str, str]:
 
 
 def exemplify(schemas: dict[str, Any]) -> None:
-    """Add an example to every plain field of these schemas that has none."""
     for schema in schemas.values():
         for field, shape in schema.get("properties", {}).items():
             if not {"example", "examples"} & shape.keys():
@@ -119,7 +118,6 @@ def _text(field: str, shape: dict[str, Any]) -> str:
 
 
 def add_samples(document: dict[str, Any]) -> None:
-    """Add the samples of every operation to its request and to its successful answer."""
     requests, answers = _read("requests.json"), _read("answers.json")
     for item in document["paths"].values():
         for operation in item.values():

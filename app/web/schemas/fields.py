@@ -29,8 +29,6 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class PlainText(fields.String):
-    """A text of any form."""
-
     default_error_messages = {
         **BASE_MESSAGES,
         "invalid": CodedMessage(TYPE, "This must be a string."),

@@ -91,7 +91,6 @@ class ReferencesByName(CamelSchema):
     """A record whose references may be given by name, each a `ReferenceName` of a subclass."""
 
     def name_fields(self) -> set[str]:
-        """Return the Python names of the fields with names."""
         return {name for name, field in self.fields.items() if isinstance(field, ReferenceName)}
 
     @validates_schema
@@ -120,8 +119,6 @@ class RecordUpsert(ReferencesByName):
 
 
 class NamedUpsert(RecordUpsert):
-    """A record with a name."""
-
     name = Text(200, low=1, required=True)
 
 

@@ -24,8 +24,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """An attempt that ended."""
-
     claim: Claim
     reply: Reply
     started_at: datetime

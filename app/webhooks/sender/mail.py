@@ -106,7 +106,6 @@ def _shut(server: smtplib.SMTP) -> None:
 
 
 def _failure(error: Exception, ip: str | None, started: float) -> Reply:
-    """Return the reply for a refusal of the server or a failure of the connection."""
     duration_ms = _ms_since(started)
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, body = next(iter(error.recipients.values()))

@@ -188,7 +188,6 @@ class ReceiverQueues:
             return waiting.union(*(queue.in_flight for queue in queues))
 
     def in_flight(self) -> list[Claim]:
-        """List the claims that are being sent."""
         with self._lock:
             queues = self._queues.values()
             return [claim for queue in queues for claim, _ in queue.in_flight.values()]

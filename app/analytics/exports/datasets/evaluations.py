@@ -121,7 +121,6 @@ _NAMES = [column.name for column in _STATEMENT.selected_columns]
 
 
 def _values(rows: Rows, request: ExportRequest) -> list[Values]:
-    """Return the columns of these rows."""
     selected: dict[str, Values] = dict(zip(_NAMES, by_column(rows), strict=True))
     selected |= {name: booleans(selected[name]) for name in _BOOLEANS}
     selected |= {name: documents(selected[name]) for name in ("failed_criteria", "topics")}

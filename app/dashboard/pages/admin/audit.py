@@ -40,8 +40,6 @@ _COLUMNS = ("at", "user", "action", "objectId", "address", "requestId")
 
 
 class AuditQuery(PeriodQuery):
-    """Filters of the audit trail."""
-
     user_id = Reference("user")
     action = Choice(list(Action))
     object_id = Text(64, low=1)

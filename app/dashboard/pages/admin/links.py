@@ -32,7 +32,6 @@ class Proposal:
 
     @property
     def value(self) -> str:
-        """Value that the form sends for it."""
         return f"{self.user.id}:{self.executive.id}" if self.executive else ""
 
 

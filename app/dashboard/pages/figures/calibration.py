@@ -176,7 +176,6 @@ def _rows_of(
 
 
 def _differences_of(calibration_round: Mapping[str, Any]) -> list[RoundDifference]:
-    """Return the answers that differ."""
     differences = []
     for difference in calibration_round["differences"]:
         answers = {answer["reviewer"]: _answer(answer) for answer in difference["answers"]}

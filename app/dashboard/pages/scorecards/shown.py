@@ -34,8 +34,6 @@ _MOST_CAMPAIGNS = 300
 
 
 class VersionComparison(CamelSchema):
-    """The two versions to compare."""
-
     before = QueryWhole(low=1, high=1_000_000, required=True)
     after = QueryWhole(low=1, high=1_000_000, required=True)
 

@@ -127,7 +127,6 @@ def loaded_document(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
-    """Check a draft."""
     weights = weight_text(document)
     try:
         loaded = loaded_document(document)

@@ -149,7 +149,6 @@ def remove() -> Answer:
 
 
 def _check_password() -> None:
-    """Check the person's password and their attempts at it."""
     person, runtime = current_person(), current_runtime()
     attempts.spend_of_session(person.session_id)
     with runtime.db.reading() as session:

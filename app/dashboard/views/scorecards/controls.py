@@ -84,7 +84,6 @@ def edited_sections(
 
 
 def named_campaigns(document: Mapping[str, Any]) -> set[str]:
-    """Return the ids of the campaigns that the conditions of criteria name."""
     conditions = (criterion.get("appliesWhen", {}) for criterion in document["criteria"])
     return {campaign_id for named in conditions for campaign_id in named.get("campaignIds", [])}
 
@@ -153,7 +152,6 @@ def _condition_controls(
 
 
 def metric_controls(metrics: Mapping[str, Any]) -> list[FormControl]:
-    """Return the controls of the thresholds of the metrics."""
     controls = []
     for name, shape in METRICS.items():
         path, label = f"metrics.{name}", shape.label
@@ -244,7 +242,6 @@ def _statements(path: str, statements: list[Mapping[str, Any]]) -> Iterator[Form
 
 
 def _options(parameter: Parameter, channel: str) -> Mapping[str, str]:
-    """Return the options of a parameter with their texts."""
     if parameter.name == METRIC.name:
         return _metrics(channel)
     return _YES_NO if parameter.kind == "flag" else parameter.options

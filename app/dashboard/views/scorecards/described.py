@@ -112,7 +112,6 @@ def place_in_words(path: str, document: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _described_criterion(criterion: Mapping[str, Any]) -> DescribedCriterion:
-    """Describe one criterion."""
     judge = criterion["judge"]
     rule = judge.get("rule")
     return DescribedCriterion(
@@ -168,7 +167,6 @@ def _condition_texts(conditions: Mapping[str, Any]) -> list[str]:
 
 
 def _range_text(bounds: Mapping[str, float]) -> str:
-    """Write a range in words."""
     names = {"atLeast": "at least", "atMost": "at most"}
     return ", ".join(f"{names[name]} {value:,g}" for name, value in bounds.items())
 
