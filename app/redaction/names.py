@@ -60,15 +60,14 @@ _LEAD = re.compile(
     r"(?:[Tt][Hh][Ii][Ss] [Ii][Ss]|[Ii][Tt](?:'[Ss]|\u2019s| [Ii][Ss])|[Ii](?:'?[Mm]|\u2019m| [Aa][Mm])"
     r"|[Hh]ere is|[Cc]alled|[Cc]all me)\s[A-Z\u00c0-\u00de]"
 )
+# Both are looked for in questions in lower case.
 _ASKED = re.compile(
     r"\b(?:your|his|her|their|customer's|passenger's)\s(?:\w+\s){0,3}?names?\b|\bwho am i (?:speaking|talking|chatting)"
     r"|\bwho(?:'s| is) (?:this|calling|speaking)\b|\bname\s?\?|\bspell (?:that|it|your)",
-    re.IGNORECASE,
 )
 _NOT_A_PERSON = re.compile(
     r"\b(?:user ?|company |business |file |brand |product |domain |pet |hotel |restaurant )names?\b"
     r"|\bname of (?:the|your) (?!account|card)",
-    re.IGNORECASE,
 )
 _ANSWER = re.compile(
     rf"^\s*(?i:(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|um|uh|it's|it is|that's"
@@ -186,7 +185,7 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     yield from _announced(text, conversation.lower_case(turn), words)
     question = conversation.before(turn)
     if question is not None and not conversation.words(question).isdisjoint(_ASKED_BY):
-        yield from _answered(text, conversation.turns[question].text)
+        yield from _answered(text, conversation.lower_case(question))
 
 
 def repeated(
@@ -293,7 +292,7 @@ def _is_connected(match: re.Match[str]) -> bool:
 
 
 def _answered(text: str, question: str) -> Iterator[EntitySpan]:
-    """Yield the name that an answer consists of or begins with."""
+    """Yield the name that an answer to a question in lower case consists of or begins with."""
     if not _ASKED.search(question) or _NOT_A_PERSON.search(question):
         return
     match = _ANSWER.match(text)
