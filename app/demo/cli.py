@@ -35,12 +35,13 @@ def demo(*, wait: bool) -> None:
             _wait(runtime)
         else:
             _print_pending(runtime)
+        service.play_week(runtime)
     except AppError as error:
         message = f"{error.message} Run the command again to load what is missing."
         raise click.ClickException(message) from error
     for line in report.refused:
         click.echo(line, err=True)
-    click.echo(service.PLACES_TO_LOOK)
+    click.echo(service.places_to_look(runtime))
     if report.refused:
         sys.exit(1)
 

@@ -20,7 +20,7 @@ from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists
-from app.demo import sample_data, week
+from app.demo import messages, people, sample_data, week
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
 from app.engagements.models import Engagement
@@ -33,7 +33,7 @@ from app.imports.loading.normalise import DiskSet, NormalisedRecord, Validate, n
 from app.imports.schemas.records import validator
 from app.voice_calls.models import VoiceCall
 
-PLACES_TO_LOOK = """\
+_PLACES = """\
 Look at these paths below /api/v1:
   /evaluations?sort=score                     all evaluations, the lowest score first
   /evaluations/{id}/results                   one evaluation: criteria, evidence, moments, coaching
@@ -41,6 +41,9 @@ Look at these paths below /api/v1:
   /analytics/executives?minEvaluations=1      figures of each agent, and of the bot
   /conversations, /voice-calls, /audio-files  the conversations themselves
 docs/first-hour.md reads them with a script."""
+_PEOPLE = """\
+The people of the demo, who sign in to the dashboard, and their password: {file}
+Their week is there once the chats are judged."""
 _TYPE = "quality"
 _ENGAGEMENTS: Mapping[str, tuple[str, str]] = {
     "engagement:care": (
@@ -53,7 +56,8 @@ _ENGAGEMENTS: Mapping[str, tuple[str, str]] = {
     ),
 }
 _REFERENCED = (CallCenter, Executive, Campaign)
-_SOURCES = (Conversation, VoiceCall, AudioFile)
+_TEXTS = (Conversation, VoiceCall)
+_SOURCES = (*_TEXTS, AudioFile)
 _BEFORE_RECORDINGS = (Kind.CALL_CENTER, Kind.EXECUTIVE, Kind.CAMPAIGN, Kind.CONVERSATION)
 _NOUNS = {
     Kind.CALL_CENTER: "call centres",
@@ -105,21 +109,38 @@ def load(runtime: Runtime) -> LoadReport:
     report = LoadReport()
     with runtime.db.writing() as session:
         _make_engagements(session, runtime.settings.engagement_types)
-        week.set_up(session, runtime.keyring)
+        messages.set_up(session, runtime.keyring)
     for kind in _BEFORE_RECORDINGS:
         _load(runtime, kind, report)
     stored = [_store(runtime, record) for record in _resolved(runtime, sample_data.RECORDINGS)]
     report.new[_NOUNS[sample_data.RECORDINGS]] = sum(stored)
     _load(runtime, Kind.VOICE_CALL, report)
+    people.create(runtime)
     with runtime.db.writing() as session:
         week.plan_reviews(session)
     return report
 
 
-def progress(session: Session) -> DemoProgress:
+def places_to_look(runtime: Runtime) -> str:
+    """Return where the demo is to be seen, and as whom."""
+    file = people.file_of(runtime)
+    return f"{_PLACES}\n{_PEOPLE.format(file=file)}" if file.exists() else _PLACES
+
+
+def play_week(runtime: Runtime) -> bool:
+    """Let the people of the demo work once its chats and bot calls are judged; return whether they are."""
+    with runtime.db.reading() as session:
+        judged = progress(session, _TEXTS)
+    if judged.ended < judged.total:
+        return False
+    week.play(runtime)
+    return True
+
+
+def progress(session: Session, sources: Sequence[Any] = _SOURCES) -> DemoProgress:
     statuses = session.scalars(
         select(Evaluation.status).where(
-            Evaluation.source_id.in_(_source_ids()), Evaluation.is_current
+            Evaluation.source_id.in_(_source_ids(sources)), Evaluation.is_current
         )
     ).all()
     return DemoProgress(
@@ -222,6 +243,6 @@ def _pending_id(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) ->
         return str(reserved["audio_file_id"])
 
 
-def _source_ids() -> CompoundSelect[tuple[str]]:
+def _source_ids(sources: Sequence[Any]) -> CompoundSelect[tuple[str]]:
     keys = sample_data.external_ids()
-    return union_all(*(select(table.id).where(table.external_id.in_(keys)) for table in _SOURCES))
+    return union_all(*(select(table.id).where(table.external_id.in_(keys)) for table in sources))

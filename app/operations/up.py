@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 
 _QUEUE_READY_WITHIN_S = 10.0
 _LOOK_AGAIN_S = 0.02
+_DEMO_LOOK_AGAIN_S = 1.0
 _BACKLOG = 1024
 _FIRST_ACCESS_FILE = "first-key.txt"
 _LOOPBACK_OF_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
@@ -203,20 +204,23 @@ def _load_demo(runtime: "Runtime", *, with_worker: bool) -> None:
 
     try:
         report = demo.load(runtime)
+        for refused in report.refused:
+            logger.warning("a record of the demo was refused: %s", refused)
+        click.echo(report.summary)
+        if not with_worker:
+            click.echo(
+                f"No worker is running: start `{COMMAND} worker` to have the demo evaluated."
+            )
+        elif report.total:
+            click.echo("The worker evaluates the demo; the recordings take a minute.")
+        click.echo(demo.places_to_look(runtime))
+        while not demo.play_week(runtime) and with_worker:
+            time.sleep(_DEMO_LOOK_AGAIN_S)
     except ServiceUnavailable:
         raise  # the process is started again
     except AppError as error:
         # A second try would fail in the same way.
         logger.warning("the demo was not loaded: %s", error.message)
-        return
-    for refused in report.refused:
-        logger.warning("a record of the demo was refused: %s", refused)
-    click.echo(report.summary)
-    if not with_worker:
-        click.echo(f"No worker is running: start `{COMMAND} worker` to have the demo evaluated.")
-    elif report.total:
-        click.echo("The worker evaluates the demo; the recordings take a minute.")
-    click.echo(demo.PLACES_TO_LOOK)
 
 
 def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:

@@ -1,6 +1,7 @@
 """Demo: loaded once, evaluated by the real engines, and next to a running service."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,13 @@ import pytest
 
 from app.audio_files import jobs as audio_files
 from app.core.runtime import Runtime
-from app.demo import sample_data, service
+from app.demo import people, sample_data, service
 from app.evaluations import jobs as evaluations
 from app.imports.formats.records import Kind
 from tests.caller import Caller
 from tests.conftest import SharedService
 from tests.recordings import progress, reserve, show
+from tests.visitor import Visitor
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, run_to_end
 
@@ -148,6 +150,36 @@ def test_every_report_has_data(judged: Caller) -> None:
     assert judged.get(f"/voice-calls/{call['id']}/recording-url").status_code == 200
     epa = judged.get(f"/voice-calls/{call['id']}/epa-results").json()["data"]
     assert epa["status"] == "completed"
+
+
+def test_the_people_of_the_demo_have_worked(judged: Caller, loaded: Demo) -> None:
+    runtime = loaded.runtime
+    assert service.play_week(runtime)
+    found = people.file_of(runtime)
+    assert found.stat().st_mode & 0o077 == 0
+    password = found.read_text().split()[-1]
+    names = re.findall(r"^(\S+) +(lead|reviewer|agent)$", found.read_text(), re.MULTILINE)
+    assert Counter(role for _, role in names) == {"lead": 2, "reviewer": 2, "agent": 6}
+    states = Counter(row["state"] for row in rows(judged, "/reviews/assignments"))
+    assert states["open"] > states["in_review"]
+    assert states["done"] >= 1
+    reviewed = rows(judged, "/evaluations", reviewStatus="reviewed")
+    assert len(reviewed) == states["done"]
+    assert len(rows(judged, "/evaluations", reviewStatus="dispute_accepted")) == 1
+    upheld = judged.get("/analytics/disputes").json()["data"]["upheld"]
+    assert (upheld["hits"], upheld["count"]) == (1, 1)
+    sessions = {row["state"]: row for row in rows(judged, "/coaching-sessions")}
+    assert {"held", "planned"} <= sessions.keys()
+    assert rows(judged, "/goals")
+    before = everything(judged), rows(judged, "/coaching-sessions")
+    assert service.play_week(runtime)
+    assert (everything(judged), rows(judged, "/coaching-sessions")) == before
+    # The agent who has disputed sees it, and nothing of others.
+    rohan = Visitor(judged.base)
+    assert rohan.sign_in("rohan.desai", password).status_code == 303
+    page = rohan.get("/my/results").text
+    assert "Dispute accepted" in page
+    assert "Anna Whitlock" not in page
 
 
 def test_a_recording_is_transcribed_and_evaluated(loaded: Demo) -> None:
