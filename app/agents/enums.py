@@ -4,8 +4,6 @@ from app.core.enums import LabelledEnum
 
 
 class ReceiptAction(LabelledEnum):
-    """Answer of an agent to an evaluation."""
-
     SEEN = "seen", "Seen"
     ACKNOWLEDGED = "acknowledged", "Acknowledged"
     COMMENTED = "commented", "Commented"

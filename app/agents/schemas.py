@@ -12,8 +12,6 @@ from app.web.schemas.fields import Choice, Items, Nested, Reference, Text, Times
 
 
 class ReceiptCreate(CamelSchema):
-    """Answer of an agent to an evaluation."""
-
     action = Choice(list(ReceiptAction), required=True)
     comment = Text(
         2_000, low=1, multiline=True, metadata={"description": "With commented, and only then."}

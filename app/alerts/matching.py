@@ -37,7 +37,6 @@ _EVENTS: Mapping[str, AlertTrigger] = {
 
 
 def conditions(rule: AlertRule) -> list[ColumnElement[bool]]:
-    """Return what an evaluation meets that a rule about results or disputes is for."""
     where = [*of_filters(rule.filters), Evaluation.is_current.is_not(False)]
     where.append(Evaluation.status == Status.COMPLETED)
     match rule.trigger:
@@ -171,7 +170,6 @@ def _rules(session: Session, triggers: Sequence[str]) -> Sequence[AlertRule]:
 
 
 def of_filters(filters: Mapping[str, str]) -> list[ColumnElement[bool]]:
-    """Return the conditions of the filters of a rule or a digest."""
     return [getattr(Evaluation, name) == value for name, value in filters.items()]
 
 

@@ -129,8 +129,6 @@ class SentLineSchema(PlainSchema):
 
 
 class SentSectionSchema(PlainSchema):
-    """Some lines of a message."""
-
     heading = fields.String(required=True)
     lines = fields.List(Nested(SentLineSchema), required=True)
 

@@ -38,8 +38,6 @@ class KeyCreate(KeyChange):
 
 
 class KeyRotate(CamelSchema):
-    """The grace period of a rotation."""
-
     grace_period_seconds = Whole(high=MAX_GRACE_S, load_default=0)
 
 

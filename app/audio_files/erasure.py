@@ -24,7 +24,6 @@ _ERROR = {"code": "ERASED", "message": "The recording was erased."}
 
 
 def is_of(customer_ref: str) -> ColumnElement[bool]:
-    """Return whether a recording is of this customer."""
     is_theirs: ColumnElement[bool] = AudioFile.labels[CUSTOMER_LABEL].as_string() == customer_ref
     return is_theirs
 

@@ -68,7 +68,6 @@ def stored(
 
 
 def _store_muted(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
-    """Store a muted copy and its waveform in place of earlier ones."""
     storage.delete(mute_id(audio_file_id))
     if sound.play_copy is not None:
         _write(storage, mute_id(audio_file_id), sound.play_copy)
@@ -111,7 +110,6 @@ def peaks_of(waveform: bytes) -> tuple[int, list[list[int]]]:
 
 
 def spool_dir(settings: Settings) -> Path:
-    """Return the folder for decoded sound."""
     spool = settings.data_dir / "spool"
     spool.mkdir(mode=0o700, exist_ok=True)
     return spool

@@ -25,7 +25,6 @@ def mute_id(audio_file_id: str) -> str:
 
 
 def by_recording(object_ids: Sequence[str]) -> Mapping[str, str]:
-    """Map the ids of recordings to these ids of their waveforms or copies."""
     return {recording_of(object_id): object_id for object_id in object_ids}
 
 

@@ -264,7 +264,6 @@ class AudioObjects:
         self._runtime = runtime
 
     def exists(self, object_id: str) -> bool:
-        """Return whether the recording may be downloaded or uploaded."""
         with self._runtime.db.reading() as session:
             audio = session.get(AudioFile, object_id)
             return audio is not None and audio.erased_at is None and not audio.purge_bytes
@@ -313,7 +312,6 @@ class MutedObjects(AudioObjects):
     """Handles muted copies, which are only downloaded, by the recordings that they belong to."""
 
     def exists(self, object_id: str) -> bool:
-        """Return whether the copy may be downloaded."""
         return super().exists(recording_of(object_id))
 
     def mark_stored(self, object_id: str, stored: StoredObject) -> None:

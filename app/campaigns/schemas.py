@@ -43,8 +43,6 @@ class CampaignTargetsSchema(AnswerSchema):
 
 
 class CampaignCountsSchema(AnswerSchema):
-    """Number of records that belong to a campaign."""
-
     conversations = fields.Integer()
     voice_calls = fields.Integer()
     audio_files = fields.Integer()

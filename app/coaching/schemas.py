@@ -29,8 +29,6 @@ class CoachingSessionChange(CamelSchema):
 
 
 class CoachingSessionCreate(CoachingSessionChange):
-    """A session of a coach with an agent about criteria of a scorecard."""
-
     executive_id = Reference("exec", required=True)
     scorecard_id = Reference("sc", required=True)
     at = Timestamp(required=True, metadata={"description": "When it is, or was, held."})
@@ -57,8 +55,6 @@ class CoachingSessionSchema(CamelSchema):
 
 
 class CoachingQuery(PageQuery):
-    """Query of the lists of sessions and goals."""
-
     executive_id = Reference("exec")
     call_center_id = Reference("cc")
     sort = sort_field("at", default="-at")

@@ -180,8 +180,6 @@ class MessageUpsert(CamelSchema):
 
 
 class SatisfactionUpsert(CamelSchema):
-    """The customer's rating of the service."""
-
     score = Number(low=1, high=5, allow_none=True, load_default=None)
     comment = Text(4000, multiline=True, allow_none=True, load_default=None)
 

@@ -307,7 +307,6 @@ def listen_address(value: str) -> tuple[str, int]:
 
 
 def networks(value: str) -> tuple[Network, ...]:
-    """Parse a comma list of networks."""
     return tuple(network_of(part) for part in _parts(value))
 
 

@@ -102,7 +102,6 @@ def filters_of_request(*, for_figures: bool = False) -> PageFilters:
 
 
 def page_url(number: int) -> str:
-    """Return the address of another page of the list that this request shows."""
     return filters.url(request.path, request_texts(), page=str(number))
 
 

@@ -19,7 +19,6 @@ EXECUTIVES = NamedTable(Executive, "executive", "executive")
 def upsert_call_center(
     session: Session, external_id: str, values: Mapping[str, Any]
 ) -> Upserted[CallCenter]:
-    """Create or update a call centre."""
     return upserts.upsert(session, CallCenter, "cc", external_id, values)
 
 

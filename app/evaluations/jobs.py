@@ -183,7 +183,6 @@ class _Batch:
                 self._release([task], due_at, counts=True)
 
     def store(self) -> None:
-        """Complete all judged evaluations in one transaction."""
         with self._db.writing() as session:
             judgements.finish_batch(session, self._judged)
         for judged in self._judged:

@@ -221,7 +221,6 @@ def judged_by_all(
 
 
 def sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, Any]:
-    """Return the sentiment label and score of each scored segment."""
     if evaluation is None:
         return {}
     statement = select(EvaluationResult.segment_sentiments)

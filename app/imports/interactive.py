@@ -81,7 +81,6 @@ def _columns(shown: TableMapping) -> dict[str, str]:
 
 
 def _roles(found: Mapping[str, str]) -> dict[str, str]:
-    """Ask for the role of each value of the column that says who writes."""
     roles = click.Choice([*ROLES, _NO_ROLE])
     answers = {
         value: click.prompt(f"Who is {value!r}?", type=roles, default=role or _NO_ROLE)

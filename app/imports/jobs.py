@@ -42,8 +42,6 @@ due_ids = partial(list_due, Import)
 
 
 class _FileMissing(Exception):
-    """The stored file of an import is gone."""
-
     code, message = "BYTES_MISSING", "The uploaded file is gone: send it again."
 
 

@@ -122,7 +122,6 @@ def call_of(
     convert: Mapping[str, Convert],
     turns: Iterable[TimedTurn],
 ) -> NativeRecord:
-    """Build the record of a voice agent's call."""
     fields = fields_of(document, table, convert)
     return record_of(1, collect_turns(turns), channel=None, **fields)
 
@@ -139,7 +138,6 @@ def milliseconds(seconds: object) -> int | None:
 
 
 def host_of(config: Config) -> Sequence[str]:
-    """Return the host of a system that its owner runs."""
     return [urlsplit(config["url"]).hostname or ""]
 
 

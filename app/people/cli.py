@@ -20,7 +20,6 @@ _ROLE = click.Choice(list(ROLES))
 
 
 def _team_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that limit an account to teams."""
     for name, target, text in reversed(_TEAM_OPTIONS):
         multiple = target != "executive_id"
         command = click.option(name, target, metavar="ID", multiple=multiple, help=text)(command)

@@ -42,7 +42,6 @@ class Cookie:
         )
 
     def clear(self, response: Response, request: Request, settings: Settings) -> None:
-        """Make the browser forget the cookie."""
         response.delete_cookie(
             self._name(request, settings),
             path="/",

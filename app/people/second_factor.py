@@ -29,7 +29,6 @@ def new_secret() -> str:
 
 
 def address_of(secret: str, name: str) -> str:
-    """Return the address that an authenticator app reads."""
     return pyotp.TOTP(secret).provisioning_uri(name=name, issuer_name=_ISSUER)
 
 

@@ -52,7 +52,6 @@ class _SourceType:
 
 
 def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:
-    """Queue the erasure of a customer's data."""
     job = Erasure(
         id=new_id("era"),
         customer_ref=customer_ref,

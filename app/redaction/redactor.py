@@ -118,5 +118,4 @@ def redactions_from(documents: Sequence[Mapping[str, Any]]) -> tuple[Redaction, 
 
 
 def purpose_of(raw_text_id: str) -> str:
-    """Return the text that binds an encrypted raw text to its row."""
     return f"raw_text:{raw_text_id}"

@@ -99,7 +99,6 @@ def replace(session: Session, assignment_id: str, *, reason: str) -> dict[str, A
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    """Erase why conversations of these sources were replaced."""
     of_these = ReviewAssignment.source_id.in_(source_ids)
     session.execute(update(ReviewAssignment).where(of_these).values(reason=None))
 

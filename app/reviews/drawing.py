@@ -31,7 +31,6 @@ class PlanReviewer:
     teams: TeamScope | None = None
 
     def may_see(self, candidate: Candidate) -> bool:
-        """Return whether the person's teams show a conversation."""
         columns = self.teams.columns() if self.teams is not None else {}
         return all(getattr(candidate, name) in ids for name, ids in columns.items())
 

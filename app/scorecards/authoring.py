@@ -34,8 +34,6 @@ _METHODS = {"binary": "rule", "scale": "rule", "metric": "metric"}
 
 @dataclass(frozen=True, slots=True)
 class ScorecardCheck:
-    """A completed document with its errors and warnings."""
-
     document: dict[str, Any]
     errors: list[Finding]
     warnings: list[Finding]

@@ -13,8 +13,6 @@ _FILE = "last-backup.json"
 
 @dataclass(frozen=True, slots=True)
 class LastBackup:
-    """The last complete backup of this data folder."""
-
     made_at: datetime
     folder: str
     size_bytes: int

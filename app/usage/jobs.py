@@ -29,8 +29,6 @@ _LOOK_BACK_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class _DueWarning:
-    """A metric that has reached the threshold in a period."""
-
     period: str
     metric: UsageMetric
     used: int
@@ -95,6 +93,5 @@ def _publish_once(session: Session, warning: _DueWarning, now: datetime) -> None
 
 
 def purge_batches(runtime: Runtime) -> None:
-    """Delete the ids of old batches."""
     with runtime.db.writing() as session:
         meter.purge(session, utc_now())

@@ -63,8 +63,6 @@ class QuotaWarning(Table):
 
 
 class MeteredKey(Table):
-    """Name and last use of an API key."""
-
     __tablename__ = "usage_keys"
 
     key_id: Mapped[str] = mapped_column(primary_key=True)

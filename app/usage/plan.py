@@ -15,8 +15,6 @@ PERIOD_PATTERN = "[0-9]{4}-(0[1-9]|1[0-2])"
 
 
 class UsageMetric(LabelledEnum):
-    """A quantity that the plan includes an amount of."""
-
     CALLS = "calls", "API calls"
     WEBHOOKS = "webhooks", "Webhooks"
     STORAGE_GB = "storage_gb", "Storage, GB"
@@ -43,7 +41,6 @@ def in_unit(metric: UsageMetric, quantity: int) -> int | float:
 
 
 def whole_steps(size_bytes: int) -> int:
-    """Round a size up to a multiple of the storage step."""
     return -(-size_bytes // STORAGE_STEP_BYTES) * STORAGE_STEP_BYTES
 
 

@@ -74,7 +74,6 @@ def note_storage(session: Session, *, size_bytes: int, now: datetime) -> None:
 
 
 def name_key(session: Session, *, key_id: str, name: str) -> None:
-    """Set the name of a key in reports of usage."""
     key = session.get(MeteredKey, key_id)
     if key is None:
         session.add(MeteredKey(key_id=key_id, name=name))

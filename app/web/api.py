@@ -131,7 +131,6 @@ def is_under_a_base(path: str) -> bool:
 
 
 def register(app: Flask, blueprints: Sequence[Blueprint]) -> None:
-    """Register every blueprint under both base paths."""
     app.url_map.converters["id"] = IdConverter
     first, *others = BASES
     for blueprint in blueprints:

@@ -17,5 +17,4 @@ def runtime_of(app: Flask) -> Runtime:
 
 
 def current_runtime() -> Runtime:
-    """Return the runtime of the application that handles this request or command."""
     return runtime_of(current_app)

@@ -12,8 +12,6 @@ from app.web.schemas.fields import Nested, Timestamp, Whole
 
 
 class MetaSchema(CamelSchema):
-    """Id and time of an answer."""
-
     request_id = fields.String(required=True, metadata={"pattern": "^req_[0-9a-z]{26}$"})
     timestamp = Timestamp(required=True)
 

@@ -63,7 +63,6 @@ def install(app: Flask) -> None:
 
 
 def render(error: errors.AppError) -> Response:
-    """Build the answer for an error."""
     body: dict[str, Any] = {
         "code": error.code,
         "message": error.message,
@@ -105,7 +104,6 @@ def _render_http(error: HTTPException) -> Response:
 
 
 def log_unexpected(error: Exception) -> None:
-    """Log a failure of ours with the request that it broke."""
     logger.error(
         "unexpected failure of %s %s",
         request.method,

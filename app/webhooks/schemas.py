@@ -35,8 +35,6 @@ class SubscriptionCreate(SubscriptionChange):
     """The fields of a new subscription, which starts active."""
 
     class Meta(SubscriptionChange.Meta):
-        """Options that marshmallow reads."""
-
         exclude = ("active",)
 
     url = Text(MAX_URL_LENGTH, low=1, required=True, metadata={"format": "uri"})

@@ -168,7 +168,6 @@ class Groups:
         self._facts, self._selection, self._by, self._among = facts, selection, by, among
 
     def aggregates(self) -> dict[Any, Aggregate]:
-        """Return the counts and sums of every group that has evaluations."""
         return {key: _aggregate(*numbers) for key, _, numbers in self._rows(numbers=_NUMBERS)}
 
     def add_details(self, aggregates: Mapping[Any, Aggregate]) -> None:

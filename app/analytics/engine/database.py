@@ -160,7 +160,6 @@ def score_column(place: int) -> str:
 
 
 def create_table(cursor: "duckdb.DuckDBPyConnection", name: str, *, score_count: int) -> None:
-    """Create an empty temporary table with the columns of a part."""
     columns = [
         *(f"{column} {kind}" for column, kind in _COLUMNS.items()),
         "topics VARCHAR[]",

@@ -137,7 +137,6 @@ class FactReader:
         self._sources: dict[tuple[Period, str], _Sources] = {}
 
     def close(self) -> None:
-        """Free the temporary tables."""
         self._cursor.close()
 
     def aggregate(

@@ -64,7 +64,6 @@ class Selection:
 
     @property
     def moment(self) -> str:
-        """The column that the period bounds."""
         return str(MOMENTS[self.by_day].name)
 
     def ids(self) -> dict[str, str]:
@@ -73,7 +72,6 @@ class Selection:
         return {name: key for name, key in named.items() if key is not None}
 
     def filters(self) -> dict[str, tuple[str, ...]]:
-        """Return the values that are allowed in each filtered column."""
         allowed: dict[str, tuple[str, ...]] = {name: (key,) for name, key in self.ids().items()}
         if self.channel:
             allowed["channel"] = self.channel

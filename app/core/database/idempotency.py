@@ -30,8 +30,6 @@ class StoredAnswerRow(Table):
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The answer that a repeated request gets."""
-
     status: int
     body: bytes
     headers: dict[str, str]

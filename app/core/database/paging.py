@@ -31,7 +31,6 @@ class Page(Generic[Item]):
 
     @property
     def total_pages(self) -> int:
-        """Number of pages of the whole list."""
         return -(-self.total_count // self.page_size)
 
 
@@ -50,7 +49,6 @@ class PageRequest:
 
 
 def cut_page(items: Sequence[Item], request: PageRequest) -> Page[Item]:
-    """Return one page of a list that is in memory."""
     page_items = items[request.offset : request.offset + request.page_size]
     return Page(page_items, request.page, request.page_size, len(items))
 

@@ -72,7 +72,6 @@ class Target:
 
     @property
     def is_tls(self) -> bool:
-        """Return whether it is reached over TLS."""
         return self.scheme == "https"
 
     @property

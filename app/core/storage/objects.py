@@ -152,9 +152,7 @@ class Storage(Protocol):
         """
         ...
 
-    def write_marker(self, deployment_id: str) -> None:
-        """Store the id of the deployment that the storage belongs to."""
-        ...
+    def write_marker(self, deployment_id: str) -> None: ...
 
     def write_record(self, name: str, text: str) -> None:
         """Store a small text of a new name apart from the objects."""

@@ -37,8 +37,6 @@ class ChartBar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A labelled position on an axis."""
-
     at: float
     label: str
 

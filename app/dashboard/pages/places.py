@@ -53,7 +53,6 @@ def arguments() -> dict[str, str]:
 
 
 def is_in_queue() -> bool:
-    """Return whether the queue of reviews led to the page."""
     return _QUEUE in request.args
 
 
@@ -64,7 +63,6 @@ def round_id() -> str | None:
 
 
 def queue_url() -> str:
-    """Return the address of the tab of the queue that led to the page."""
     return filters.url(review_queue.PATH, _queue_query())
 
 

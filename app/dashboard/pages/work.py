@@ -151,7 +151,6 @@ def _wait_text(expected: ExpectedWait) -> str:
 
 
 def _parts(session: Session, *, is_open: bool) -> Iterator[WorkPart]:
-    """Yield a part for each kind of work that the person may see."""
     scopes = current_principal().scopes
     request = _OLDEST if is_open else _NEWEST
     jobs = _OPEN_JOBS if is_open else ("failed",)

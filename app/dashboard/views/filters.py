@@ -165,7 +165,6 @@ def sort_heads(path: str, query: Mapping[str, str], *names: str, usual: str) -> 
 
 
 def label_of(name: str) -> str:
-    """Return what pages call a field of the API."""
     labels = {field.name: field.label for field in FIELDS}
     words = re.sub(r"([A-Z])", r" \1", re.sub(r"[\[\]._]+", " ", name)).strip().lower()
     return labels.get(name, words.replace("executive", "agent").capitalize())

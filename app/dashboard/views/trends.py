@@ -71,7 +71,6 @@ def metric_text(metric: str, value: float | None) -> str:
 
 
 def _step_label(start: datetime, granularity: str, zone: ZoneInfo) -> str:
-    """Write the step that begins at a moment."""
     local = start.astimezone(zone)
     if granularity == "month":
         return f"{local:%b %Y}"

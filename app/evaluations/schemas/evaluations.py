@@ -199,8 +199,6 @@ class FailureSchema(AnswerSchema):
 
 
 class SaidMatchSchema(AnswerSchema):
-    """Place in the snippet of what was searched for."""
-
     start = fields.Integer(metadata={"description": "Characters before it."})
     end = fields.Integer(metadata={"description": "Characters up to its end."})
 

@@ -36,8 +36,6 @@ class ReEvaluateMany(ReEvaluateBody):
 
 
 class ReEvaluationAcceptedSchema(AnswerSchema):
-    """The next revision and the URL of its progress."""
-
     id = fields.String(metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
     revision = fields.Integer()
     status = Choice(list(Status))
@@ -66,8 +64,6 @@ class ReEvaluationCounts(CamelSchema):
 
 
 class ReEvaluationErrorSchema(AnswerSchema):
-    """The reason why a bulk re-evaluation failed."""
-
     code = Choice(("INTERNAL",))
     message = fields.String()
 

@@ -243,8 +243,6 @@ class DimensionsSchema(StoredSchema):
 
 
 class MissingMetricSchema(StoredSchema):
-    """The reason why a metric is null."""
-
     metric = fields.String(required=True)
     reason = fields.String(required=True)
 
@@ -284,8 +282,6 @@ class OtherResolutionSchema(StoredSchema):
 
 
 class ResolutionSchema(StoredSchema):
-    """Outcome of the customer's issue."""
-
     status = Choice(RESOLUTIONS, required=True)
     probability = fields.Float(required=True, allow_none=True)
     explanation = fields.String(required=True, allow_none=True)
@@ -321,8 +317,6 @@ class AdviceSchema(StoredSchema):
 
 
 class CoachingSchema(StoredSchema):
-    """Strengths and improvements for the agent."""
-
     strengths = fields.List(Nested(AdviceSchema), required=True)
     improvements = fields.List(Nested(AdviceSchema), required=True)
 

@@ -115,8 +115,6 @@ class TrialResultSchema(AnswerSchema):
 
 
 class TrialErrorSchema(AnswerSchema):
-    """The reason why a trial failed."""
-
     code = Choice(("INTERNAL",))
     message = fields.String()
 

@@ -191,7 +191,6 @@ def _add(session: Session, rows: Sequence[tuple[int, str]]) -> None:
 
 
 def _words(session: Session, segments: Sequence[Mapping[str, Any]]) -> str:
-    """Return the words of a transcript in the form of the database."""
     words = indexed_words([segment["text"] for segment in segments])
     if _is_sqlite(session):
         return " ".join(words)

@@ -244,7 +244,6 @@ def with_offset(text: str, timezone: str | None, line: int = 0) -> str:
 
 
 def is_time(text: str) -> bool:
-    """Return whether a cell holds a time or a day."""
     return _moment_of(text) is not None
 
 

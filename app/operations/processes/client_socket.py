@@ -92,12 +92,10 @@ class ClientSocket(socket.socket):
 
     @property
     def held_bytes(self) -> int:
-        """The size of both buffers."""
         return len(self._received) + len(self._unsent)
 
     @property
     def has_received(self) -> bool:
-        """Return whether a request has begun to arrive."""
         return bool(self._received)
 
     @property

@@ -124,7 +124,6 @@ def signal_process(pid: int, number: signal.Signals) -> None:
 
 
 def signal_group(pid: int, number: signal.Signals) -> None:
-    """Send a signal to a child and to all processes of its group."""
     try:
         os.killpg(pid, number)
     except (ProcessLookupError, PermissionError):

@@ -93,8 +93,6 @@ def _answer(host: str, port: int, registry: CollectorRegistry, ended: threading.
 
 
 class HostMetrics(Collector):
-    """Reads the counts at every scrape."""
-
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
 

@@ -12,8 +12,6 @@ class AgreementQuery(AnalyticsQuery):
     """The period and the filters of the other reports, without rank and comparison."""
 
     class Meta(AnalyticsQuery.Meta):
-        """Options that marshmallow reads."""
-
         exclude = ("min_evaluations", "compare")
 
 
@@ -35,8 +33,6 @@ class AgreementRateSchema(AnswerSchema):
 
 
 class AgreementMissingSchema(AnswerSchema):
-    """The reason why a statistic is null."""
-
     figure = fields.String(metadata={"example": "kappa"})
     reason = fields.String(metadata={"example": "There are 7 pairs; this statistic needs 20."})
 
@@ -125,8 +121,6 @@ class AgreementScoreSchema(AgreementNumbersSchema):
 
 
 class AgreementSchema(AnswerSchema):
-    """Agreement of the judge's original answers with people's reviews."""
-
     least_pairs = fields.Integer(metadata={"example": 20})
     evaluations = fields.Integer(metadata={"description": "Reviewed current evaluations."})
     reviewers = fields.Integer()
@@ -162,8 +156,6 @@ class CalibrationRoundQuery(PageQuery):
 
 
 class CalibrationRoundView(CamelSchema):
-    """The person for whom a round is read."""
-
     reviewer = Text(
         200,
         low=1,
@@ -223,8 +215,6 @@ class RoundDifferenceSchema(AnswerSchema):
 
 
 class CalibrationRoundDetailSchema(CalibrationRoundSchema):
-    """A calibration round with what people have answered since it was created."""
-
     sealed = fields.Boolean(
         metadata={
             "description": "Scores, differences and agreement are left out: somebody has yet to rate."

@@ -35,8 +35,6 @@ class PlanFilters(EvaluationFilters):
     """The filters of the list of evaluations, besides those that a draw sets itself."""
 
     class Meta(EvaluationFilters.Meta):
-        """Options that marshmallow reads."""
-
         exclude = ("ids", "by_day", "source_id", "reviewed_by", "said", "status")
 
 
@@ -123,8 +121,6 @@ class AssignmentQuery(PageQuery):
 
 
 class AssignmentSchema(AnswerSchema):
-    """A conversation that a plan gave to a reviewer."""
-
     id = fields.String()
     plan_id = fields.String()
     plan = fields.String()
@@ -178,6 +174,4 @@ class ReviewerSchema(AnswerSchema):
 
 
 class ReviewersSchema(AnswerSchema):
-    """Figures of the people who have reviewed in a period."""
-
     reviewers = fields.List(Nested(ReviewerSchema))

@@ -40,8 +40,6 @@ class PlainSchema(Schema):
     """Schema that refuses unknown fields; names as declared (webhooks)."""
 
     class Meta:
-        """Options for marshmallow."""
-
         unknown = RAISE
 
     error_messages = {

@@ -176,8 +176,6 @@ class Flag(fields.Boolean):
 
 
 class Choice(PlainText):
-    """One word of a closed list."""
-
     def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
         super().__init__(validate=_OneOf([str(choice) for choice in choices]), **kwargs)
 

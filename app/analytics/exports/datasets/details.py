@@ -77,7 +77,6 @@ _LEAST_ROWS = (
 def _values_of(
     rows_of: Callable[[Row, ExportRequest], Iterator[Row]],
 ) -> Callable[[Rows, ExportRequest], list[Values]]:
-    """Return the function that turns evaluations into the columns of their rows."""
     return lambda evaluations, request: by_column(
         row for evaluation in evaluations for row in rows_of(evaluation, request)
     )

@@ -159,7 +159,6 @@ def _typed() -> dict[str, Any]:
 
 
 def _choices(session: Session) -> dict[str, Any]:
-    """Return what the forms of rules and digests offer."""
     offered = options_of(session, {})
     offered["channel"] = Channel.labels()
     return {

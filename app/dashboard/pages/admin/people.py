@@ -49,8 +49,6 @@ class NewUserForm(RoleForm):
 
 
 class EmailForm(CamelSchema):
-    """The e-mail address of an account."""
-
     email = Text(service.EMAIL_LENGTH, load_default=None)
 
 

@@ -90,7 +90,6 @@ def _estimate(statistic: Mapping[str, Any] | None, places: int = 2) -> str:
 
 
 def _interval(rate: Mapping[str, Any] | None) -> str:
-    """Write a share with its interval and how many it is of."""
     if rate is None:
         return "none decided yet"
     value, low, high = (formatting.percent(rate[name]) for name in ("value", "low", "high"))

@@ -127,7 +127,6 @@ def show() -> str:
 def _situation(
     session: Session, runtime: Runtime, page_filters: PageFilters, summary: dict[str, Any]
 ) -> Situation:
-    """Collect everything that alerts look at."""
     totals, scopes = summary["totals"], current_principal().scopes
     mean_now, mean_before = mean_scores(summary)
     auto_fails = page_filters.list_query(autoFailed="true", reviewStatus="none", status="completed")

@@ -176,7 +176,6 @@ def discard(draft_id: str) -> Response:
 
 
 def typed_document(draft_id: str) -> dict[str, Any]:
-    """Return the document that the form of this request contains."""
     with current_runtime().db.reading() as session:
         return _typed(drafts.get(session, draft_id).channel)
 

@@ -35,7 +35,6 @@ def start_session(session: Any, user: Any, **of_session: Any) -> str:
 
 
 def answer_with(token: str, path: str) -> Response:
-    """Go to a page with a session that has just started."""
     settings = current_runtime().settings
     response = redirect(own_path(path), 303)
     SESSION.write(response, request, settings, token, max_age=settings.session_max_s)

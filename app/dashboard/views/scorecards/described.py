@@ -131,7 +131,6 @@ def _parameter_label(name: str) -> str:
 
 
 def _parameter_text(name: str, value: Any) -> str:
-    """Write the value of a rule's parameter in words."""
     if name in PARAMETERS:
         return _value_text(PARAMETERS[name], value)
     if isinstance(value, Mapping):
@@ -162,7 +161,6 @@ def _value_text(parameter: Parameter, value: Any) -> str:
 
 
 def _condition_texts(conditions: Mapping[str, Any]) -> list[str]:
-    """Write each condition of a criterion in words."""
     return [_CONDITION_TEXTS[name](value) for name, value in conditions.items()]
 
 
