@@ -53,12 +53,10 @@ PAGES = "tests/pages/"
 
 
 class LoadFileOrPagesScheduling(LoadFileScheduling):
-    """Gives a whole file to one process; browser tests, which share a service, in two groups."""
+    """Gives a whole file to one process; all browser tests, which share a service, to one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        if _is_page(nodeid):
-            return PAGES + ("first" if nodeid < f"{PAGES}test_frame" else "second")
-        return str(super()._split_scope(nodeid))
+        return PAGES if _is_page(nodeid) else str(super()._split_scope(nodeid))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:

@@ -16,7 +16,7 @@ from tests.team_walk import PERIOD, Asker, assert_equal, limited_person, read_al
 from tests.team_world import AT, MARK, Team, TeamWorld
 from tests.visitor import signed_in
 
-pytestmark = [pytest.mark.sql, pytest.mark.long]
+pytestmark = pytest.mark.long
 MUCH = RateLimit(1_000_000, 60)
 # Pages with figures of analytics, whose facts may lie in parts.
 FIGURES = (f"/?{PERIOD}", f"/trends?{PERIOD}", f"/topics?{PERIOD}")
@@ -109,6 +109,7 @@ def test_what_is_not_released_changes_no_byte_of_any_answer(
     assert visitor.get(f"/evaluations/{marked}").status_code == 200
 
 
+@pytest.mark.sql
 def test_a_rule_releases_after_days_or_never(
     world: TeamWorld, base: str, client: Caller, moment: time_machine.Traveller
 ) -> None:
@@ -180,6 +181,7 @@ def test_agents_see_what_reviewers_say_and_by_setting_who(
     assert (evaluation_id in found) is shows
 
 
+@pytest.mark.sql
 def test_a_sealed_review_is_not_there_for_the_agent_and_sealed_for_the_lead_of_one_team(
     world: TeamWorld, base: str, client: Caller
 ) -> None:

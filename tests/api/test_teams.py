@@ -34,7 +34,7 @@ from tests.team_walk import (
 from tests.team_world import AT, MARK, Team, TeamWorld
 from tests.visitor import Visitor, add_user, signed_in
 
-pytestmark = [pytest.mark.sql, pytest.mark.long]
+pytestmark = pytest.mark.long
 MUCH = RateLimit(1_000_000, 60)
 
 
@@ -115,23 +115,22 @@ def test_what_others_have_changes_no_byte_of_any_answer(
     assert len(opened) > 35, opened
     assert all(text.count("\n") > 1 for text in files.values()), files
 
+    def assert_unchanged(*unaware: Asker) -> None:
+        for asker in unaware:
+            for path, answer in read_all(asker, flask_app, own).items():
+                assert_equal(answer, before[asker.who][path], (asker.who, path))
+                # A page repeats what it was asked for.
+                assert MARK in path or MARK not in answer[1], (asker.who, path)
+                assert not any(row_id in answer[1] for row_id in foreign.ids.values()), path
+
     foreign = world.add("Bob", "Beta", mark=MARK)
     assert MARK in world.admin.get("/executives").text
-    for asker in all_askers:
-        for path, answer in read_all(asker, flask_app, own).items():
-            assert_equal(answer, before[asker.who][path], (asker.who, path))
-            # A page repeats what it was asked for.
-            assert MARK in path or MARK not in answer[1], (asker.who, path)
-            assert not any(foreign_id in answer[1] for foreign_id in foreign.ids.values()), path
+    of_call_center = [asker for asker in all_askers if asker.who in ("lead", key.who)]
+    assert_unchanged(*of_call_center)
     assert exported(key, world) == files
-
     # A colleague of the same call centre is foreign to the agent and to those of a campaign.
     world.add("Amy", "Alpha", mark=MARK)
-    for asker in all_askers:
-        if asker.who in ("lead", key.who):
-            continue
-        for path, answer in read_all(asker, flask_app, own).items():
-            assert_equal(answer, before[asker.who][path], (asker.who, path))
+    assert_unchanged(*(asker for asker in all_askers if asker not in of_call_center))
 
 
 def test_an_id_of_others_answers_as_one_that_does_not_exist(
@@ -220,6 +219,7 @@ _REFUSED = (
 )
 
 
+@pytest.mark.sql
 def test_no_form_of_a_statement_reads_past_the_teams(
     world: TeamWorld, base: str, runtime: Runtime
 ) -> None:
@@ -310,6 +310,7 @@ def test_an_agent_who_is_nobody_yet_sees_nothing(
     assert "Ann" not in agent.get("/evaluations").text
 
 
+@pytest.mark.sql
 def test_an_agent_sees_the_mean_of_their_team_and_their_third_and_no_names(
     base: str, client: Caller, runtime: Runtime
 ) -> None:
@@ -340,6 +341,7 @@ def test_an_agent_sees_the_mean_of_their_team_and_their_third_and_no_names(
     assert "your call centre have a mean" not in lead.get(own_page).text
 
 
+@pytest.mark.sql
 def test_who_is_limited_reviews_and_judges_again_what_is_theirs_alone(
     world: TeamWorld, base: str, client: Caller, make_caller: Callable[..., Caller]
 ) -> None:

@@ -15,7 +15,7 @@ from tests.caller import Caller, error_code
 from tests.waiting import wait_until
 from tests.walks.service_process import UP, ServiceProcess
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly("keeps the processors busy for half a minute")
 
 # Each made the masking of addresses, names or numbers quadratic once, or is costly for its length.
 UNITS = ("at com @ 1-1-1-", "@ aaaa", "a dot a at a ", "my name is Abc ", "1 ", "card 4 ")
@@ -34,7 +34,6 @@ def service(tmp_path: Path) -> Iterator[ServiceProcess]:
     started.end()
 
 
-@pytest.mark.nightly("keeps the processors busy for half a minute")
 def test_bystanders_are_answered_beside_hostile_messages(service: ServiceProcess) -> None:
     bystander = service.caller()
     answers: list[int] = []

@@ -13,6 +13,7 @@ from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
 from app.privacy.models import Erasure
 from tests.conftest import POSTGRES_URL
+from tests.sampling import examples
 
 pytestmark = pytest.mark.sql
 
@@ -52,7 +53,7 @@ def claim_and_end(runtime: Runtime, bell: str) -> str | None:
 
 
 def test_claimers_neither_share_a_job_nor_block_each_other(runtime: Runtime) -> None:
-    count = 600 if POSTGRES_URL else 80  # SQLite has one writer at a time
+    count = examples(600) if POSTGRES_URL else 80  # SQLite has one writer at a time
     ids = add_jobs(runtime, count)
     bells = [*ids[: count // 2], *["ers_unknown"] * (count // 2)]
     claimed = work_off(runtime, bells)

@@ -16,6 +16,7 @@ from app.webhooks.enums import MailSecurity, TargetKind
 from tests import receiver as answers
 from tests.mail_server import PASSWORD, USER, Mailbox, running_mail_server
 from tests.receiver import Receiver
+from tests.sampling import examples
 from tests.webhook_harness import WebhookHarness
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 3000}
@@ -236,7 +237,7 @@ def test_mail_waits_until_there_is_a_server(harness: WebhookHarness, mailbox: Ma
 
 
 @pytest.mark.sql
-def test_twenty_kills_lose_no_mail_and_no_message(
+def test_kills_lose_no_mail_and_no_message(
     harness: WebhookHarness, receiver: Receiver, mailbox: Mailbox
 ) -> None:
     set_server(harness, mailbox)
@@ -245,7 +246,7 @@ def test_twenty_kills_lose_no_mail_and_no_message(
         harness, TargetKind.SLACK, receiver.script("/slack", answers.status(200, after_s=0.02))
     )
     sent: list[str] = []
-    for number in range(20):
+    for number in range(examples(20)):
         sender = harness.start_sender()
         sent += [send(harness, [mail, slack]) for _ in range(3)]
         # Some are cut off in the middle of a message, and some before the first.

@@ -47,6 +47,8 @@ from tests.walks.two_hosts.work import (
 )
 
 pytestmark = pytest.mark.postgresql_only("needs a PostgreSQL server")
+# Silence is the harder one: nothing tells that the server is away.
+FAULTS = [pytest.param("cut", marks=pytest.mark.nightly("the easier fault")), "fall_silent"]
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +117,7 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
         webhooks.remove(session, subscription_id)
 
 
-@pytest.mark.parametrize("fault", ["cut", "fall_silent"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_host_without_its_database_lives_and_is_not_ready(
     pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], fault: str
 ) -> None:
@@ -145,7 +147,7 @@ def test_a_database_that_restarts_loses_nothing(
     wait_for_judgement(runtime, judged + 2)
 
 
-@pytest.mark.parametrize("fault", ["cut", "fall_silent"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_without_redis_work_goes_on_and_a_revoked_key_is_refused_at_once(
     pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime, fault: str
 ) -> None:
@@ -257,6 +259,7 @@ def test_a_host_with_another_queue_server_is_not_ready(
     assert "ok    shared queue" in doctor_of(first)
 
 
+@pytest.mark.nightly("waits for half a minute")
 def test_hosts_share_a_queue_server_that_forgets_everything_or_is_away(
     pair: tuple[TestHost, TestHost], redis_port: int
 ) -> None:
