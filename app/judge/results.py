@@ -7,10 +7,9 @@ from typing import Any
 from app.core.clock import iso_utc
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.evidence import CONTRADICTS, Evidence
-from app.judge.facts.conversation_facts import Facts, distinct, quoted, shown, shown_act
+from app.judge.facts.conversation_facts import Facts, breach_evidence, distinct, quoted, shown
 from app.judge.facts.moments import moments_of
 from app.judge.facts.requests import (
-    SURE,
     effectiveness,
     state_advice,
     state_evidence,
@@ -43,7 +42,12 @@ _MOST_UNRESOLVED = 0.5
 _FACTOR_PER_PROFANITY = 0.35
 _WEIGHT_OF_UNANSWERED = 0.25
 _COUNTED = 3
-_BREACHES = {"told_other": Act.TELL_OTHER, "press": Act.PRESS}
+_BREACHES = {
+    Act.TELL_OTHER: "told_other",
+    Act.THREATEN: "threaten",
+    Act.MOCK: "mock",
+    Act.PRESS: "press",
+}
 
 
 def judgement_of(
@@ -173,10 +177,9 @@ def _incidents(facts: Facts, score: Score, outcome: Outcome) -> list[dict[str, A
 
 def _breaches(facts: Facts) -> Iterator[dict[str, Any]]:
     """Yield what the service side should never do, whatever the scorecard asks."""
-    for key, act in _BREACHES.items():
-        lines = [line for line in facts.acts.service if line.of(act) >= SURE]
-        if lines:
-            evidence = distinct(shown_act(line, (act,), CONTRADICTS) for line in lines)
+    for act, key in _BREACHES.items():
+        evidence = breach_evidence(facts, act)
+        if evidence:
             yield _entry(facts.sentence(f"incident.{key}"), sentence(f"advice.{key}"), evidence)
 
 
@@ -207,11 +210,10 @@ def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
 
 
 def _rudeness(facts: Facts) -> list[dict[str, Any]]:
-    abusive = facts.said_at("profanity")
+    told = facts.said_at("profanity")
+    told |= {breach.line.line.position for breach in facts.readings.breaches}
     rude = [
-        reply
-        for reply in facts.readings.agent
-        if reply.is_rude and reply.line.position not in abusive
+        reply for reply in facts.readings.agent if reply.is_rude and reply.line.position not in told
     ]
     if not rude:
         return []

@@ -43,6 +43,8 @@ def data_handling(line: str) -> dict[str, Any]:
         ("What's the security number on the reverse side?", "the security code of a card"),
         ("May I have the sixteen digits and the expiry date?", "a whole card number"),
         ("And the six digits from the message that you just got?", "a code for one use"),
+        ("And the PIN?", "a PIN"),
+        ("Your password please", "a password"),
     ],
 )
 def test_a_secret_is_asked_for_in_other_words(line: str, secret: str) -> None:
@@ -74,6 +76,11 @@ def test_keying_in_and_other_numbers_tell_no_secret(line: str) -> None:
     "line",
     [
         "I have unlocked it and sent you a link to set a new password. Is it working now?",
+        "Did you receive the code we sent you?",
+        "Please tell me when the code we sent you has arrived.",
+        "Let me know if the password works, and is your PIN blocked?",
+        "Forgot your password? Have you tried the code we texted?",
+        "Your PIN was sent by letter. What is your order number?",
         "I have sent you a link to set a new password. Could you also forward the email to us?",
         "To recap: you have a link for a new password. Is there anything else I can help with?",
     ],
@@ -123,3 +130,26 @@ def test_the_compliance_score_names_what_it_rests_on() -> None:
     }
     assert set(results["complianceChecked"]) == shown
     assert shown
+
+
+def test_a_whole_card_number_that_is_taken_piece_by_piece_counts() -> None:
+    digits = "four nine one seven zero three two two eight eight one one six five four zero"
+    for before, expected in (("okay card number please", "no"), ("your loyalty card number", None)):
+        talk = call(
+            ("c", 0, 3, "my card was declined and the man at the till is waiting for his money"),
+            ("a", 4, 6, before),
+            ("c", 7, 8, "the whole number"),
+            ("a", 9, 10, "yes all of it"),
+            ("c", 11, 20, digits),
+            (
+                "a",
+                21,
+                29,
+                "thank you i have unblocked it now so please try it once more over there",
+            ),
+        )
+        results = RuleJudge().judge(talk, scorecard("voice"), Context()).results
+        [criterion] = [
+            each for each in results["criteria"] if each["key"] == "compliance.data_handling"
+        ]
+        assert criterion["answer"] == expected

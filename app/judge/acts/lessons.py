@@ -47,7 +47,16 @@ KINDS: Mapping[str, LessonKind] = {
         "rude",
         False,
         (Act.MOCK, Act.INSULT, Act.BLAME, Act.THREATEN, Act.PRESS),
-        ("dismissive", "profanity"),
+        (
+            "dismissive",
+            "profanity",
+            "mocks",
+            "belittles",
+            "acclaims",
+            "menaces",
+            "threatens",
+            "presses",
+        ),
     ),
     "greeting": LessonKind(
         "the greeting",
@@ -66,7 +75,10 @@ KINDS: Mapping[str, LessonKind] = {
     "verification": LessonKind("a check of identity", True, (Act.VERIFY,), ("identity_check",)),
     "secret": LessonKind("a request for a secret", False, (Act.ASK_SECRET,), ("asks_secret",)),
     "disclosure": LessonKind(
-        "the matter of somebody else", False, (Act.TELL_OTHER,), ("third_party_detail",)
+        "the matter of somebody else",
+        False,
+        (Act.TELL_OTHER,),
+        ("third_party_detail", "private_contact", "private_matter", "indiscreet"),
     ),
     "transfer": LessonKind("a transfer", True, (Act.TRANSFER,), ("transfer",)),
     "opt_out": LessonKind("an opt-out that is confirmed", True, (Act.DONE,), ("opt_out_done",)),

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeAlias
 
+from app.judge.acts.catalogue import Act
 from app.judge.acts.reading import Acts, Mark
+from app.judge.conduct.breaches import Breach, breaches_of
 from app.judge.conduct.marks import Marks, likelihood, marks_of
 from app.judge.dialogue.cues import Cues
 from app.judge.dialogue.turns import Line, Side
@@ -29,6 +31,8 @@ _SOFTENED = 0.4
 _BELITTLES = 0.4
 _RUDE, _MIXED = 0.6, 0.3
 _SOFT_DIFFERENCE = 0.2
+# How rude a line is at least that breaches good conduct.
+_BREACHING = {Act.MOCK: 0.75, Act.THREATEN: 0.85, Act.PRESS: 0.5}
 _TENSE = 0.45
 _CONFUSED = 0.6
 _NOT_UNDERSTOOD = re.compile(
@@ -136,9 +140,10 @@ class ReplyInContext:
 
 @dataclass(frozen=True)
 class Readings:
-    """The lines of the customer and of the service side, in their order."""
+    """The lines of the customer and of the service side, in their order, and what breaches good conduct."""
 
     lines: tuple[SpokenLine, ...]
+    breaches: tuple[Breach, ...] = ()
 
     @cached_property
     def customer(self) -> tuple[CustomerLine, ...]:
@@ -192,15 +197,22 @@ def readings_of(cues: Cues, acts: Acts, *, by_model: bool = False) -> Readings:
     Args:
         by_model: a language model has weighed friendly and rude words of a line already.
     """
-    context = _Context(softens=not by_model)
+    context, breaches = _Context(softens=not by_model), breaches_of(cues, acts)
+    rude: dict[int, float] = {}
+    for breach in breaches:
+        position = breach.line.line.position
+        rude[position] = max(rude.get(position, 0.0), _BREACHING.get(breach.act, 0.0))
     lines: list[SpokenLine] = []
     for line_acts in acts.lines:
         line = line_acts.line
         line_cues = cues.in_line(line)
         marks, kinds = marks_of(line_acts, line_cues), {cue.kind for cue in line_cues}
-        read_line = context.customer if line.side is Side.CUSTOMER else context.agent
-        lines.append(read_line(line, marks, kinds))
-    return Readings(tuple(lines))
+        lines.append(
+            context.customer(line, marks, kinds)
+            if line.side is Side.CUSTOMER
+            else context.agent(line, marks, kinds, rude.get(line.position, 0.0))
+        )
+    return Readings(tuple(lines), breaches)
 
 
 def _with_neighbours(
@@ -224,8 +236,10 @@ class _Context:
         self._before: SpokenLine | None = None
         self._heard = False
 
-    def agent(self, line: Line, marks: Marks, kinds: Collection[str]) -> AgentLine:
-        if likelihood(marks, "dismissive") >= _BELITTLES:
+    def agent(
+        self, line: Line, marks: Marks, kinds: Collection[str], breaching: float
+    ) -> AgentLine:
+        if max(likelihood(marks, "dismissive"), breaching) >= _BELITTLES:
             # Who belittles or blames feels nothing with the customer, whatever it sounds like.
             marks = {label: mark for label, mark in marks.items() if label != "empathy"}
         likely = partial(likelihood, marks)
@@ -245,7 +259,7 @@ class _Context:
             marks=marks,
             rude=1.0
             if "profanity" in kinds
-            else likely("dismissive") * (1 - 0.7 * softening * self._softens),
+            else max(breaching, likely("dismissive") * (1 - 0.7 * softening * self._softens)),
             helpful=0.0 if fallback else helpful,
             unhelpful=max(
                 likely("dismissive"),

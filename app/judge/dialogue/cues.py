@@ -11,6 +11,7 @@ from app.judge.languages.lexicon import (
     Lexicon,
     Phrase,
     Speaker,
+    breach_phrases,
     lexicon_of,
     plain_of,
     sounds_of,
@@ -93,6 +94,8 @@ def find_cues(dialogue: Dialogue) -> Cues:
         if lexicon is None:
             continue
         in_line = _cues_in(line, lexicon)
+        if line.language == ENGLISH and line.side in (Side.SERVICE, Side.CUSTOMER):
+            in_line = [*in_line, *_breaches_in(line)]
         # Hindi speakers mix Hindi into lines that are mostly English.
         mixed = lexicon_of(ROMANISED_HINDI) if hindi and line.language == ENGLISH else None
         if mixed is not None:
@@ -124,10 +127,7 @@ def _of_the_course(dialogue: Dialogue, cues: Sequence[Cue]) -> Iterable[Cue]:
 
 def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
     plain_cased = plain_of(line.text)
-    # Lower-casing may lengthen a text that is not ASCII, and offsets must hold.
-    plain = plain_cased.lower()
-    if len(plain) != len(plain_cased):
-        plain = "".join(char.lower() if len(char.lower()) == 1 else char for char in plain_cased)
+    plain = _lowered(plain_cased)
     sounds = sounds_of(plain) if lexicon.sounded else None
     words = stems_in(plain)
     if sounds:
@@ -144,6 +144,22 @@ def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
                 yield replace(cue, start=sounds.starts[cue.start], end=sounds.starts[cue.end])
         else:
             yield from _matches(phrase, plain_cased if phrase.cased else plain, line)
+
+
+def _lowered(text: str) -> str:
+    plain = plain_of(text)
+    lowered = plain.lower()
+    # Lower-casing may lengthen a text that is not ASCII, and offsets must hold.
+    if len(lowered) == len(plain):
+        return lowered
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in plain)
+
+
+def _breaches_in(line: Line) -> Iterable[Cue]:
+    plain = _lowered(line.text)
+    for phrase in breach_phrases():
+        if phrase.speaker in _SPEAKERS[line.side]:
+            yield from _matches(phrase, plain, line)
 
 
 def _without_overlaps(cues: Iterable[Cue]) -> Iterable[Cue]:

@@ -21,7 +21,8 @@ _INSTRUCTIONS = (
     rf"(?:give|assign|award|set|output|return|answer|rate|score|grade|mark){_GAP}{_NOT_YOU}"
     rf"(?:(?:a|the){_GAP})?(?:perfect|full|maximum|highest|top|best)(?:{_GAP}possible)?"
     rf"{_GAP}(?:score|scores|rating|ratings|marks|grade|points)",
-    rf"(?:score|rate|grade|mark|evaluate){_GAP}(?:this|the){_GAP}(?:conversation|call|chat|agent"
+    # "Would you rate this chat?" asks the customer.
+    rf"(?<!you )(?:score|rate|grade|mark|evaluate){_GAP}(?:this|the){_GAP}(?:conversation|call|chat|agent"
     rf"|bot|interaction|transcript){_GAP}{_FEW_WORDS}(?:as|at|with|a|to)?(?:{_GAP})?(?:100|10\b|5\b|perfect"
     r"|excellent|full|maximum)",
     rf"(?:set|make|change){_GAP}(?:(?:the|all|each|every){_GAP}){{0,2}}(?:scores?|ratings?|grades?|criteri(?:on|a))"

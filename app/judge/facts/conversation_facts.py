@@ -252,6 +252,16 @@ def shown_act(line: LineActs, acts: Iterable[Act], polarity: str = SUPPORTS) -> 
     return sentence_around(line.line.segment, mark.start, mark.end, polarity)
 
 
+def breach_evidence(facts: Facts, *acts: Act) -> tuple[Evidence, ...]:
+    """Quote the first breaches of these kinds in their order."""
+    breaches = [breach for breach in facts.readings.breaches if breach.act in acts]
+    breaches.sort(key=lambda breach: breach.line.line.position)
+    return distinct(
+        sentence_around(breach.line.line.segment, breach.start, breach.end, CONTRADICTS)
+        for breach in breaches
+    )
+
+
 def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Keep the first pieces of evidence that do not overlap, up to three."""
     pieces: list[Evidence] = []

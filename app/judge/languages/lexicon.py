@@ -9,6 +9,7 @@ Romanised Hindi has no orthography ("nahi", "nahee" and "nhi" are one word, and 
 
 import json
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -156,6 +157,16 @@ def lexicon_of(language: str) -> Lexicon | None:
         of_trigger={word: tuple(indexes) for word, indexes in of_trigger.items()},
         feelings=_feelings(document.get("feelings")),
         back_channels=frozenset(_words(document.get("backChannels", ""))),
+    )
+
+
+@cache
+def breach_phrases() -> tuple[Phrase, ...]:
+    """Return the phrases of breaches of good conduct and privacy, which are known in English."""
+    document = tomllib.loads((_FOLDER.parent / "breaches.toml").read_text("utf-8"))
+    return tuple(
+        phrase_from(kind, {"speaker": "agent", "triggers": "", **entry}, {}, sounded=False)
+        for kind, entry in document.items()
     )
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 
+from app.judge.acts.catalogue import Act
 from app.judge.conduct.readings import (
     NEGATIVE_LABELS,
     SHOWN,
@@ -16,6 +17,7 @@ from app.judge.dialogue.evidence import CONTRADICTS, Evidence, sentence_spans
 from app.judge.dialogue.turns import Line
 from app.judge.facts.conversation_facts import (
     Facts,
+    breach_evidence,
     distinct,
     examined,
     quoted,
@@ -46,6 +48,8 @@ _KIND = 0.75
 _KINDNESS = ("warm", "empathy")
 # The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9
+# Mockery, threats and pressure are no good manners, but no abuse.
+_LEAST_BREACHING, _MOST_BREACHING = 0.25, 0.5
 # An apology that would fit any problem shows no sympathy for this one.
 _STOCK = re.compile(
     r"\W*(?:oh,? )?(?:(?:we|i)(?:'re| are|'m| am) )?(?:(?:so|very|really|truly|terribly) )*"
@@ -163,6 +167,14 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
         (line for line in facts.readings.agent if line.is_rude), key=lambda line: -line.rude
     )
     cold = facts.readings.cold_replies
+    for act in (Act.THREATEN, Act.MOCK, Act.PRESS):
+        if breaches := breach_evidence(facts, act):
+            return scaled(
+                min(_MOST_BREACHING, max(_LEAST_BREACHING, facts.readings.manners)),
+                facts.sentence(f"courtesy.{act}"),
+                confidence=0.75,
+                evidence=breaches,
+            )
     if rude or cold:
         faulty = [(line, "dismissive") for line in rude] + [(line, "stall") for line in cold]
         return scaled(

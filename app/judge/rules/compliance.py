@@ -2,16 +2,24 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from operator import attrgetter
 from typing import NamedTuple
 
 from app.judge.acts.catalogue import Act
+from app.judge.acts.reading import LineActs
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, sentence_spans
-from app.judge.facts.conversation_facts import Facts, distinct, examined, performed, quoted
+from app.judge.facts.conversation_facts import (
+    Facts,
+    breach_evidence,
+    distinct,
+    examined,
+    performed,
+    quoted,
+)
 from app.judge.facts.manner import Manner, is_question
 from app.judge.languages.detection import ENGLISH
 from app.judge.languages.words import phrase_pattern
@@ -26,6 +34,13 @@ _VERIFIES = 0.65
 # How surely a line changes something before it is held against the agent.
 _CHANGED = 0.6
 _MOST_BETWEEN = 3
+# A question of so few words may leave out the verb; the models have to read it so, too.
+_ELLIPTIC_WORDS, _READ_SO = 7, 0.3
+# The digits of a card, by figures or words, and how many lines may be between them and the question.
+_CARD_DIGITS, _LINES_BETWEEN = 13, 5
+_DIGIT = re.compile(
+    r"\d|\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE
+)
 
 
 class Slots(NamedTuple):
@@ -54,22 +69,53 @@ def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
 
 def secrets_asked(facts: Facts) -> dict[str, list[Cue]]:
     """Find where the agent asks to be told a secret in other words than the lexicon's, by its name."""
-    secrets, lines = slots()
+    secrets = slots().secrets
     asked: dict[str, list[Cue]] = {}
     for acts in facts.acts.service:
         line, text = acts.line, acts.line.text
         if Act.ASK_SECRET not in acts.marks or line.language != ENGLISH or _is_excepted(text):
             continue
-        asking = [
-            (start, end)
-            for start, end in sentence_spans(text)
-            if lines["asks"].search(text, start, end) or is_question(text, start, end)
-        ]
+        asking = [span for span in sentence_spans(text) if _asks(acts, *span)]
         for name, pattern in secrets.items():
             for start, end in asking:
                 if match := pattern.search(text, start, end):
                     asked.setdefault(name, []).append(Cue("asks_secret", line, *match.span()))
+    if cards := list(_cards_taken(facts)):
+        asked.setdefault("a whole card number", cards)
     return asked
+
+
+def _asks(acts: LineActs, start: int, end: int) -> bool:
+    """Tell whether a sentence asks to be told what it names."""
+    text, lines = acts.line.text, slots().lines
+    if lines["asks"].search(text, start, end):
+        return True
+    if _asks_whether(text, start, end):
+        return False
+    few = len(text[start:end].split()) <= _ELLIPTIC_WORDS and acts.of(Act.ASK_SECRET) >= _READ_SO
+    return few or is_question(text, start, end)
+
+
+def _asks_whether(text: str, start: int, end: int) -> bool:
+    return slots().lines["whether"].match(text[start:end].lstrip()) is not None
+
+
+def _cards_taken(facts: Facts) -> Iterator[Cue]:
+    """Yield where the customer tells all digits of a card after the agent has spoken of its number."""
+    lines = slots().lines
+    for told in facts.dialogue.customer:
+        if len(_DIGIT.findall(told.text)) < _CARD_DIGITS or told.language != ENGLISH:
+            continue
+        before = [
+            line
+            for line in facts.dialogue.service
+            if told.position - _LINES_BETWEEN <= line.position < told.position
+        ]
+        text = " ".join(line.text for line in before)
+        asked = next((line for line in before if lines["card"].search(line.text)), None)
+        if asked and not lines["other_cards"].search(text) and not _is_excepted(text):
+            yield Cue("asks_secret", asked, 0, len(asked.text))
+            yield Cue("asks_secret", told, 0, len(told.text))
 
 
 def account_changes(facts: Facts) -> list[Cue]:
@@ -147,6 +193,7 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
         if line.of(Act.ASK_SECRET) >= _SURELY
         and not (line.shows(Act.VERIFY) or _is_excepted(line.line.text))
         for cue in performed(facts, [line.line], Act.ASK_SECRET)
+        if not _asks_whether(line.line.text, cue.start, cue.end)
     ]
     if requests:
         return yes_or_no(
@@ -177,11 +224,15 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def third_party(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer no when details of another person are told to someone who speaks for that person.
+    """Answer no when somebody else's matter is told, also to someone who speaks for that person.
 
     Answer yes when the agent refuses, or asks for the authority first. Where the customer speaks
     for somebody else and neither is said, nothing was disclosed.
     """
+    if told := breach_evidence(facts, Act.TELL_OTHER):
+        return yes_or_no(
+            False, facts.sentence("incident.told_other"), confidence=0.75, evidence=told
+        )
     claims = facts.heard("third_party")
     if not claims:
         return not_applicable(facts.sentence("third_party.no_occasion"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.turns import Line
-from app.judge.facts.conversation_facts import Facts, performed
+from app.judge.facts.conversation_facts import Facts, breach_evidence, performed
 from app.judge.facts.requests import unanswered_calls
 from app.judge.ledger.opinion import NO, NONE, YES
 from app.judge.ledger.status import PARTLY, RESOLVED, UNRESOLVED, stated_status
@@ -121,7 +121,7 @@ def _certain(facts: Facts) -> frozenset[str]:
     """Return the questions that a reader cannot answer otherwise than the lines do."""
     rude = any(line.rude >= _PLAINLY_RUDE for line in facts.readings.agent)
     certain = set()
-    if facts.said("profanity") or rude:
+    if facts.said("profanity") or rude or breach_evidence(facts, Act.MOCK, Act.THREATEN, Act.PRESS):
         certain.add("courtesy")
     if facts.said("fallback"):
         certain.add("understanding")
