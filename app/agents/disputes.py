@@ -59,13 +59,13 @@ def open_dispute(
 
     Args:
         body: the fields of `schemas.DisputeCreate`.
-        name: whoever disputes, as reviews name them, with `ref`, the id of the account or key.
+        name: the person who disputes, as reviews name them, with `ref`, the id of the account or key.
         days: the length of the window.
 
     Raises:
         NotFound: there is no such evaluation.
         Conflict: it is too late, or a dispute is open or decided already.
-        InvalidInput: the criteria do not fit, or nobody may decide who is named as addressee.
+        InvalidInput: the criteria do not fit, or the addressee may not decide disputes.
     """
     until = open_until(session, evaluation_id, days)
     if utc_now() >= until:

@@ -30,7 +30,7 @@ def add(
     Raises:
         NotFound: there is no such evaluation.
         Conflict: it is not completed, or has too many receipts.
-        InvalidInput: a comment is missing, or there is one that nobody asked for.
+        InvalidInput: a comment is missing, or given where none is allowed.
     """
     evaluation = evaluations.find(session, evaluation_id, for_update=True)
     if evaluation.status != Status.COMPLETED:

@@ -21,7 +21,7 @@ from app.events.catalogue import EventType
 from app.events.models import Event
 from app.reviews.models import Review
 
-# Of old conversations, which are imported or judged again, nobody wants to be told.
+# Old conversations that are imported or judged again send no messages.
 _FRESH = timedelta(days=7)
 _TRIED = timedelta(days=30)
 WEEK = timedelta(days=7)

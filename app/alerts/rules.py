@@ -34,7 +34,7 @@ def _check(session: Session, row: AlertRule) -> None:
     if is_changed(row, "target_ids") and (unknown := targets.missing(session, row.target_ids)):
         raise InvalidInput.field("targetIds", f"There is no such target: {unknown[0]}.")
     if not row.active:
-        # Nobody wants to be told of it when the rule is switched on again, perhaps months later.
+        # It would be stale news when the rule is switched on again, perhaps months later.
         waiting = AlertMatch.event_id.is_(None)
         session.execute(delete(AlertMatch).where(AlertMatch.rule_id == row.id, waiting))
 

@@ -1,4 +1,4 @@
-"""Waveforms, play copies and muted copies, stored next to a recording so that people can see and hear it."""
+"""Waveforms, play copies and muted copies, stored with a recording so that people can see and hear it."""
 
 import io
 from collections.abc import Iterator

@@ -49,7 +49,7 @@ def recount(session: Session) -> dict[str, int]:
     """Count all rows; return by how much the totals are too low, by kind.
 
     During an upgrade, hosts of an older version change the rows without counting. One statement sees
-    rows and total as they were at one moment, so that nobody has to wait while it counts.
+    rows and total as they were at one moment, so that no writer waits while it counts.
     """
     shortfalls = {}
     for kind, counted in _COUNTED.items():

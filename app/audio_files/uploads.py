@@ -319,4 +319,4 @@ class MutedObjects(AudioObjects):
         raise NotFound("There is no such upload.")
 
     def reconcile(self, object_id: str) -> None:
-        """Do nothing: nobody uploads a copy."""
+        """Do nothing: copies are not uploaded."""

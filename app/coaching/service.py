@@ -134,7 +134,7 @@ def add_goal(session: Session, values: Mapping[str, Any], *, created_by: str) ->
     """Add a goal of an agent or of a call centre.
 
     Raises:
-        InvalidInput: it is of nobody or of both, or there is no such agent, centre or criterion.
+        InvalidInput: it has no owner or two, or there is no such agent, centre or criterion.
     """
     executive_id, center_id = values.get("executive_id"), values.get("call_center_id")
     if (executive_id is None) is (center_id is None):

@@ -28,7 +28,7 @@ def network_of(text: str) -> Network:
 def counted_networks(address: Address | None) -> list[tuple[str, int]]:
     """Return what limits count an address by, each with the factor of its limit.
 
-    Whoever has one address of IPv6 has the /64 around it, and may have a /48: one visitor must not
+    A visitor with one address of IPv6 has the /64 around it, and may have a /48: one visitor must not
     count as many. None, a malformed address, counts like one address.
     """
     if not isinstance(address, IPv6Address):

@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS gauges(
   owner TEXT NOT NULL, metric TEXT NOT NULL, value REAL NOT NULL,
   PRIMARY KEY (owner, metric)) WITHOUT ROWID;
 """
-# The sum of a histogram is stored next to its buckets; a counter has only bucket 0.
+# The sum of a histogram is stored with its buckets; a counter has only bucket 0.
 SUM_BUCKET = -1
 # The metric, its label values, and the bucket.
 _Key: TypeAlias = tuple[str, tuple[str, ...], int]

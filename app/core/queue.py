@@ -176,7 +176,7 @@ class Doorbell:
         except RedisError:
             self._breaker.trip()
             return self._server_id
-        # Whoever writes to the server may have stored anything.
+        # Anyone who can write to the server may have stored anything.
         if isinstance(stored, bytes) and _SERVER_ID.fullmatch(stored):
             self._server_id = stored.decode()
         return self._server_id
@@ -231,12 +231,12 @@ class _Worker(Worker):
 
     def setup_work_horse_signals(self) -> None:
         stopping.listen()
-        # RQ leaves the job running when its worker is killed, next to the one that reclaims it.
+        # RQ leaves the job running when its worker is killed, at the same time as the one that reclaims it.
         stopping.follow(self._pid, with_signal=signal.SIGKILL)
 
 
 class _ThreadWorker(SimpleWorker):
-    """An RQ worker that runs next to other threads: no signals, no fork."""
+    """An RQ worker that runs beside other threads: no signals, no fork."""
 
     death_penalty_class = TimerDeathPenalty
     max_connection_wait_time = 5.0

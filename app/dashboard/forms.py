@@ -114,7 +114,7 @@ def shown_again(
 
 
 def field_errors(error: InvalidInput) -> dict[str, str]:
-    """Return the message of each field, to be shown next to it.
+    """Return the message of each field, to be shown beside it.
 
     A message about a member, such as `scopes[0]`, is also the message of its field.
     """

@@ -67,7 +67,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "created": "Stored",
         "updated": "Stored again, changed",
         "skipped": "Stored before",
-        "empty": "Nobody spoke",
+        "empty": "No speech",
     },
     "workKind": {
         "recordings": "Recordings",

@@ -16,7 +16,7 @@ from app.webhooks.enums import TargetKind
 from app.webhooks.models import Subscription
 
 _BY = "demo"
-# The domain is reserved: nobody gets what is sent there.
+# The domain is reserved: what is sent there reaches no one.
 _LEAD = "lead@example.com"
 _RULES: tuple[dict[str, Any], ...] = (
     {"name": "Auto-fails (demo)", "trigger": "auto_fail"},

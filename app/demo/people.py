@@ -16,7 +16,7 @@ from app.people.models import User
 from app.people.roles import AGENT, LEAD, REVIEWER
 
 _FILE = "demo-people.txt"
-# The name ends in `.example`: nobody has these addresses.
+# The name ends in `.example`: these addresses belong to no one.
 _DOMAIN = "riverside-home.example"
 LEADS = {"demo-leeds": "Grace Holt", "demo-pune": "Vikram Rao"}
 REVIEWERS = ("Helen Brook", "Omar Siddiq")

@@ -85,7 +85,7 @@ class LoadReport:
 
     @property
     def summary(self) -> str:
-        """The numbers of new records by kind, in words."""
+        """The numbers of new records by kind, as a sentence."""
         parts = [f"{number} {noun}" for noun, number in self.new.items() if number]
         if not parts:
             return "The demo was loaded before: nothing was changed."

@@ -50,7 +50,7 @@ class _Coached:
 
 
 def plan_reviews(session: Session) -> None:
-    """Make the review plan, which draws the week at once, unless it exists or there is nobody to review."""
+    """Make the review plan, which draws the week at once, unless it exists or there are no reviewers."""
     found = [people.find(session, name) for name in people.REVIEWERS]
     reviewers = [{"userId": user.id} for user in found if user is not None]
     if not reviewers or session.scalar(select(ReviewPlan.id).where(ReviewPlan.name == _PLAN)):
@@ -96,7 +96,7 @@ def _agents(session: Session) -> dict[str, Executive]:
 
 
 def _judged(session: Session, agent: Executive) -> Iterator[tuple[Evaluation, EvaluationResult]]:
-    """Yield the judged conversations of an agent that nobody has reviewed, the newest first."""
+    """Yield the judged conversations of an agent without a review, the newest first."""
     rows = session.execute(
         select(Evaluation, EvaluationResult)
         .join(EvaluationResult, EvaluationResult.evaluation_id == Evaluation.id)

@@ -270,7 +270,7 @@ def _are_selective(filters: Mapping[str, Any]) -> bool:
 
 
 def _current(*, selective: bool) -> ColumnElement[bool]:
-    """Restrict to current revisions; next to a selective filter in a form that uses no index.
+    """Restrict to current revisions; with a selective filter in a form that uses no index.
 
     Without statistics SQLite takes every equality for equally selective, and nearly every row is
     current.

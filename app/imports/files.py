@@ -42,7 +42,7 @@ NO_DIRECTION = (
     "Which side is the agent's depends on the direction of the call: give --direction, or a name "
     "pattern or metadata with it."
 )
-# Size and time of the last change, of the file and of the JSON file next to it.
+# Size and time of the last change, of the file and of its JSON file.
 _State = tuple[tuple[int, int], ...]
 
 
@@ -79,7 +79,7 @@ def list_files(
 ) -> list[ImportFile]:
     """List a file, or the importable files of a folder in the order of their names.
 
-    The JSON file next to a recording and the table of `metadata` are left out. Links are listed in
+    The JSON file of a recording and the table of `metadata` are left out. Links are listed in
     any case, so that it is said of each that it was not followed.
     """
     if not path.is_dir():
@@ -95,7 +95,7 @@ def list_files(
 
 
 def sidecar_of(recording: Path) -> Path | None:
-    """Return the JSON file next to a recording: `call.wav.json`, or else `call.json`."""
+    """Return the JSON file of a recording: `call.wav.json`, or else `call.json`."""
     candidates = (recording.with_name(recording.name + ".json"), recording.with_suffix(".json"))
     return next((path for path in candidates if path.is_file()), None)
 

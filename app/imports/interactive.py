@@ -33,10 +33,10 @@ def ask(
     Return the options, and the name under which to keep them, which may be empty.
 
     Args:
-        check_zone: returns a time zone; raises `click.BadParameter` if there is none of this name.
+        check_zone: returns a time zone; raises `click.BadParameter` for an unknown name.
 
     Raises:
-        click.Abort: nobody answers.
+        click.Abort: the input ends.
         click.ClickException: nothing of the table can be read.
     """
     folder = UntrustedFolder(source.parent, follow_links)

@@ -102,7 +102,7 @@ def _task_of(job: RunningJob[IntakeDelivery]) -> _Task:
 
 
 def _collected(runtime: Runtime, task: _Task, folder: Path) -> NativeRecord | Sound | None:
-    """Return what the vendor tells of; None for a call or a conversation in which nobody spoke."""
+    """Return the records of a delivery; None for a call or a conversation without words."""
     fetch = HostFetch(runtime, task.vendor.hosts(task.config), folder)
     try:
         return task.vendor.collect(document_of(task.vendor, task.body), task.config, fetch)

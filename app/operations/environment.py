@@ -43,7 +43,7 @@ def warn_of_unknown() -> None:
 
 
 def _environment(installation: Path) -> dict[str, str]:
-    # A checkout keeps its data next to the code, wherever the command is run; an installed package
+    # A checkout keeps its data in its own folder, wherever the command is run; an installed package
     # keeps it in the working directory.
     is_checkout = (installation / "setup.cfg").is_file()
     home = installation if is_checkout else Path.cwd()

@@ -89,7 +89,7 @@ def current(settings: Settings) -> str:
 
 
 def rebuild_search_index(settings: Settings) -> None:
-    """Make the index of what was said anew, which a copy of a SQLite database lacks."""
+    """Rebuild the index of what was said, which a copy of a SQLite database lacks."""
     with Session(migration_engine(settings)) as session, session.begin():
         index.rebuild(session)
 

@@ -58,7 +58,7 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     Raises:
         CannotRun: something that is needed is missing or in use.
     """
-    # While modules are imported there is next to no garbage, and looking for it takes long.
+    # While modules are imported there is hardly any garbage, and looking for it takes long.
     gc.disable()
     # Here, where standard error is not yet the pipe of all processes.
     settings = replace(settings, log_format=log.format_here(settings.log_format))

@@ -56,7 +56,7 @@ def spend_sign_in(name: str) -> None:
 
 
 def spend_of_session(session_id: str) -> None:
-    """Spend one attempt to give the password of a session again, which nobody else can use up.
+    """Spend one attempt to give the password of a session again, which others cannot use up.
 
     Raises:
         RateLimitExceeded: there were too many; nothing was spent.

@@ -56,7 +56,7 @@ class Cookie:
 
 SESSION = Cookie("__Host-cqe", "cqe_session")
 KNOWN_BROWSER = Cookie("__Host-cqe-browser", "cqe_browser")
-# A sign-in that has begun: nobody can read or change what it says.
+# A sign-in that has begun: its content is encrypted and signed.
 PENDING = Cookie("__Host-cqe-pending", "cqe_pending")
 _PENDING_FOR_S = 600
 

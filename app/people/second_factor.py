@@ -118,7 +118,7 @@ def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
 
 
 def _with_secrets(session: Session) -> Iterator[User]:
-    """Yield every user who has an authenticator; nobody changes it meanwhile."""
+    """Yield every user who has an authenticator; their rows are locked."""
     has_secret = select(User).where(User.totp_secret.is_not(None))
     yield from session.scalars(has_secret.with_for_update())
 

@@ -139,7 +139,7 @@ def display_names(session: Session, user_ids: Collection[str]) -> dict[str, str]
 def reset_password(session: Session, user: User, password_hash: str) -> None:
     """Set a one-time password and end the user's sessions.
 
-    Whoever signed in with the provider signs in with passwords from now on.
+    An account of the provider signs in with passwords from now on.
     """
     _change(user, password_hash=password_hash, must_change_password=True, issuer=None, subject=None)
     sessions.end_all(session, user.id)

@@ -1,6 +1,6 @@
 """Rows of each table that a caller who is limited to teams may see; the one place that says so.
 
-In a limited request every SELECT, whoever wrote it, reads these rows under the names of the tables:
+In a limited request every SELECT, wherever it stands, reads these rows under the names of the tables:
 common table expressions in front of it hide the tables themselves.
 """
 
@@ -45,7 +45,7 @@ _DIRECTORY = {
 _STORED_WORK = ("export_jobs", "re_evaluations", "review_plans")
 # They hold nothing of a conversation, or are read only behind another check: analytics filters its
 # facts by the same scope, and pages of accounts, keys, webhooks, usage and scorecards have scopes of
-# the API that nobody who is limited to teams has.
+# the API that no one who is limited to teams has.
 UNLIMITED = frozenset(
     {
         *("api_keys", "api_key_credentials", "users", "user_sessions", "audit_entries"),

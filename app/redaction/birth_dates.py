@@ -16,7 +16,7 @@ MONTHS = split_words(
 )
 # A conversation without these words has no date of birth, and a turn without them only at its start.
 _BIRTH_WORDS = split_words("birth born birthday birthdate dob b")
-# One of these is next to a date of birth, or in the question before it.
+# One of these is near a date of birth, or in the question before it.
 _CUES = ("birth", "born", "dob", "d.ob", "do.b", "d.o.b")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"

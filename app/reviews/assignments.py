@@ -1,4 +1,4 @@
-"""Assignments of review plans: listed, followed by reviews, replaced, and ended when nobody comes."""
+"""Assignments of review plans: listed, followed by reviews, replaced, and ended when no review comes."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -104,7 +104,7 @@ def erase(session: Session, source_ids: Sequence[str]) -> None:
 
 
 def expire(session: Session) -> int:
-    """End what nobody has reviewed two weeks after it was due; return how many."""
+    """End assignments without a review two weeks after they were due; return how many."""
     late = ReviewAssignment.due_at < utc_now() - EXPIRES_AFTER
     ended = (
         update(ReviewAssignment)

@@ -13,5 +13,5 @@ class AssignmentState(LabelledEnum):
     EXPIRED = "expired", "Expired"
 
 
-# Whoever has it is still to review it.
+# The reviewer still has to review it.
 HELD = (AssignmentState.OPEN, AssignmentState.IN_REVIEW)

@@ -1,4 +1,4 @@
-"""Periodic tasks of review plans: draw the weeks that are due, and end what nobody has reviewed."""
+"""Periodic tasks of review plans: draw the weeks that are due, and end assignments without a review."""
 
 import logging
 
@@ -24,6 +24,6 @@ def draw_plans(runtime: Runtime) -> None:
 
 
 def expire_assignments(runtime: Runtime) -> None:
-    """End what nobody has reviewed two weeks after it was due."""
+    """End assignments without a review two weeks after they were due."""
     with runtime.db.writing() as session:
         assignments.expire(session)

@@ -53,7 +53,7 @@ def _check(session: Session, row: ReviewPlan) -> None:
     row.reviewers = _known_reviewers(session, row.reviewers)
     if is_new:
         today = _day_of(row, utc_now())
-        # It begins with its next day: nobody expects work in the middle of a week.
+        # It begins with its next day: work in the middle of a week would surprise.
         is_today = today == utc_now().astimezone(ZoneInfo(row.timezone)).date()
         row.drawn_week = None if is_today else today.isoformat()
 
@@ -183,7 +183,7 @@ def _is_being_judged(session: Session, plan: ReviewPlan, day: date) -> bool:
 
 
 def candidates_of(session: Session, plan: ReviewPlan, day: date) -> list[Candidate]:
-    """Return the conversations of the week before this day that match and nobody holds."""
+    """Return the conversations of the week before this day that match and are not assigned."""
     filters: dict[str, Any] = {
         "status": [Status.COMPLETED],
         "review_status": [ReviewStatus.NONE],

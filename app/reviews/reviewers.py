@@ -1,4 +1,4 @@
-"""Reviewers: how many reviews each has given, how fast, and how strict next to judge and others."""
+"""Reviewers: how many reviews each has given, how fast, and how strict compared with the judge and with others."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

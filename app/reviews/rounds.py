@@ -136,7 +136,7 @@ def sealed(shown: Mapping[str, Any], reviewer: str | None) -> dict[str, Any]:
 def left_to_rate(shown: Mapping[str, Any], reviewer: str) -> list[str]:
     """Return the conversations of a round that one of its people has yet to rate.
 
-    A conversation that was judged again since then cannot be rated, and nobody has to wait for it.
+    A conversation that was judged again since then cannot be rated, and the round does not wait for it.
     """
     rated = {
         rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == reviewer

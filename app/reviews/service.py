@@ -282,7 +282,7 @@ def _set_ratings(
     scored: Rescored | None,
     scorecard: Scorecard,
 ) -> None:
-    """Set the answers of a review, next to those of the judge before it is applied."""
+    """Set the answers of a review, with those of the judge before it is applied."""
     review.criteria = [rating.as_json() for rating in ratings]
     review.ratings = {}
     # A person who disputes a judgement is not neutral, so their answers do not measure agreement.

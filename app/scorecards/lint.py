@@ -107,7 +107,7 @@ def _of_phrases(where: str, criterion: Mapping[str, Any]) -> Iterator[Finding]:
         if slot not in known
     }
     if unknown:
-        message = f"{min(unknown)} stands for nothing but its word; these stand for many: {', '.join(known)}."
+        message = f"{min(unknown)} matches only its own word; these match many: {', '.join(known)}."
         yield _finding(where, message)
 
 

@@ -67,7 +67,7 @@ class RemoteRecogniser:
                 samples_of_language[language] = samples_of_language.get(language, 0) + samples
                 done += samples
         if parts > len(speech.regions):
-            # Each request names the voices anew.
+            # Each request names the voices again.
             utterances = [replace(utterance, speaker=None) for utterance in utterances]
         return Recognition(
             utterances=tuple(utterances),

@@ -23,7 +23,7 @@ class TranscriptionOptions:
 
     `language` is a BCP 47 tag, or None to let the model decide. `channel_roles` maps channels,
     counted from 0, to their speakers; other channels are unknown. `voice_roles` does the same for the
-    voices of one channel that a server tells apart, in the order in which they begin; nobody guesses
+    voices of one channel that a server tells apart, in the order in which they begin; the service never guesses
     these. `content_type` is the declared
     type, which the first bytes must match; None accepts every type.
     """

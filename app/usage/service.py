@@ -1,4 +1,4 @@
-"""Usage records, as the meter and other packages write them, safe next to concurrent writers."""
+"""Usage records, as the meter and other packages write them, safe with concurrent writers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

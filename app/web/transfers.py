@@ -64,7 +64,7 @@ class TransferSlots:
     """Slots of a process for large transfers, during which a slow client occupies a thread.
 
     A third of them, and one at least, may be taken for one object or one holder of links: a link
-    that many open at once, or a key that reads slowly, keeps nobody else waiting.
+    that many open at once, or a key that reads slowly, does not keep others waiting.
     """
 
     def __init__(self, count: int) -> None:

@@ -93,7 +93,7 @@ def rewrap(session: Session, keyring: Keyring) -> int:
 def discard(session: Session, keyring: Keyring) -> int:
     """Replace the secrets whose master key is lost, and switch these webhooks off.
 
-    Nobody knows the new secrets: receivers get one when it is rotated.
+    Receivers do not know the new secrets; they get one when it is rotated.
     """
     count = 0
     for subscription in session.scalars(select(Subscription)):

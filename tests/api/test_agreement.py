@@ -99,7 +99,7 @@ def test_figures_come_from_twenty_pairs_on(
     client: Caller, base: str, runtime: Runtime, flask_app: Flask
 ) -> None:
     visitor = signed_in(base, runtime, "reviewer")
-    assert "Nobody reviewed an evaluation" in visitor.get("/review/agreement").text
+    assert "No evaluation of this period was reviewed" in visitor.get("/review/agreement").text
     greeted, ungreeted = made(runtime)
     results = {each: get(client, f"/evaluations/{each}/results") for each in (*greeted, *ungreeted)}
     # Nora disagrees on 2 of the greeted and on 2 of the others; the rest she confirms.

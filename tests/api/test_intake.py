@@ -193,7 +193,7 @@ def test_other_events_and_calls_without_words_leave_nothing(
     (delivery,) = deliveries(runtime)
     assert (delivery.state, delivery.outcome) == ("succeeded", "empty")
     assert client.get("/voice-calls").json()["data"] == []
-    assert "Nobody spoke" in admin.get("/sources/retell").text
+    assert "No speech" in admin.get("/sources/retell").text
 
 
 def test_what_cannot_be_stored_says_why_and_can_be_tried_again(

@@ -491,7 +491,7 @@ def test_an_act_needs_something_to_count() -> None:
     checked = check(own(counts(acts=["solved"])), channel="chat")
     assert "Only the other side says that it is solved" in checked.warnings[0].message
     checked = check(own(counts(anyOf=["a fee of <money>"])), channel="chat")
-    assert checked.warnings[0].message.startswith("<money> stands for nothing but its word")
+    assert checked.warnings[0].message.startswith("<money> matches only its own word")
 
 
 LOYALTY = {

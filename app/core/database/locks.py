@@ -23,7 +23,7 @@ class _LockFile:
 
 
 class WriteLock:
-    """A lock between threads and processes, in a file next to the database; a kill frees it.
+    """A lock between threads and processes, in a file beside the database; a kill frees it.
 
     SQLite has one writer at a time anyway. Its own waiting polls, so that some writer waits for
     seconds under load; here the next writer wakes as soon as the last one has ended.

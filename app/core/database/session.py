@@ -296,7 +296,7 @@ _unconfirmed: ContextVar[list[Callable[[], None]] | None] = ContextVar("unconfir
 def confirming_later(unconfirmed: list[Callable[[], None]] | None) -> Iterator[None]:
     """Do not wait for the disk after each commit inside: what waits for it is added to this list.
 
-    Nobody may be told of a change before its call has returned; it raises `ServiceUnavailable` when
+    No caller may learn of a change before this call has returned; it raises `ServiceUnavailable` when
     the disk does not confirm the change. With None, each commit inside waits.
     """
     token = _unconfirmed.set(unconfirmed)

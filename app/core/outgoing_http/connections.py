@@ -198,7 +198,7 @@ class ConnectionPool:
         connection.timed.shut()
 
     def close_idle(self, *, older_than_s: float = _IDLE_S) -> None:
-        """Close what nobody used for a while."""
+        """Close connections that were not used for a while."""
         limit = time.monotonic() - older_than_s
         expired = []
         with self._lock:

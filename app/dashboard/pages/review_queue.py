@@ -90,7 +90,7 @@ _TABS: tuple[QueueTab, ...] = (
         "Requested",
         {"reviewStatus": "requested,in_review", "sort": "conversationAt"},
         is_dated=False,
-        when_empty="Nobody has requested a review. Mark rows of the list of evaluations to do so.",
+        when_empty="No review is requested. Mark rows of the list of evaluations to do so.",
     ),
     QueueTab(
         "unsure",
@@ -230,7 +230,7 @@ def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
 
 
 def _without(tab: QueueTab) -> dict[str, Any]:
-    """Leave out what a plan has given to somebody where nobody has asked for a review."""
+    """Leave out what a plan has assigned, unless a review was requested."""
     is_unasked = tab.query.get("reviewStatus") == ReviewStatus.NONE
     return {"except_sources": assignments.held_sources()} if is_unasked else {}
 

@@ -57,7 +57,7 @@ function addFinding({field: path, message}, number, isError) {
   for (let around = isError && text.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
 }
 
-// The places that keep the draft from being tried or published, next to the buttons; each leads to its part.
+// The places that keep the draft from being tried or published, beside the buttons; each leads to its part.
 function nameBlockers(errors) {
   const blockers = form.querySelector("[data-blockers]");
   blockers.hidden = errors.length === 0;

@@ -66,7 +66,7 @@ function show(time, playing) {
   turns[lit]?.removeAttribute("aria-current");
   turns[at]?.setAttribute("aria-current", "true");
   lit = at;
-  // Whoever reads the scorecard meanwhile stays there.
+  // A reader who has moved to the scorecard stays there.
   if (playing) reveal(turns[at], "nearest");
 }
 

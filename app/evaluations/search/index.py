@@ -1,6 +1,6 @@
 """Index of what was said: the masked words of the newest transcript of each source.
 
-SQLite has it as an FTS5 table next to `spoken_words`, PostgreSQL as the column itself. The words are
+SQLite has it as an FTS5 table beside `spoken_words`, PostgreSQL as the column itself. The words are
 indexed in the transaction that stores their transcript, and removed in the one that erases it.
 """
 
@@ -170,7 +170,7 @@ def merge(session: Session, *, is_first: bool) -> bool:
 
 
 def rebuild(session: Session) -> None:
-    """Make the index of a SQLite database anew from its words, as after a restore."""
+    """Rebuild the index of a SQLite database from its words, as after a restore."""
     if _is_sqlite(session):
         session.execute(text(f"DROP TABLE IF EXISTS {SEARCH_INDEX}"))
         session.execute(text(CREATE_SEARCH_INDEX["sqlite"]))

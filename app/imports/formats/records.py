@@ -78,7 +78,7 @@ class ReaderOptions:
         timezone: IANA name of the time zone of times without an offset.
         preset: names the system whose columns of CSV are known (see `presets`).
         kept_columns: as `columns`, but a file need not have them.
-        names_agents: whether a conversation's agent is who alone has written to the customer.
+        names_agents: whether a conversation's agent is the only one who has written to the customer.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)

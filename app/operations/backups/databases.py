@@ -56,7 +56,7 @@ def drop_foreign(file: Path) -> list[str]:
     """Drop what acts by itself and CQE never makes; return what it was, by kind and name.
 
     These are triggers, views and virtual tables: somebody has added them, perhaps to the backup. The
-    index of what was said is dropped, too, and not named: it is made anew.
+    index of what was said is dropped, too, and not named: it is rebuilt.
     """
     with closing(_open(file, "rw")) as connection:
         found = connection.execute(_FOREIGN).fetchall()

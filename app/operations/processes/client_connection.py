@@ -76,7 +76,7 @@ class ClientConnection:
             self.send_answer()
 
     def send_answer(self) -> None:
-        """Send what the peer takes at once, after the disk has confirmed what it is told of."""
+        """Send what the peer takes at once, after the disk has confirmed the changes that the answer reports."""
         try:
             self.sock.flush()
         except OSError:

@@ -1,4 +1,4 @@
-"""Metrics server for Prometheus, in a process of its own or next to the work of another."""
+"""Metrics server for Prometheus, in a process of its own or within another."""
 
 import logging
 import sqlite3

@@ -118,7 +118,7 @@ class WebWorker(AnsweringWorker):
                 else:
                     self._selector.unregister(listener)
         if not self.alive:
-            # The kernel would go on taking connections, which nobody answers.
+            # The kernel would go on taking connections that are never answered.
             for listener in self.sockets:
                 listener.close()
 

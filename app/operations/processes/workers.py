@@ -261,7 +261,7 @@ class _Sweeper:
 def _run_job(queue: JobQueue, runtime: Runtime, row_id: str) -> None:
     background.give_way()
     stopping.listen()
-    # A job that outlived its parent would run next to the one that reclaims its row.
+    # A job that outlived its parent would run at the same time as the one that reclaims its row.
     stopping.follow(os.getppid(), with_signal=signal.SIGKILL)
     _run_row(queue, runtime, row_id)
 

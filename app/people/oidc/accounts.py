@@ -18,7 +18,7 @@ from app.people.models import User
 from app.people.oidc.provider import Claims, SignInRefused
 from app.people.roles import AGENT, OF_TEAMS
 
-# Whoever the provider does not date did not sign in just now.
+# Without a time from the provider, the sign-in does not count as recent.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 

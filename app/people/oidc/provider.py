@@ -152,7 +152,7 @@ class Provider:
             raise _refused("the logout token is old")
         subject, session_id = claims.get("sub"), claims.get("sid")
         if not (subject or isinstance(session_id, str)):
-            raise _refused("the logout token names nobody")
+            raise _refused("the logout token names no person")
         return subject, session_id if isinstance(session_id, str) else None
 
     def sign_out_url(self, return_to: str) -> str | None:

@@ -156,7 +156,7 @@ class ReviewPreviewBody(CamelSchema):
 
 
 class ReviewPreviewSchema(StoredAnswerSchema):
-    """The score with other answers, next to the present one."""
+    """The score with other answers, and the present one."""
 
     score_before = fields.Integer()
     score = fields.Integer()

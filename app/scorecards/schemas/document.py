@@ -85,7 +85,7 @@ class MetricsShape(StoredSchema):
     )
     interruption_overlap_ms = whole("Shortest overlap of an interruption, in ms.", high=_DAY_MS)
     interruption_words = whole("Fewest words of an interruption.", high=_DAY_MS)
-    back_channels = _words("Words of attention, such as `mhm`, that interrupt nobody.")
+    back_channels = _words("Words of attention, such as `mhm`, that do not interrupt.")
     fillers = _words("Filler words, such as `um`.")
     pace_words = whole("Fewest words for measuring pace.", high=_DAY_MS)
     monologue_gap_ms = whole("Longest pause within a monologue, in ms.", high=_DAY_MS)

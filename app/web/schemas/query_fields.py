@@ -85,7 +85,7 @@ class Ids(PlainText):
 
 
 class PageQuery(CamelSchema):
-    """Page, page size and sort order; loads as `page_request`, next to the filters of the list."""
+    """Page, page size and sort order; loads as `page_request`, beside the filters."""
 
     page = QueryWhole(low=1, high=_DEEPEST, load_default=1)
     page_size = QueryWhole(low=1, high=100, load_default=25)

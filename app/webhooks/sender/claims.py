@@ -44,7 +44,7 @@ class Receiver:
 
     Args:
         due_at: when its oldest pending delivery was or is due; None without one.
-        mail: the server for a receiver of e-mail; None as long as there is none.
+        mail: the server for a receiver of e-mail; None until one is set.
     """
 
     id: str

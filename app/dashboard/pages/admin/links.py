@@ -24,7 +24,7 @@ blp = PageBlueprint("links", __name__)
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An agent's account with the executive that it probably is, or the reason why there is none."""
+    """An agent's account with the executive that it probably is, or the reason why none is proposed."""
 
     user: Any
     executive: Any | None

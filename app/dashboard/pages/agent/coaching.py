@@ -202,7 +202,7 @@ def _form() -> str:
     """Render the form of a session; an evaluation fills in its agent and its scorecard."""
     typed = {**request_texts(), **request.form.to_dict()}
     with current_runtime().db.reading() as session:
-        # An unknown one is told of next to its field.
+        # The message about an unknown one is shown at its field.
         with suppress(NotFound):
             evaluation = evaluations.find(session, typed.get("evaluationId", ""))
             typed.setdefault("executiveId", evaluation.executive_id or "")
@@ -236,7 +236,7 @@ def _moments(typed: Mapping[str, str], *names: str) -> dict[str, str]:
     """Return a form whose days begin in the zone of the person.
 
     Raises:
-        InvalidInput: a day is none.
+        InvalidInput: a day is not a date.
     """
     found = dict(typed)
     for name in names:

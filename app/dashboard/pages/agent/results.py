@@ -99,7 +99,7 @@ def _strongest(
 def _chart(
     page_filters: PageFilters, selection: Selection, executive_id: str, trend: dict[str, Any]
 ) -> TrendChart | None:
-    """Draw the scores of the agent next to those of the team, whose points lead nowhere."""
+    """Draw the scores of the agent and of the team; the team's points have no links."""
     [own] = trends.lines_of(trend, page_filters.zone, page_filters.list_url)
     lines: list[LineData] = [replace(own, name="You")]
     granularity = Granularity(trend["granularity"])

@@ -29,7 +29,7 @@ _ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.
 
 
 class CampaignForm(ScorecardsByChannel):
-    """The form of a campaign; a target that is empty is none, a scorecard the default."""
+    """The form of a campaign; an empty target means no target, an empty scorecard the default."""
 
     name = Text(200, low=1, required=True)
     score = QueryWhole(high=100, load_default=None)

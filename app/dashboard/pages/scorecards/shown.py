@@ -101,7 +101,7 @@ def show(scorecard_id: str) -> str:
 @blp.post("/scorecards/<id:scorecard_id>/use")
 @require_scope(_SCOPE)
 def use(scorecard_id: str) -> Response:
-    """Use a scorecard for its whole channel, for some campaigns, or for nothing yet."""
+    """Use a scorecard for its whole channel, for some campaigns, or not at all yet."""
     chosen, campaign_ids = request.form.get("use"), set(request.form.getlist("campaign"))
     if chosen not in ("all", "campaigns", "none"):
         raise InvalidInput.field("use", "Choose what the scorecard is used for.", location="form")

@@ -112,7 +112,7 @@ def _value(name: str, kind: str, text: str) -> Any:
 
 
 def _labels(text: str) -> dict[str, str] | str:
-    """Return the labels of lines such as `team=north`; the text itself if a line is none."""
+    """Return the labels of lines such as `team=north`; the text itself if a line is not one."""
     lines = [line.partition("=") for line in text.split("\n") if line.strip()]
     if all(name.strip() and value.strip() for name, _, value in lines):
         return {name.strip(): value.strip() for name, _, value in lines}
