@@ -142,7 +142,7 @@ def listed(session: Session, query: Mapping[str, str], **more: Any) -> Page[Any]
 
 def linked_count(session: Session, query: Mapping[str, str], **more: Any) -> LinkedCount:
     """Count the rows of a query of the list; see `listed`."""
-    oldest = {**query, "page": "1", "pageSize": "1", "sort": "conversationAt"}
+    oldest = {**query, "page": "1", "pageSize": "1", "sort": "createdAt"}
     page = listed(session, oldest, **more)
-    oldest_at = page.items[0]["conversation_at"] if page.items else None
+    oldest_at = page.items[0]["created_at"] if page.items else None
     return LinkedCount(page.total_count, filters.url(LIST_PATH, query), oldest_at)

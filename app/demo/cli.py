@@ -21,15 +21,16 @@ _POLL_S = 0.25
 
 @click.command("demo")
 @click.option("--wait", is_flag=True, help="Wait until all of it is evaluated.")
-def demo(*, wait: bool) -> None:
-    """Load sample data of a small call centre.
+@click.option("--small", is_flag=True, help="Load 40 conversations instead of 300.")
+def demo(*, wait: bool, small: bool) -> None:
+    """Load sample data of a call centre: 300 conversations of 60 days.
 
     A second run changes nothing. Without a running worker, --wait evaluates the data itself.
     """
     runtime = current_runtime()
     try:
         _require_tables(runtime)
-        report = service.load(runtime)
+        report = service.load(runtime, small=small)
         click.echo(report.summary)
         if wait:
             _wait(runtime)

@@ -1,9 +1,10 @@
 """Demo: loads engagements, records and recordings that do not exist yet, and counts their evaluations."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import CompoundSelect, select, union_all
 from sqlalchemy.orm import Session
@@ -20,7 +21,7 @@ from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists
-from app.demo import messages, people, sample_data, week
+from app.demo import messages, people, sample_data, stories, week
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
 from app.engagements.models import Engagement
@@ -45,6 +46,7 @@ _PEOPLE = """\
 The people of the demo, who sign in to the dashboard, and their password: {file}
 Their week is there once the chats are judged."""
 _TYPE = "quality"
+_LOOK_EVERY_S = 2
 _ENGAGEMENTS: Mapping[str, tuple[str, str]] = {
     "engagement:care": (
         "Riverside Home: customer care (demo)",
@@ -69,6 +71,7 @@ _NOUNS = {
 }
 # Records of an earlier load stay as they are, although their dates would be later now.
 _OPTIONS = ImportOptions(on_conflict=SKIP)
+_Source: TypeAlias = Callable[[str], list[dict[str, Any]]]
 
 
 @dataclass(slots=True)
@@ -101,20 +104,25 @@ class DemoProgress:
     failed: int
 
 
-def load(runtime: Runtime) -> LoadReport:
+def load(runtime: Runtime, *, small: bool = False) -> LoadReport:
     """Load the records that are not there, and request their evaluation.
 
     A second call changes nothing; after a crash it continues.
+
+    Args:
+        small: load only what is written by hand, a few conversations of one shop.
     """
     report = LoadReport()
+    sources = (sample_data.records,) if small else (sample_data.records, stories.records)
+    clients = _ENGAGEMENTS if small else {**_ENGAGEMENTS, **stories.written()["engagements"]}
     with runtime.db.writing() as session:
-        _make_engagements(session, runtime.settings.engagement_types)
+        _make_engagements(session, clients, runtime.settings.engagement_types)
         messages.set_up(session, runtime.keyring)
     for kind in _BEFORE_RECORDINGS:
-        _load(runtime, kind, report)
-    stored = [_store(runtime, record) for record in _resolved(runtime, sample_data.RECORDINGS)]
-    report.new[_NOUNS[sample_data.RECORDINGS]] = sum(stored)
-    _load(runtime, Kind.VOICE_CALL, report)
+        _load(runtime, kind, sources, report)
+    recordings = _resolved(runtime, sample_data.records(sample_data.RECORDINGS))
+    report.new[_NOUNS[sample_data.RECORDINGS]] = sum(_store(runtime, one) for one in recordings)
+    _load(runtime, Kind.VOICE_CALL, sources, report)
     people.create(runtime)
     with runtime.db.writing() as session:
         week.plan_reviews(session)
@@ -150,25 +158,40 @@ def progress(session: Session, sources: Sequence[Any] = _SOURCES) -> DemoProgres
     )
 
 
-def _load(runtime: Runtime, kind: Kind, report: LoadReport) -> None:
-    batch = _validated(kind, _resolved(runtime, kind), validator(runtime, _OPTIONS))
+def follow(runtime: Runtime, say: Callable[[str], None]) -> None:
+    """Say after each quarter of the chats and bot calls how many are judged, until all are."""
+    for quarter in (1, 2, 3, 4):
+        while True:
+            with runtime.db.reading() as session:
+                counts = progress(session, _TEXTS)
+            if 4 * counts.ended >= quarter * counts.total:
+                break
+            time.sleep(_LOOK_EVERY_S)
+        say(f"Judged {counts.ended} of {counts.total} chats and bot calls of the demo.")
+
+
+def _load(runtime: Runtime, kind: Kind, sources: Sequence[_Source], report: LoadReport) -> None:
+    records = [record for source in sources for record in source(kind)]
+    batch = _validated(kind, _resolved(runtime, records), validator(runtime, _OPTIONS))
     with runtime.db.writing() as session:
         counts = load_batch(session, batch, _OPTIONS)
     report.new[_NOUNS[kind]] = counts.by_outcome[RecordOutcome.CREATED]
     report.refused += [f"{error['external_id']}: {error['message']}" for error in counts.errors]
 
 
-def _resolved(runtime: Runtime, kind: str) -> list[dict[str, object]]:
+def _resolved(runtime: Runtime, records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
     with runtime.db.reading() as session:
         ids = _ids_by_reference(session)
-    return [sample_data.resolved(record, midnight, ids) for record in sample_data.records(kind)]
+    return [sample_data.resolved(record, midnight, ids) for record in records]
 
 
-def _make_engagements(session: Session, known_types: Sequence[str]) -> None:
+def _make_engagements(
+    session: Session, clients: Mapping[str, Sequence[str]], known_types: Sequence[str]
+) -> None:
     """Make the engagements of the demo that do not exist."""
     type_ = _TYPE if not known_types or _TYPE in known_types else known_types[0]
-    for name, description in _ENGAGEMENTS.values():
+    for name, description in clients.values():
         if _engagement_id(session, name) is None:
             engagements.create(session, name=name, type=type_, description=description)
 
@@ -182,13 +205,12 @@ def _engagement_id(session: Session, name: str) -> str | None:
 def _ids_by_reference(session: Session) -> dict[str, str]:
     """Return the ids of everything that records refer to, by external id or engagement key."""
     ids: dict[str, str] = {}
-    for key, (name, _) in _ENGAGEMENTS.items():
+    clients = {**_ENGAGEMENTS, **stories.written()["engagements"]}
+    for key, (name, _) in clients.items():
         if (engagement_id := _engagement_id(session, name)) is not None:
             ids[key] = engagement_id
     for table in (*_REFERENCED, AudioFile):
-        known = select(table.external_id, table.id).where(
-            table.external_id.in_(sample_data.external_ids())
-        )
+        known = select(table.external_id, table.id).where(table.external_id.in_(_external_ids()))
         ids |= {row.external_id: row.id for row in session.execute(known)}
     return ids
 
@@ -244,5 +266,9 @@ def _pending_id(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) ->
 
 
 def _source_ids(sources: Sequence[Any]) -> CompoundSelect[tuple[str]]:
-    keys = sample_data.external_ids()
+    keys = _external_ids()
     return union_all(*(select(table.id).where(table.external_id.in_(keys)) for table in sources))
+
+
+def _external_ids() -> tuple[str, ...]:
+    return (*sample_data.external_ids(), *stories.external_ids())

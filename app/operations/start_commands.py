@@ -13,15 +13,21 @@ import click
 @click.option("--workers", type=click.IntRange(1, 256), help="Web processes.")
 @click.option("--threads", type=click.IntRange(1, 256), help="Threads of each web process.")
 @click.option("--no-worker", is_flag=True, help="Start no worker.")
-@click.option("--demo", is_flag=True, help="Load sample conversations and calls.")
-def up(*, no_worker: bool, demo: bool, **options: Any) -> None:
+@click.option(
+    "--demo",
+    is_flag=False,
+    flag_value="full",
+    type=click.Choice(["full", "small"]),
+    help="Load sample conversations: 300 of 60 days, or a small set of 40.",
+)
+def up(*, no_worker: bool, demo: str | None, **options: Any) -> None:
     """Start the whole service: tables, queue, web server and worker."""
     from app.operations import up as service
     from app.operations.environment import settings_here
     from app.operations.failure import plain_errors
 
     with plain_errors():
-        service.run(settings_here(options), with_worker=not no_worker, with_demo=demo)
+        service.run(settings_here(options), with_worker=not no_worker, demo=demo)
 
 
 @click.command("worker")

@@ -52,8 +52,11 @@ _LOOPBACK_OF_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 _FAR_AWAY = {"0.0.0.0": (socket.AF_INET, "192.0.2.1"), "::": (socket.AF_INET6, "2001:db8::1")}  # noqa: S104
 
 
-def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> None:
+def run(settings: Settings, *, with_worker: bool, demo: str | None = None) -> None:
     """Start the queue server, the web server and the worker; run until SIGTERM or Ctrl-C.
+
+    Args:
+        demo: the sample data to load, `full` or `small`.
 
     Raises:
         CannotRun: something that is needed is missing or in use.
@@ -86,8 +89,9 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
                 _start_metrics(supervisor, runtime, listener)
             if _await_web(supervisor, settings):
                 _print_ready(settings, choice, first_access, with_worker=with_worker)
-                if with_demo:
-                    load = partial(_load_demo, runtime, with_worker=with_worker)
+                if demo:
+                    small = demo == "small"
+                    load = partial(_load_demo, runtime, small=small, with_worker=with_worker)
                     load = partial(_run_without, listener, load)
                     supervisor.start([Service("demo", load, once=True)])
         while not supervisor.is_stopping:
@@ -198,12 +202,12 @@ def _start_metrics(supervisor: Supervisor, runtime: "Runtime", listener: socket.
     supervisor.start([Service("metrics", serve)])
 
 
-def _load_demo(runtime: "Runtime", *, with_worker: bool) -> None:
+def _load_demo(runtime: "Runtime", *, small: bool, with_worker: bool) -> None:
     from app.core.errors import AppError, ServiceUnavailable
     from app.demo import service as demo
 
     try:
-        report = demo.load(runtime)
+        report = demo.load(runtime, small=small)
         for refused in report.refused:
             logger.warning("a record of the demo was refused: %s", refused)
         click.echo(report.summary)
@@ -212,8 +216,10 @@ def _load_demo(runtime: "Runtime", *, with_worker: bool) -> None:
                 f"No worker is running: start `{COMMAND} worker` to have the demo evaluated."
             )
         elif report.total:
-            click.echo("The worker evaluates the demo; the recordings take a minute.")
+            click.echo("The worker evaluates the demo; the recordings take longest.")
         click.echo(demo.places_to_look(runtime))
+        if with_worker and report.total:
+            demo.follow(runtime, click.echo)
         while not demo.play_week(runtime) and with_worker:
             time.sleep(_DEMO_LOOK_AGAIN_S)
     except ServiceUnavailable:

@@ -112,7 +112,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory, shared_database_url: str) -> 
     """One `up --demo` for all browser tests of a session."""
     process = ServiceProcess(
         tmp_path_factory.mktemp("pages") / "instance",
-        command=[*UP, "--demo"],
+        command=[*UP, "--demo", "small"],
         CQE_DATABASE_URL=shared_database_url,
     )
     started = Demo(process.wait_ready(), shared_database_url)

@@ -126,7 +126,7 @@ def test_the_tour_prints_evaluations_and_ranks(
     tmp_path: Path, service: ServiceProcess, variables: dict[str, str]
 ) -> None:
     client = Client(*variables.values())
-    code, text = run_to_end(service.data_dir, "demo")
+    code, text = run_to_end(service.data_dir, "demo", "--small")
     assert code == 0, text
     failing = {"q": "demo-chat-asks-card", "status": "completed"}
     wait_until(lambda: list(client.evaluations(**failing)))
