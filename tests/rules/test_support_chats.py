@@ -80,7 +80,7 @@ def test_a_customer_who_has_left_says_nothing_of_completeness() -> None:
     assert completeness["applicable"] is False
     assert completeness["explanation"] == "The customer left before the close."
     quotes = [item["quote"] for item in criterion(document, "discovery.probing")["evidence"]]
-    assert quotes == ["What is your contract number?"]
+    assert "Are you still there?" not in quotes
 
 
 @pytest.mark.xfail(

@@ -51,7 +51,7 @@ _TIMED = 0.3
 _MOST_TOLD = 3
 # How likely a line shows an act at least where words claim it; the customer's verdict is read less well.
 SURE = 0.65
-_SURE_OF = {
+SURE_OF = {
     State.CONFIRMED: 0.75,
     State.GIVEN_UP: 0.7,
     State.DONE: 0.5,
@@ -104,6 +104,13 @@ def was_transferred(facts: Facts) -> bool:
     return stated_status(facts.ledger) == ESCALATED
 
 
+def takeovers(facts: Facts) -> list[LineActs]:
+    """Return the lines in which the customer is handed over, or somebody else takes over."""
+    steps = [step for entry in facts.ledger.entries for step in entry.steps]
+    places = {step.position for step in steps if step.state is State.TRANSFERRED}
+    return [facts.acts.at(place) for place in sorted(places)]
+
+
 def pleased_after(facts: Facts, entry: Entry) -> LineActs | None:
     """Return the customer's thanks or farewell after what was done for a request, if nothing disturbs it."""
     if not entry.steps or entry.state not in _WELL:
@@ -150,6 +157,8 @@ def surely_told(facts: Facts, entry: Entry) -> Step | None:
     The last step does where its line shows it clearly, else an earlier one that ends alike.
     """
     for step in reversed(entry.steps):
+        if step.state is State.TAKEN and entry.kind is not RequestKind.QUESTION:
+            continue
         ends_alike = step.state in (CLOSED if entry.closed else _ENDED_BADLY)
         if step.state is not entry.state and not ends_alike:
             return None
@@ -164,7 +173,7 @@ def _is_sure(facts: Facts, step: Step) -> bool:
     shown = facts.acts.at(step.position)
     # Whether somebody cannot or may not, a line says that it will not be done.
     acts = _NOT_DONE if step.state in (State.FAILED, State.REFUSED) else STATE_ACTS[step.state]
-    return max(map(shown.of, acts)) >= _SURE_OF.get(step.state, SURE)
+    return max(map(shown.of, acts)) >= SURE_OF.get(step.state, SURE)
 
 
 def state_sentence(facts: Facts, entry: Entry) -> str:

@@ -12,6 +12,7 @@ from app.judge.facts.requests import (
     state_evidence,
     state_sentences,
     surely_told,
+    takeovers,
     unanswered_calls,
     was_transferred,
     worst_first,
@@ -41,6 +42,7 @@ _ENDED = {
 _TOLD, _CLOSED = 0.35, 0.5
 # How the requests end that a status tells of.
 _CLOSES = {RESOLVED: True, UNRESOLVED: False}
+_HANDED = (Act.TRANSFER, Act.NAME)
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY, Act.NEXT)
 
 
@@ -133,6 +135,9 @@ def _believed(facts: Facts, stated: str, likely: Mapping[str, float]) -> str:
 def _likely(facts: Facts, status: str, probability: float | None = None) -> Resolution:
     """Tell a status that no line states, with those requests that ended so."""
     entries = worst_first(facts.ledger.matters)
+    if status == ESCALATED:
+        evidence = distinct(shown_act(line, _HANDED) for line in takeovers(facts))
+        return Resolution(status, facts.sentence(_ENDED[status]), evidence, probability)
     if status == UNKNOWN:
         entries = [entry for entry in entries if not entry.closed and surely_told(facts, entry)]
         told = [facts.sentence(_ENDED[status]), *state_sentences(facts, entries)]
@@ -152,8 +157,7 @@ def _is_certain(facts: Facts) -> bool:
 def stated_resolution(facts: Facts) -> Resolution:
     """Tell the status by what lines state, otherwise by how the conversation went."""
     if was_transferred(facts):
-        lines = [line for line in facts.acts.service if line.shows(Act.TRANSFER)]
-        evidence = distinct(shown_act(line, (Act.TRANSFER,)) for line in lines)
+        evidence = distinct(shown_act(line, _HANDED) for line in takeovers(facts))
         known = facts.context.transferred is not None
         told = "no_occasion.transferred" if known else _ENDED[ESCALATED]
         return Resolution(ESCALATED, facts.sentence(told), evidence)

@@ -4,25 +4,27 @@ Issue, outcome and next steps are quoted from the transcript where the ledger te
 overview joins them to sentences.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from app.judge.acts.catalogue import Act
-from app.judge.acts.reading import SHOWN
+from app.judge.acts.reading import SHOWN, LineActs
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.evidence import MOST_WORDS, quotable_span, sentence_spans
 from app.judge.dialogue.turns import Line, Side, content_of
 from app.judge.facts.conversation_facts import Facts, shown_act
-from app.judge.facts.requests import SURE, asks_nothing, surely_told
+from app.judge.facts.requests import SURE, SURE_OF, asks_nothing, takeovers
 from app.judge.insights.outcome import Outcome
 from app.judge.languages.detection import ENGLISH
 from app.judge.languages.lexicon import lexicon_of, plain_of
 from app.judge.languages.words import words_in
-from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, State
-from app.judge.ledger.status import ESCALATED, PARTLY, RESOLVED, UNRESOLVED
+from app.judge.ledger.entries import CLOSED, STATE_ACTS, State
+from app.judge.ledger.status import ESCALATED, PARTLY, RESOLVED, UNKNOWN, UNRESOLVED
 from app.judge.wording import quote_at_end
 
-_LEAST_WORDS = 2
+_LEAST_WORDS, _LEAST_TOLD = 2, 3
 # How likely a line promises or asks something at least where a phrase says so, too.
 _HINTED = 0.3
 _MOST_IN_NAME = _EXCLAMATION = _FILLER = 3
@@ -30,20 +32,37 @@ _BETWEEN = " \t\n,.;:!-"
 _MOST_ITEMS = 3
 _LAST_LINES = 2
 _CALLS_ABOUT = "purpose"
-_FEELINGS = (Act.ANGRY, Act.COMPLAIN, Act.DISAPPOINTED)
+_FEELINGS = (Act.ANGRY, Act.DISAPPOINTED)
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY)
 # The acts that move a matter, or tell where it stands.
 _BEARING = (
     *(Act.INFORM, Act.INSTRUCT, Act.PROPOSE, Act.DONE, Act.PROMISE, Act.PROMISE_BY, Act.UNDONE),
     *(Act.REFUSE, Act.REFUSE_REASON, Act.CANNOT, Act.ELSEWHERE, Act.RETRACT),
 )
-# The states whose line tells an outcome.
+# What the service side leaves to the customer.
+_LEAVES = (Act.INSTRUCT, Act.ELSEWHERE)
+# The states whose lines tell an outcome, the most telling first; with those that are enough, no other is told.
 _TELLING = {
-    RESOLVED: (State.DONE,),
-    PARTLY: (State.DONE,),
+    RESOLVED: (State.DONE, State.EXPLAINED),
+    PARTLY: (State.DONE, State.REFUSED, State.FAILED),
     UNRESOLVED: (State.REFUSED, State.FAILED, State.SENT_ELSEWHERE),
-    ESCALATED: (State.TRANSFERRED,),
+    ESCALATED: (State.TRANSFERRED, State.DONE),
+    UNKNOWN: (State.DONE, State.TRANSFERRED, State.REFUSED, State.FAILED),
 }
+_ENOUGH = (State.DONE,)
+_MOST_TOLD = 2
+# How much each word adds that a quote shares with the requests, and words of something done; how much is
+# taken off where the matter was settled before.
+_SHARED, _MOST_SHARED, _PLAINLY, _AFTERWARDS = 0.1, 3, 0.2, 0.3
+_DONE = re.compile(
+    r"\b(?:have|has|i've|we've|is|are|it's|they're|you're|was|were|been|just|now)\b[^.!?]{0,40}?"
+    r"\b(?:\w{2,}ed|done|sent|made|set|put|taken|given|paid|gone|off|out)\b|^\W*(?:\w{2,}ed|done|sent)\b",
+    re.IGNORECASE,
+)
+# With these words nothing is promised for sure.
+_HEDGED = re.compile(
+    r"\b(?:could|would|might|may|maybe|perhaps|possibly|probably|try)\b|\w'd\b", re.IGNORECASE
+)
 _EMPTY: dict[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
@@ -52,8 +71,9 @@ def issue_of(facts: Facts) -> str | None:
     called_about = _called_about(facts)
     if called_about is not None:
         return called_about
-    wanted = [_wanted(facts, entry) for entry in facts.ledger.matters[:1]]
-    return next(filter(None, wanted), None) or _first_said(facts, facts.dialogue.customer)
+    wanted = [_wanted(facts, entry.position) for entry in facts.ledger.matters[:1]]
+    told = _first_told(facts) or next(filter(None, wanted), None)
+    return told or _first_said(facts, facts.dialogue.customer)
 
 
 def _called_about(facts: Facts) -> str | None:
@@ -69,10 +89,29 @@ def _called_about(facts: Facts) -> str | None:
     return None
 
 
-def _wanted(facts: Facts, entry: Entry) -> str | None:
+def _first_told(facts: Facts) -> str | None:
+    """Quote what the customer tells first, where that is the matter and no detail that was asked for."""
+    if not facts.acts.customer:
+        return None
+    turns, begun = facts.dialogue.turns, facts.acts.customer[0].line.position
+    if any(line.shows(Act.VERIFY) for line in facts.acts.service if line.line.position < begun):
+        return None
+    place = next(i for i, turn in enumerate(turns) if turn.side is Side.CUSTOMER)
+    entries = [entry.position for entry in facts.ledger.matters[:1]]
+    lines = turns[place].lines
+    if any(line.shows(Act.ASK_PERSON) for line in facts.acts.customer if line.line in lines):
+        return None
+    if entries and entries[0] <= lines[-1].position:
+        return _wanted(facts, entries[0])
+    told = [text for line in lines if (text := _without_greeting(facts, line))]
+    return next((text for text in told if len(content_of(text)) >= _LEAST_TOLD), None)
+
+
+def _wanted(facts: Facts, position: int) -> str | None:
     """Quote the line of a request; a later one where that names no matter."""
-    lines = [line for line in facts.dialogue.customer if line.position >= entry.position]
-    return _first_said(facts, lines)
+    return _first_said(
+        facts, [line for line in facts.dialogue.customer if line.position >= position]
+    )
 
 
 def _first_said(facts: Facts, lines: Sequence[Line]) -> str | None:
@@ -158,56 +197,101 @@ def _opening(text: str, spans: Sequence[tuple[int, int]], asked: int) -> tuple[i
     return first, last
 
 
+class _Told(NamedTuple):
+    """A quote of what the service side did or refused; the higher its rank, the more it tells."""
+
+    rank: float
+    position: int
+    quote: str
+
+
 def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
     """Sum a conversation up; empty where the words are not read or speakers are unknown.
 
-    If no line tells for sure how it ended, a standard sentence states the outcome.
+    If no line tells how it ended, a standard sentence states the outcome.
     """
     if not facts.dialogue.readable or not facts.dialogue.attributed or not facts.dialogue.lines:
         return dict(_EMPTY)
-    told = list(_quotes(facts, outcome.status))
-    praised = asks_nothing(facts)
-    ended = facts.sentence("no_occasion.praise" if praised else f"summary.{outcome.status}")
-    actions = [text for text in _promised(facts) if text not in told]
+    key = "no_occasion.praise" if asks_nothing(facts) else f"summary.{outcome.status}"
+    ended = facts.sentence(key)
+    told = _told(facts, outcome.status, issue)
+    quotes = {item.quote for item in told}
+    actions = [text for text in _promised(facts) if text not in quotes]
+    left = [] if outcome.status == RESOLVED or actions else _left_to_customer(facts, quotes)
+    last = None if told or actions or left else _last_word(facts)
     return {
-        "overview": " ".join(_overview(facts, issue, told[-1:], ended, actions[-1:])),
+        "overview": " ".join(
+            [
+                *_wishes(facts, issue),
+                *_deeds(facts, told, issue),
+                ended,
+                *_sentences(facts, "last", [last] if last else []),
+                *_sentences(facts, "next", actions[-1:]),
+                *_sentences(facts, "left", left),
+            ]
+        ),
         "issue": issue,
-        "outcome": told[-1] if told else ended,
-        "actionItems": actions[-_MOST_ITEMS:],
+        "outcome": told[0].quote if told else last or ended,
+        "actionItems": [*actions[-_MOST_ITEMS:], *left],
     }
 
 
-def _overview(
-    facts: Facts, issue: str | None, told: list[str], ended: str, actions: list[str]
-) -> Iterator[str]:
+def _sentences(facts: Facts, key: str, quotes: Iterable[str]) -> Iterator[str]:
+    for quote in quotes:
+        yield facts.sentence(f"summary.{key}", quote=quote_at_end(quote))
+
+
+def _wishes(facts: Facts, issue: str | None) -> Iterator[str]:
     if issue:
         by_customer = any(issue in line.text for line in facts.dialogue.customer)
-        key = "summary.issue" if by_customer else "summary.done"
-        yield facts.sentence(key, quote=quote_at_end(issue))
+        yield from _sentences(facts, "issue" if by_customer else "done", [issue])
     for entry in facts.ledger.matters[1:_MOST_ITEMS]:
-        further = _wanted(facts, entry)
+        further = _wanted(facts, entry.position)
         surely = facts.acts.at(entry.position).of(Act.REQUEST) >= SURE
-        if surely and further and further != issue:
-            yield facts.sentence("summary.further", quote=quote_at_end(further))
-    for text in told:
-        if text != issue:
-            yield facts.sentence("summary.done", quote=quote_at_end(text))
-    yield ended
-    if not told and not actions and (last := _last_word(facts)):
-        yield facts.sentence("summary.last", quote=quote_at_end(last))
-    for text in actions:
-        yield facts.sentence("summary.next", quote=quote_at_end(text))
+        if surely and further and further not in (issue or ""):
+            yield from _sentences(facts, "further", [further])
 
 
-def _quotes(facts: Facts, status: str) -> Iterator[str]:
-    """Quote in their order the lines that tell how the requests ended, as the status says."""
-    for entry in facts.ledger.matters:
-        step = surely_told(facts, entry)
-        if entry.closed and (step is None or step.state is State.CONFIRMED):
-            step = entry.last(State.DONE)
-        if step is not None and step.state in _TELLING.get(status, ()):
-            acts = STATE_ACTS[step.state]
-            yield shown_act(facts.acts.at(step.position), acts).quote
+def _deeds(facts: Facts, told: Sequence[_Told], issue: str | None) -> Iterator[str]:
+    quotes = [item.quote for item in sorted(told, key=attrgetter("position"))]
+    quotes = [quote for quote in quotes if quote != issue]
+    yield from _sentences(facts, "done", quotes[:1])
+    yield from _sentences(facts, "also", quotes[1:])
+
+
+def _told(facts: Facts, status: str, issue: str | None) -> list[_Told]:
+    """Quote what the service side did or refused, as the status says; what tells most comes first."""
+    wanted = content_of(issue or "").union(*(entry.content for entry in facts.ledger.matters))
+    confirmed = [entry.last(State.CONFIRMED) for entry in facts.ledger.matters]
+    settled = max((step.position for step in confirmed if step), default=len(facts.dialogue.lines))
+    found: dict[str, _Told] = {}
+    for state in _TELLING[status]:
+        acts = STATE_ACTS[state]
+        for line in takeovers(facts) if state is State.TRANSFERRED else facts.acts.service:
+            likely, place = max(map(line.of, acts)), line.line.position
+            least = 0.0 if state is State.TRANSFERRED else SURE_OF.get(state, SURE)
+            if likely < max(least, line.of(Act.HYPOTHETICAL)):
+                continue
+            quote = _sentence_with(line, state)
+            shared = len(wanted & content_of(quote))
+            if not _tells(quote) or (state is State.EXPLAINED and not shared):
+                continue
+            rank = likely + _SHARED * min(_MOST_SHARED, shared)
+            rank += _PLAINLY * (_DONE.search(quote) is not None) - _AFTERWARDS * (place > settled)
+            found.setdefault(quote, _Told(rank, place, quote))
+        if found and state in _ENOUGH:
+            break
+    return sorted(found.values(), reverse=True)[:_MOST_TOLD]
+
+
+def _sentence_with(line: LineActs, state: State) -> str:
+    """Quote the sentence of a line that shows a state: of something done, one that speaks of the past."""
+    quote = shown_act(line, STATE_ACTS[state]).quote
+    if state is not State.DONE or _DONE.search(quote):
+        return quote
+    text = line.line.text
+    spans = [span for span in sentence_spans(text) if _DONE.search(text[slice(*span)])]
+    return text[slice(*quotable_span(text, *spans[0]))] if spans else quote
 
 
 def _promised(facts: Facts) -> list[str]:
@@ -226,14 +310,27 @@ def _promised(facts: Facts) -> list[str]:
         if line.of(Act.PROMISE_BY) >= (_HINTED if line.line.position in phrased else SHOWN)
         or (line.of(Act.PROMISE) >= SURE and line.line.position >= last_done)
     ]
-    return list(dict.fromkeys(promised))
+    return [quote for quote in dict.fromkeys(promised) if not _HEDGED.search(quote)]
+
+
+def _left_to_customer(facts: Facts, told: Container[str]) -> list[str]:
+    """Quote what the service side left to the customer at the end, if anything."""
+    for line in reversed(facts.acts.service[-_LAST_LINES:]):
+        quote = shown_act(line, _LEAVES).quote
+        if max(map(line.of, _LEAVES)) >= SURE and _tells(quote) and quote not in told:
+            return [quote]
+    return []
+
+
+def _tells(quote: str) -> bool:
+    return not quote.endswith("?") and len(quote.split()) > _LEAST_WORDS
 
 
 def _last_word(facts: Facts) -> str | None:
     """Quote what the service side said last that bears on the matter."""
     for line in reversed(facts.acts.service[-_LAST_LINES:]):
         quote = shown_act(line, _BEARING).quote
-        if max(map(line.of, _BEARING)) >= SURE and not quote.endswith("?"):
+        if max(map(line.of, _BEARING)) >= SURE and _tells(quote):
             return quote
     return None
 

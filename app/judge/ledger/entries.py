@@ -45,14 +45,8 @@ _SERVED = frozenset(State) - {State.OPEN, State.ASKED_BACK, State.IN_WORK}
 _KEPT = frozenset({State.DONE, State.CONFIRMED})
 _WEAK = frozenset(
     {
-        State.ASKED_BACK,
-        State.IN_WORK,
-        State.PROPOSED,
-        State.PUT_OFF,
-        State.PROMISED,
-        State.EXPLAINED,
-        State.INSTRUCTED,
-        State.ANSWERED,
+        *(State.ASKED_BACK, State.IN_WORK, State.PROPOSED, State.PUT_OFF),
+        *(State.PROMISED, State.EXPLAINED, State.INSTRUCTED, State.ANSWERED),
     }
 )
 
@@ -180,10 +174,9 @@ _ANSWERS = (
     *(Act.INFORM, Act.INSTRUCT, Act.DONE, Act.PROMISE, Act.PROMISE_BY, Act.PROPOSE),
     *(Act.REFUSE, Act.REFUSE_REASON, Act.CANNOT, Act.ELSEWHERE, Act.TRANSFER, Act.UNDONE),
 )
-# With these words the customer takes an explanation or an instruction, if nothing speaks against it.
+# The customer takes these if nothing speaks against it.
 _TOLD = (State.EXPLAINED, State.INSTRUCTED)
-_DECLINABLE = (State.PROPOSED, State.ANSWERED)
-# How the customer tells whether it is solved; of these, the likeliest counts.
+# How the customer tells whether it is solved: the likeliest counts.
 _TELLS = {Act.SOLVED: State.CONFIRMED, Act.PARTLY: State.PARTLY, Act.UNSOLVED: State.DENIED}
 # What the customer corrects was not done as asked.
 _CORRECTED = (State.DONE, State.ANSWERED)
@@ -195,6 +188,11 @@ _NEGATIVE = (
 _INTRODUCED = 2
 _REFUSALS = frozenset({State.REFUSED, State.FAILED, State.SENT_ELSEWHERE})
 _SAME_SUBJECT = 0.5
+# What would or could be done is none of these.
+_CLAIMED = frozenset({State.DONE, State.PROMISED, State.TRANSFERRED})
+# While nothing was done or told, or it was refused, only a plain word of the customer closes a request.
+_BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROMISED, State.TRANSFERRED)
+_PLAINLY = 0.75
 _CONTENT = (Act.CLOSE, Act.THANK, Act.PRAISE, Act.OK)
 # With these, the customer does not just take what was said.
 _OPENS = (*_NEGATIVE, Act.ASK, Act.REQUEST)
@@ -225,23 +223,19 @@ class _Book:
 
     def _reply(self, line: Spoken) -> None:
         told = max(_TELLS, key=lambda act: line.acts.get(act, 0.0))
-        if line.shows(told):
-            self._told(line, _TELLS[told])
+        if line.shows(told) and told is Act.SOLVED:
+            self._close(line)
+        elif line.shows(told):
+            self._move(line, _TELLS[told])
         elif line.shows(Act.CORRECT) and self._state() in _CORRECTED:
             self._move(line, State.DENIED)
         state = self._state()
         if state is State.PROPOSED and line.shows(Act.YES):
             self._move(line, State.ACCEPTED)
-        elif state in _DECLINABLE and line.shows(Act.DECLINE):
+        elif state in (State.PROPOSED, State.ANSWERED) and line.shows(Act.DECLINE):
             self._move(line, State.OPEN)
         elif state in _TOLD and line.shows(*STATE_ACTS[State.TAKEN]) and not line.shows(*_OPENS):
             self._move(line, State.TAKEN)
-
-    def _told(self, line: Spoken, state: State) -> None:
-        if state is State.CONFIRMED:
-            self._close(line)
-        else:
-            self._move(line, state)
 
     def serve(self, line: Spoken) -> None:
         """Enter what the service side does for the requests."""
@@ -254,7 +248,7 @@ class _Book:
         if entry is None:
             return
         for state in _BY_SERVICE:
-            if line.shows(*STATE_ACTS[state]):
+            if line.shows(*STATE_ACTS[state]) and not _is_hypothetical(line, state):
                 self._enter(entry, state, line)
         if line.shows(Act.TRANSFER) or is_another:
             self._hand_over(line)
@@ -313,8 +307,10 @@ class _Book:
             entry.move(State.OPEN, line.position)
 
     def _close(self, line: Spoken) -> None:
+        is_plain = line.acts[Act.SOLVED] >= _PLAINLY
         for entry in self.entries:
-            if entry.state is not State.GIVEN_UP:
+            begun = entry.state in (*_BEGUN, *_REFUSALS)
+            if entry.state is not State.GIVEN_UP and (is_plain or not begun):
                 entry.move(State.CONFIRMED, line.position)
 
     def _move(self, line: Spoken, state: State) -> None:
@@ -356,7 +352,17 @@ def _kind_of(line: Spoken) -> RequestKind | None:
     return None
 
 
+def _is_hypothetical(line: Spoken, state: State) -> bool:
+    if state not in _CLAIMED:
+        return False
+    return line.acts.get(Act.HYPOTHETICAL, 0.0) > max(
+        line.acts.get(a, 0.0) for a in STATE_ACTS[state]
+    )
+
+
 def _applies(entry: Entry, state: State, line: Spoken) -> bool:
+    if state is State.DONE and entry.state is State.CONFIRMED:
+        return False
     if state is State.ANSWERED:
         return entry.kind is RequestKind.QUESTION and entry.state not in _REFUSALS
     if state in (State.EXPLAINED, State.INSTRUCTED):

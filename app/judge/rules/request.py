@@ -21,6 +21,7 @@ from app.judge.facts.conversation_facts import (
     shown,
 )
 from app.judge.facts.requests import (
+    SURE,
     asks_nothing,
     effectiveness,
     state_advice,
@@ -90,9 +91,10 @@ def _taken_up(facts: Facts) -> tuple[Evidence, ...]:
     """Quote what the customer asks for first, and the reply that takes it up."""
     for entry in facts.ledger.matters[:1]:
         asked = [line for line in facts.dialogue.customer if line.position >= entry.position]
-        taken_up = [step.position for step in entry.steps if step.state in _TAKES_UP][:1]
+        taken_up = [step.position for step in entry.steps if step.state in _TAKES_UP]
         replies = [facts.acts.at(position).line for position in taken_up]
-        return examined([*informative_lines(asked)[:1], *replies], SUPPORTS)
+        telling = [line for line in replies if len(line.text.split()) > _LEAST_WORDS]
+        return examined([*informative_lines(asked)[:1], *telling[:1]], SUPPORTS)
     return examined(informative_lines(facts.dialogue.customer), SUPPORTS)
 
 
@@ -203,7 +205,7 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
             1.0 if in_time else 0.5,
             facts.sentence("probing.asked" if in_time else "probing.late"),
             confidence=0.6,
-            evidence=distinct(shown(line, ("probing", "verification", "recap")) for line in asking),
+            evidence=distinct(shown(line, ("probing",)) for line in asking),
         )
     cold = sum(line.is_cold for line in agent)
     left_upset = max((line.negative for line in customer[-2:]), default=0.0) >= 0.4
@@ -225,11 +227,9 @@ def _asks(line: AgentLine, *, is_polite: bool) -> bool:
     refuses = is_statement and line.shows("refusal") >= _REFUSING
     if line.shows("dismissive") >= _BELITTLES or refuses or _BLAMING.search(text):
         return False
-    return line.shows("verification") >= SHOWN or (
-        not (is_statement or is_polite)
-        and not _SMALL_TALK.search(text)
-        and max(line.shows("probing"), line.shows("recap")) >= SHOWN
-    )
+    # Who only checks who somebody is has asked nothing about the matter.
+    probing = line.shows("probing") >= max(SURE, line.shows("verification"))
+    return probing and not (is_statement or is_polite or _SMALL_TALK.search(text))
 
 
 def completeness(facts: Facts, criterion: Criterion) -> Answer:

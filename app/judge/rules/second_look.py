@@ -55,6 +55,9 @@ _CLAIMED = {
     "clarity": 0.95,
 }
 _NO_OCCASION = 0.5
+# How the customer shows that something was not understood, and how likely a line does where it hints at it.
+_NOT_UNDERSTOOD = (Act.CORRECT, Act.REPEAT, Act.CONFUSED)
+_HINT = 0.4
 # How likely the act is at least where a reader sees a part that no phrase shows.
 _HINTED = 0.1
 
@@ -86,10 +89,18 @@ def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answe
         worth, own = _fulfilled(facts, answer, likely), _told_level(facts)
     else:
         worth = _expected(likely)
-    if answer.unjudged or own == NONE or likely[own] < _CLAIMED[question]:
+    doubted = question == "understanding" and own == _FULL and _is_doubted(facts)
+    if answer.unjudged or own == NONE or likely[own] < _CLAIMED[question] or doubted:
         return unjudged(sentence("not_judged.estimated"), estimate=worth)
     stands = on_scale(replace(answer, score=_WORTH[own]), criterion.options)
     return replace(stands if criterion.options else answer, confidence=round(likely[own], 4))
+
+
+def _is_doubted(facts: Facts) -> bool:
+    """Tell whether a line hints that the service side did not understand at once."""
+    customer = (line.best(*_NOT_UNDERSTOOD) for line in facts.acts.customer)
+    asked = (line.best(Act.REASK) for line in facts.acts.service)
+    return any(mark and mark.probability >= _HINT for mark in (*customer, *asked))
 
 
 def _expected(likely: Mapping[str, float]) -> float:

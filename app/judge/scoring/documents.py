@@ -129,7 +129,11 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[st
         for piece in item.answer.evidence
         if piece.polarity == CONTRADICTS
     } | {piece["segmentId"] for incident in incidents for piece in incident["evidence"]}
-    strong = [item for item in judged if item.answer.score == 1 and _is_shown(item, against)]
+    strong = [
+        item
+        for item in judged
+        if item.answer.score == 1 and item.criterion.weight and _is_shown(item, against)
+    ]
     weak = [
         item
         for item in judged
