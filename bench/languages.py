@@ -2,9 +2,10 @@
 
 Reads the labelled dialogues and lines of tests/data/languages and prints, by language and split,
 how many of the labelled cues are found (recall) and how many of those found are labelled
-(precision), and whether the language of each line is told. The dialogues were written beside the
-lexicons and show what these can do at best. The lines were written without a look at them: `tune`
-is the half that they were then widened by, `held` the half that nobody looked at meanwhile.
+(precision), on how many lines both agree, and whether the language of each line is told. The
+dialogues `dev` and `test` were written next to the lexicons and show what these can do at best. The
+lines, and the dialogues `tune` and `held`, were written without a look at them: `tune` is the half
+that they were then widened by, `held` the half that nobody looked at meanwhile.
 """
 
 import argparse
@@ -30,6 +31,7 @@ KINDS = {
     "refused": ("failure", "no_result", "refusal"),
     "done": ("done", "success"),
     "confirmed": ("solved", "solved_check"),
+    "unsolved": ("still_broken",),
     "complaint": ("complaint",),
     "problem": ("problem",),
     "closing": ("closing",),
@@ -120,7 +122,7 @@ def main() -> None:
     parser.add_argument("--misses", action="store_true", help="print each line that differs")
     parser.add_argument("--split", choices=("dev", "test", *HALVES), help="all unless said")
     options = parser.parse_args()
-    hits, labelled, given, told, lines = (Counter[tuple[str, str]]() for _ in range(5))
+    hits, labelled, given, agreed, told, lines = (Counter[tuple[str, str]]() for _ in range(6))
     by_label: dict[str, Counter[str]] = {}
     for dialogue in (*dialogues(), *halves()):
         if options.split not in (None, dialogue.split):
@@ -134,6 +136,7 @@ def main() -> None:
             hits[key] += len(labels & ours)
             labelled[key] += len(labels)
             given[key] += len(ours)
+            agreed[key] += labels == ours
             for label in labels | ours:
                 count = by_label.setdefault(label, Counter())
                 count.update(hit=int(label in labels and label in ours))
@@ -146,6 +149,7 @@ def main() -> None:
         print(f"  language told undeclared  {share(told[key], lines[key])}")
         print(f"  precision                 {share(hits[key], given[key])}")
         print(f"  recall                    {share(hits[key], labelled[key])}")
+        print(f"  lines that agree          {share(agreed[key], lines[key])}")
     print(f"{'cue':12}{'precision':>18}{'recall':>22}")
     for label, count in sorted(by_label.items()):
         precision, recall = (

@@ -90,7 +90,7 @@ def check_uncalibrated_cases(client: Caller, runtime: Runtime, engagement: str) 
     # Where the words are not read there is nothing to go by, and it says so.
     with runtime.db.writing() as session:
         foreign = completed(
-            session, transcript=chat(HELPFUL, language="de"), engagement_id=engagement
+            session, transcript=chat(HELPFUL, language="it"), engagement_id=engagement
         )
     assert foreign.score is not None
     note = get(client, f"/evaluations/{foreign.id}/results")["quality"]["calibration"]

@@ -200,7 +200,7 @@ def test_the_mean_score_is_that_of_evaluations_with_a_verdict(
 ) -> None:
     campaign_id = make(client, "a")["id"]
     with runtime.db.writing() as session:
-        short = completed(session, transcript=chat(HELPFUL, language="de"), campaign_id=campaign_id)
+        short = completed(session, transcript=chat(HELPFUL, language="it"), campaign_id=campaign_id)
         whole = completed(session, campaign_id=campaign_id)
     assert (short.passed, whole.passed) == (None, True)
     shown = client.get(f"/campaigns/{campaign_id}").json()["data"]

@@ -15,16 +15,25 @@ MIXED = said(
     ("agent", "Refund bhej diya gaya hai, teen din mein aa jayega. Aur koi madad chahiye aapko?"),
     ("customer", "Nahi, bahut dhanyavaad."),
 )
-FRENCH = said(
-    ("customer", "Bonjour, ma commande n'est pas arrivée et je suis inquiet pour cela."),
-    ("agent", "Bonjour, je regarde tout de suite pour vous. Quel est votre numéro de commande ?"),
-    ("customer", "Merci, c'est le numéro onze."),
+ITALIAN = said(
+    ("customer", "Buongiorno, il mio ordine non è arrivato e sono preoccupato per questo."),
+    ("agent", "Buongiorno, guardo subito per lei. Qual è il numero del suo ordine?"),
+    ("customer", "Grazie, è il numero undici, aspetto la sua risposta."),
+)
+GERMAN = said(
+    ("customer", "Hallo, mein Paket ist nicht angekommen, ich bin langsam wirklich sauer."),
+    ("agent", "Guten Tag, das tut mir sehr leid. Nennen Sie mir bitte Ihre Bestellnummer?"),
+    ("customer", "Das ist die 1188."),
+    ("agent", "Danke. Ich habe den Ersatz veranlasst, Sie erhalten ihn in drei Tagen."),
+    ("agent", "Kann ich sonst noch etwas für Sie tun?"),
+    ("customer", "Nein, vielen Dank, auf Wiederhören."),
 )
 
 
 def test_languages_are_told_line_by_line_and_named_where_they_are_not_read(client: Caller) -> None:
     mixed = put_chat(client, "mixed", messages=MIXED, language=None)
-    french = put_chat(client, "french", messages=FRENCH, language=None)
+    italian = put_chat(client, "italian", messages=ITALIAN, language=None)
+    german = put_chat(client, "german", messages=GERMAN, language=None)
     judge()
     evaluation_id = get(client, f"/conversations/{mixed['id']}")["evaluationId"]
     shown = get(client, f"/evaluations/{evaluation_id}")
@@ -43,8 +52,19 @@ def test_languages_are_told_line_by_line_and_named_where_they_are_not_read(clien
     assert recap["normalizedScore"] == 1
     assert "first word list" in recap["explanation"]
 
-    failed_id = get(client, f"/conversations/{french['id']}")["evaluationId"]
+    failed_id = get(client, f"/conversations/{italian['id']}")["evaluationId"]
     failed = get(client, f"/evaluations/{failed_id}")
-    assert (failed["status"], failed["language"]) == ("failed", "fr")
+    assert (failed["status"], failed["language"]) == ("failed", "it")
     assert failed["error"]["code"] == "UNSUPPORTED_LANGUAGE"
-    assert failed["error"]["message"].startswith("Not judged: French is not read yet.")
+    assert failed["error"]["message"].startswith("Not judged: Italian is not read yet.")
+
+    german_id = get(client, f"/conversations/{german['id']}")["evaluationId"]
+    assert get(client, f"/evaluations/{german_id}")["language"] == "de"
+    results = get(client, f"/evaluations/{german_id}/results")
+    answers = {criterion["key"]: criterion for criterion in results["criteria"]}
+    assert answers["opening.greeting"]["normalizedScore"] == 1
+    assert "German are read with a first word list" in answers["opening.greeting"]["explanation"]
+    quotes = [piece["quote"] for answer in answers.values() for piece in answer["evidence"]]
+    assert "Guten Tag, das tut mir sehr leid." in quotes
+    assert all(any(quote in line["text"] for line in GERMAN) for quote in quotes)
+    assert results["sentiment"]["customer"]["begin"] < 0 < results["sentiment"]["customer"]["end"]

@@ -133,7 +133,7 @@ def test_where_nobody_is_known_every_phrase_counts() -> None:
 
 
 def test_another_language_has_no_cues() -> None:
-    assert found("c", "Hello, stop calling me.", language="de") == {}
+    assert found("c", "Hello, stop calling me.", language="it") == {}
 
 
 def test_an_undeclared_language_is_told_by_its_common_words() -> None:

@@ -183,7 +183,7 @@ def test_a_mixed_recording_is_scored_on_what_holds_of_the_whole() -> None:
         (chat(("c", 0, "Hi."), ("a", 9, "Hello!")), "chat", ErrorCode.INSUFFICIENT_CONTENT),
         (chat(("c", 0, words(90))), "chat", ErrorCode.INSUFFICIENT_CONTENT),
         (
-            call(("a", 0, 9_000, words(30)), ("c", 9_100, 9_500, "Oui."), language="fr"),
+            call(("a", 0, 9_000, words(30)), ("c", 9_100, 9_500, "Oui."), language="it"),
             "voice",
             ErrorCode.UNSUPPORTED_LANGUAGE,
         ),
@@ -207,8 +207,8 @@ def test_an_abandoned_chat_says_nothing_about_an_agent() -> None:
 
 
 def test_a_chat_in_another_language_is_scored_by_its_times() -> None:
-    lines = (("c", 0, "Hola, mi pedido no ha llegado " * 3), ("a", 30, "Lo siento mucho " * 5))
-    judgement = judge(chat(*lines, language="es"), "chat")
+    lines = (("c", 0, "Il mio ordine non è arrivato " * 3), ("a", 30, "Mi dispiace molto " * 5))
+    judgement = judge(chat(*lines, language="it"), "chat")
     assert (judgement.score, judgement.passed, judgement.judged_weight_percent) == (100, None, 10)
     judged = [item["judgedBy"] for item in judgement.results["criteria"] if item["applicable"]]
     assert judged == ["metric", "metric"]

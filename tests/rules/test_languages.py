@@ -97,17 +97,29 @@ def test_a_transcript_keeps_the_languages_that_were_told() -> None:
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_every_lexicon_can_answer_every_rule(language) -> None:
-    english = lexicon_of("en").kinds
     lexicon = lexicon_of(language)
-    assert english <= lexicon.kinds
+    # What the lexicon of Hindi adds to the English one is what the rules ask for.
+    own = {
+        phrase.kind for phrase in lexicon_of("hi").phrases if not phrase.pattern.pattern.isascii()
+    }
+    assert lexicon.kinds >= own >= {"greeting", "asks_secret", "opt_out", "solved", "still_broken"}
     assert lexicon.unmeasured == (language != "en")
     assert all(phrase.triggers for phrase in lexicon.phrases)
 
 
-@pytest.mark.parametrize(("read", "least"), [(dialogues, 150), (halves, 200)])
-def test_the_first_lexicons_find_what_is_labelled(read, least) -> None:
+@pytest.mark.parametrize(
+    ("languages", "read", "least", "recall"),
+    [
+        (("hi", "hi-Latn"), dialogues, 150, 0.9),
+        (("hi", "hi-Latn"), halves, 200, 0.9),
+        *(((language,), dialogues, 90, 0.85) for language in ("de", "es", "fr", "pt")),
+    ],
+)
+def test_the_first_lexicons_find_what_is_labelled(languages, read, least, recall) -> None:
     hits = labelled = given = 0
     for dialogue in read():
+        if dialogue.language not in languages:
+            continue
         for (_, _, labels), detected in zip(
             dialogue.lines, found_in(dialogue, dialogue.language), strict=True
         ):
@@ -117,7 +129,7 @@ def test_the_first_lexicons_find_what_is_labelled(read, least) -> None:
                 given + len(detected),
             )
     assert labelled > least
-    assert hits / labelled > 0.9
+    assert hits / labelled > recall
     assert hits / given > 0.9
 
 
@@ -185,33 +197,83 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
     assert results["sentiment"]["customer"]["end"] > 0 > results["sentiment"]["customer"]["begin"]
 
 
-def test_a_secret_that_is_asked_for_in_hindi_fails_and_a_warning_does_not() -> None:
-    def handled(text: str, language: str) -> float | None:
-        lines = [("c", "जी बोलिए, क्या बात है?"), ("a", text), ("c", "ठीक है।"), ("a", text)]
+@pytest.mark.parametrize(
+    ("language", "opening", "asking", "warning"),
+    [
+        (
+            "hi",
+            "जी बोलिए, क्या बात है?",
+            "सत्यापन के लिए जो ओटीपी आया है वह बता दीजिए।",
+            "कृपया अपना ओटीपी कभी किसी को मत बताइए, हम भी नहीं पूछते।",
+        ),
+        (
+            "de",
+            "Ja bitte, worum geht es denn?",
+            "Bitte nennen Sie mir die TAN aus der SMS.",
+            "Nennen Sie Ihre PIN bitte niemandem, auch uns nicht.",
+        ),
+        (
+            "es",
+            "Sí, ¿qué pasa con mi cuenta?",
+            "¿Me puede decir la clave de su tarjeta?",
+            "No comparta su clave con nadie, nosotros no la pedimos.",
+        ),
+        (
+            "fr",
+            "Oui, qu'est-ce qui se passe ?",
+            "Pouvez-vous me donner votre code secret ?",
+            "Ne donnez jamais votre code secret au téléphone.",
+        ),
+        (
+            "pt",
+            "Sim, o que aconteceu com a conta?",
+            "Pode me informar a senha do cartão?",
+            "Nunca informe a sua senha a ninguém.",
+        ),
+    ],
+)
+def test_a_secret_that_is_asked_for_fails_and_a_warning_does_not(
+    language, opening, asking, warning
+) -> None:
+    def handled(text: str) -> float | None:
+        lines = [("c", opening), ("a", text), ("c", "Ok."), ("a", text)]
         rows = {row["key"]: row for row in judge(*lines, language=language).results["criteria"]}
         return rows["compliance.data_handling"]["normalizedScore"]
 
-    assert handled("सत्यापन के लिए जो ओटीपी आया है वह बता दीजिए।", "hi") == 0
-    assert handled("कृपया अपना ओटीपी कभी किसी को मत बताइए, हम भी नहीं पूछते।", "hi") is None
+    assert handled(asking) == 0
+    assert handled(warning) is None
+
+
+def test_words_are_known_with_and_without_accents() -> None:
+    def kinds(text: str, language: str) -> dict[str, str]:
+        read = dialogue_of(chat(("a", 0, text), language=language), channel="chat", language=None)
+        return {cue.kind: cue.quote for line in read.lines for cue in find_cues(read).in_line(line)}
+
+    spellings = ("Grüße Sie, schönen Tag noch!", "Gruesse Sie, schoenen Tag noch!")
+    for text in spellings:
+        assert {"greeting", "closing"} <= kinds(text, "de").keys()
+    assert kinds("Le transfiero con el área técnica.", "es")["transfer"].startswith("Le transfiero")
+    assert kinds("Disculpe, ¿qué número?", "es")["apology"] == "Disculpe"
+    assert "hold" in kinds("Un momentito, dejeme verificar.", "es")
+    assert kinds("Je suis desolee pour ce désagrément.", "fr")["apology"] == "desolee"
+    assert kinds("Não se preocupe.", "pt").keys() == kinds("Nao se preocupe.", "pt").keys() != set()
 
 
 def test_only_what_needs_no_words_is_judged_in_a_language_without_phrases() -> None:
-    lines = [("c", "Bonjour, ma commande n'est pas arrivée et je suis inquiet. " * 2)]
-    judgement = judge(
-        *lines, ("a", "Bonjour, je regarde cela tout de suite pour vous."), language="fr"
-    )
+    lines = [("c", "Buongiorno, il mio ordine non è arrivato e sono preoccupato. " * 2)]
+    judgement = judge(*lines, ("a", "Buongiorno, guardo subito per lei."), language="it")
     rows = {row["key"]: row for row in judgement.results["criteria"]}
     assert rows["responsiveness.first_response"]["applicable"] is True
-    assert rows["closing.recap"]["explanation"] == "Not judged: French is not read yet."
+    assert rows["closing.recap"]["explanation"] == "Not judged: Italian is not read yet."
     missing = {row["metric"]: row["reason"] for row in judgement.results["metricsMissing"]}
-    assert missing["sentiment.overall"] == "Not judged: French is not read yet."
-    assert "French" in judgement.results["resolution"]["explanation"]
+    assert missing["sentiment.overall"] == "Not judged: Italian is not read yet."
+    assert "Italian" in judgement.results["resolution"]["explanation"]
 
 
 @pytest.mark.parametrize(
     ("text", "language", "code"),
     [
-        ("Bonjour, je voudrais savoir où est ma commande.", None, ErrorCode.UNSUPPORTED_LANGUAGE),
+        ("Buongiorno, vorrei sapere dove è il mio ordine.", None, ErrorCode.UNSUPPORTED_LANGUAGE),
         ("我的订单还没有到，请帮我查一下。", None, ErrorCode.UNSUPPORTED_LANGUAGE),
         ("asdf qwer zxcv " * 9, None, ErrorCode.UNSUPPORTED_LANGUAGE),
         ("asdf qwer zxcv " * 9, "xx", ErrorCode.UNSUPPORTED_LANGUAGE),

@@ -230,7 +230,7 @@ def test_announced_holds_are_not_guessed_in_another_language() -> None:
     transcript = call(
         ("a", 0, 1_000, "Un moment, je vous prie."),
         ("c", 20_000, 21_000, "Merci bien."),
-        language="fr",
+        language="it",
     )
     assert metrics(transcript)["deadAirCount"] is None
     assert metrics(transcript)["longestSilenceMs"] == 19_000

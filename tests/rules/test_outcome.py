@@ -113,7 +113,7 @@ def test_what_only_one_side_says_has_no_probability() -> None:
 
 def test_another_language_has_no_outcome() -> None:
     lines = [("c", 10 * i, "Hola, mi pedido no ha llegado todavía.") for i in range(6)]
-    judgement = RuleJudge().judge(chat(*lines, language="es"), CARD, Context())
+    judgement = RuleJudge().judge(chat(*lines, language="it"), CARD, Context())
     assert judgement.predicted_satisfaction is None
     assert judgement.results["resolution"]["probability"] is None
     assert judgement.results["dimensions"]["effort"] is None

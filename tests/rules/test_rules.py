@@ -294,11 +294,11 @@ def test_a_solution_that_somebody_confirms_is_confirmed_with_less_confidence() -
 
 
 def test_words_of_another_language_are_not_judged() -> None:
-    french = chat(("c", 0, "Bonjour."), ("a", 10, "Bonjour, comment allez-vous ?"), language="fr")
-    result = judge("opening.greeting", french, CHAT)
+    italian = chat(("c", 0, "Buongiorno."), ("a", 10, "Buongiorno, come sta?"), language="it")
+    result = judge("opening.greeting", italian, CHAT)
     assert result.applicable is False
-    assert result.explanation == "Not judged: French is not read yet."
-    assert judge("responsiveness.first_response", french, CHAT).score == 1
+    assert result.explanation == "Not judged: Italian is not read yet."
+    assert judge("responsiveness.first_response", italian, CHAT).score == 1
 
 
 def test_who_is_never_answered_has_no_agent_to_judge() -> None:

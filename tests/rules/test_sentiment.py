@@ -99,7 +99,7 @@ def test_a_side_that_says_nothing_has_no_sentiment() -> None:
 
 
 def test_another_language_has_no_sentiment() -> None:
-    felt = sentiment(chat(("c", 0, AWFUL), ("a", 5, LOVELY), language="fr"))
+    felt = sentiment(chat(("c", 0, AWFUL), ("a", 5, LOVELY), language="it"))
     assert felt.customer.overall is None
     assert felt.segments == ()
 

@@ -78,8 +78,8 @@ def test_how_it_ended_is_said_where_nobody_says_it() -> None:
 
 
 def test_nothing_is_summed_up_where_the_words_or_the_speakers_are_unknown() -> None:
-    spanish = chat(("c", None, "Hola, mi pedido no ha llegado."), language="es")
-    assert summary(spanish) == NOTHING
+    italian = chat(("c", None, "Il mio ordine non è arrivato."), language="it")
+    assert summary(italian) == NOTHING
     mixed = call(("u", 0, 900, "My parcel has not arrived."), speaker_attribution="none")
     assert summary(mixed, "voice") == NOTHING
 

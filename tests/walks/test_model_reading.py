@@ -207,17 +207,23 @@ SPANISH = chat(
     ("a", 20, "Lo siento, ese billete no se puede devolver."),
     ("c", 40, "Pues vaya servicio. Me voy a otra compañía."),
 )
+ITALIAN = chat(
+    ("c", 0, "Buongiorno, il mio pacco è in ritardo da due settimane."),
+    ("a", 20, "Mi dispiace. Le ho appena spedito un nuovo pacco."),
+    ("c", 40, "Perfetto, la conferma è già qui. Tutto risolto, grazie!"),
+)
 
 
 @pytest.mark.parametrize(
     ("talk", "course", "feeling", "status"),
     [
+        (ITALIAN, ("done", "confirmed"), "grateful", "resolved"),
         (GERMAN, ("done", "confirmed"), "grateful", "resolved"),
         (SPANISH, ("refused", "gave_up"), "angry", "unresolved"),
     ],
-    ids=["German", "Spanish"],
+    ids=["Italian", "German", "Spanish"],
 )
-def test_a_language_without_rules_is_judged_from_its_own_words(
+def test_another_language_is_judged_from_its_own_words(
     read: Read, talk: Transcript, course: tuple[str, str], feeling: str, status: str
 ) -> None:
     steps = [(what, number, f"It was {what}.") for number, what in enumerate(course, start=2)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.judge.dialogue.evidence import sentence_spans
 from app.judge.dialogue.turns import Line
-from app.judge.languages.lexicon import lexicon_of
+from app.judge.languages.lexicon import lexicon_of, plain_of
 from app.judge.languages.words import words_in
 
 EITHER = "either"
@@ -88,7 +88,7 @@ def _asks(sentence: str) -> bool:
 
 def is_negated(line: Line, place: int) -> bool:
     """Tell whether a negation reaches a place: few words before it, in its clause."""
-    clause = _CLAUSE_END.split(line.text[:place].replace("\u2019", "'"))[-1]
+    clause = _CLAUSE_END.split(plain_of(line.text[:place]))[-1]
     words = words_in(clause.replace("n't", "nt").lower())[-_REACH:]
     lexicon = lexicon_of(line.language)
     feelings = None if lexicon is None else lexicon.feelings

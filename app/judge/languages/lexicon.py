@@ -33,10 +33,20 @@ _SOUNDS = re.compile(
 _IN_PATTERN = re.compile(r"\\.|\[[^\[\]]*\]|([a-z]+)")
 # One character for one, so that offsets into the plain text hold in the text as written. A nasal
 # sign has two spellings, and letters with a nukta one of their own.
-PLAIN = str.maketrans(
+_SIGNS = str.maketrans(
     "\u2019\u2018`\u0901\u0958\u0959\u095a\u095b\u095c\u095d\u095e\u095f",
     "'''\u0902\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f",
 )
+# Accents are left out as often as they are typed.
+_ACCENTS = {
+    code: letter
+    for code in range(0xC0, 0x180)
+    if (letter := normalize("NFD", chr(code))[0]).isascii()
+}
+PLAIN: Mapping[int, int | str] = {**_SIGNS, **_ACCENTS, **str.maketrans("ßøØœŒæÆ", "soOoOaA")}
+# In German a keyboard without these letters writes two for each.
+_TWO_LETTERS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
+_ONE_OR_TWO = re.compile("[äöüß]")
 _STEM = re.compile(r"[a-z]+[0-9]?")
 # Who types in haste leaves the apostrophe out: "dont", "thats", "im", "ive". Where that makes another
 # word ("were", "well", "id", "want"), it stays.
@@ -182,7 +192,7 @@ def _feelings(document: Mapping[str, str] | None) -> Feelings | None:
 
 
 def _words(text: str) -> list[str]:
-    return _without_nuktas(text).split()
+    return _without_marks(_spellings(text)).split()
 
 
 def phrase_from(
@@ -201,7 +211,7 @@ def phrase_from(
     return Phrase(
         kind=kind,
         speaker=Speaker(entry["speaker"]),
-        triggers=frozenset(stems_in(spelled(entry["triggers"].translate(PLAIN)))),
+        triggers=frozenset(stems_in(spelled(_spellings(entry["triggers"])))),
         pattern=_compiled(spelled(_with_fragments("|".join(entry["patterns"]), fragments))),
         unless=re.compile(_whole_words(unless)) if unless else None,
         cased=cased,
@@ -212,10 +222,16 @@ def phrase_from(
 def _with_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
     while _FRAGMENT.search(pattern):
         pattern = _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
-    return _CONTRACTION.sub(r"\1'?", _without_nuktas(pattern))
+    pattern = _ONE_OR_TWO.sub(lambda match: f"{_TWO_LETTERS[match[0]]}?", pattern)
+    return _CONTRACTION.sub(r"\1'?", _without_marks(pattern))
 
 
-def _without_nuktas(text: str) -> str:
+def _spellings(words: str) -> str:
+    two_letters = _ONE_OR_TWO.sub(lambda match: _TWO_LETTERS[match[0]], words)
+    return f"{words} {two_letters}".translate(PLAIN)
+
+
+def _without_marks(text: str) -> str:
     return text.translate(PLAIN).replace(NUKTA, "")
 
 
@@ -237,7 +253,7 @@ def _whole_words(pattern: str) -> str:
 
 
 def plain_of(text: str) -> str:
-    """Spell quotes and signs in one way, a character for a character."""
+    """Spell quotes and signs in one way, and no accents, a character for a character."""
     return text if text.isascii() and "`" not in text else text.translate(PLAIN)
 
 
@@ -254,7 +270,7 @@ def folded(text: str) -> str:
 
     A letter with an accent is one sign or two, as the writer's keyboard has it: both become one.
     """
-    plain = plain_of(text).casefold()
+    plain = text.translate(_SIGNS).casefold()
     return plain if plain.isascii() else normalize("NFC", plain).replace(NUKTA, "")
 
 
