@@ -12,6 +12,7 @@ from app.judge.acts.classifier import classifier_from
 from app.judge.acts.encoder import Encoder
 from app.judge.acts.reading import Readers
 from app.judge.ledger.course import course_model_from
+from training.acts.agent_voice import agent_voice_document
 from training.acts.classifier import act_classifier
 from training.acts.course import course_document, cross_readers, values_of
 from training.acts.labelled import (
@@ -63,6 +64,8 @@ def train(
         talks, answers_in(answered), cross, readers, course_model_from(course)
     )
     _write(into / "opinion.json", opinion)
+    progress("the voice of the agent")
+    _write(into / "agent-voice.json", agent_voice_document(talks))
     manifest = _manifest(talks, labelled, answered, into)
     text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     (into / "manifest.json").write_bytes(text)
@@ -74,6 +77,7 @@ def _manifest(talks: list[Talk], labelled: Path, answered: Path, into: Path) -> 
         *sorted(into.glob("acts-*.json")),
         into / "course.json",
         into / "opinion.json",
+        into / "agent-voice.json",
         into / "acts.onnx",
     ]
     return {

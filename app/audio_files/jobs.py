@@ -29,6 +29,7 @@ from app.evaluations import service as evaluations
 from app.evaluations import sources, transcripts
 from app.evaluations.enums import SourceType
 from app.evaluations.judging.model_answers import StoredAnswers
+from app.judge.acts.agent_voice import with_named_agent
 from app.judge.context import Context
 from app.judge.judges import build_judge, requests_at_once
 from app.judge.scorecard.values import Scorecard
@@ -192,6 +193,8 @@ def _process_recording(
             steps.fail_without_speech(session, job.lease, transcript, steps.EMPTY_TRANSCRIPT)
         return
     if task.transcribe:
+        if not task.has_channel_map:
+            transcript = with_named_agent(transcript)
         originals = None
         if task.redact:
             transcript, originals = engines.redactor.masked_transcript(transcript)

@@ -122,6 +122,7 @@ _FILTERS: Filters = {
     "passed": _is(_EVALUATION.passed),
     "has_verdict": _has_verdict,
     "auto_failed": _is(_EVALUATION.auto_failed),
+    "agent_unnamed": _is(_EVALUATION.agent_unnamed),
     "sentiment_trend": one_of(_EVALUATION.sentiment_trend),
     "resolution": one_of(_EVALUATION.resolution),
     "topic": _topic,
@@ -265,6 +266,7 @@ def _are_selective(filters: Mapping[str, Any]) -> bool:
         current_teams() is not None
         or ReviewStatus.NONE not in statuses
         or filters.get("auto_failed") is True
+        or filters.get("agent_unnamed") is True
         or not _SELECTIVE.isdisjoint(filters)
     )
 

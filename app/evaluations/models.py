@@ -36,7 +36,8 @@ class Evaluation(Table):
     Of each source exactly one revision is current: the newest completed one, and where none is
     completed the newest. `conversation_at` is when the conversation began, or came in where that is
     unknown: the time that reports count it at. `context` has the facts about the conversation that the judge received.
-    `re_evaluation_id` names the bulk re-evaluation that opened it.
+    `re_evaluation_id` names the bulk re-evaluation that opened it. `agent_unnamed`: voices were told
+    apart, and somebody has to say which one is the agent's.
     """
 
     __tablename__ = "evaluations"
@@ -80,6 +81,12 @@ class Evaluation(Table):
             *("is_current", "status", "review_status"),
             where="auto_failed",
             sqlite_where="auto_failed = 1",
+        ),
+        partial_index(
+            "ix_evaluations_agent_unnamed",
+            *("conversation_at", "id", "is_current"),
+            where="agent_unnamed",
+            sqlite_where="agent_unnamed = 1",
         ),
         partial_index(
             "ix_evaluations_re_evaluation",
@@ -142,6 +149,7 @@ class Evaluation(Table):
     transcript_id: Mapped[str | None]
     context: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)
     re_evaluation_id: Mapped[str | None]
+    agent_unnamed: Mapped[bool] = mapped_column(default=False)
 
     @property
     def ranked_score(self) -> int | None:

@@ -109,6 +109,7 @@ def complete(session: Session, *completions: EvaluationCompletion) -> None:
             if transcript is not None:
                 evaluation.transcript_id = transcript.id
                 evaluation.redacted = transcript.redacted
+                evaluation.agent_unnamed = transcripts.lacks_agent(transcript)
             evaluation.language = item.language or evaluation.language
             problem = item.judgement.problem
             if problem is not None:

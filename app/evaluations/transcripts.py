@@ -20,13 +20,20 @@ from app.judge.languages.detection import UNKNOWN, with_languages
 from app.redaction.redactor import documents_of, redactions_from
 from app.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 
+# Columns that hold a transcript itself.
+_SHAPED = (
+    *("language", "languages", "duration_ms", "word_count", "segment_count", "confidence"),
+    *("provider", "model", "redacted", "redaction_entities", "participants", "segments", "origin"),
+)
+_AGENTS = frozenset({Role.AGENT.value, Role.BOT.value})
+
 
 def row_of(
     source_type: str, source_id: str, transcript: Transcript, raw_text_id: str | None = None
 ) -> StoredTranscript:
     """Make the row of a transcript; `raw_text_id` names the sealed originals of its masked texts."""
     transcript = with_languages(transcript)
-    shaped = {
+    shaped: dict[str, Any] = {
         "language": transcript.language,
         "languages": _languages_of(transcript),
         "duration_ms": transcript.duration_ms,
@@ -41,6 +48,51 @@ def row_of(
         "segments": _segments_of(transcript),
         "origin": _origin_of(transcript),
     }
+    return _row(source_type, source_id, raw_text_id, shaped)
+
+
+def with_roles(row: StoredTranscript, roles: Mapping[int, Role]) -> StoredTranscript | None:
+    """Copy a row, loaded with its text, with other roles by channel, or by number of the voice.
+
+    Returns None where no voices were told apart, so that there is nothing to name.
+    """
+    if row.origin["speakerAttribution"] not in ("channel", "diarized"):
+        return None
+    participants = [
+        {**participant, "role": roles.get(number, Role.UNKNOWN).value}
+        for number, participant in numbered_voices(row.participants)
+    ]
+    by_id = {participant["id"]: participant["role"] for participant in participants}
+    shaped = {name: getattr(row, name) for name in _SHAPED}
+    shaped["participants"] = participants
+    shaped["segments"] = [
+        {**segment, "role": by_id[segment["participantId"]]} for segment in row.segments
+    ]
+    return _row(row.source_type, row.source_id, row.raw_text_id, shaped)
+
+
+def numbered_voices(
+    participants: Sequence[Mapping[str, Any]],
+) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return participants with their numbers in a channel map: their channels, or their order."""
+    return [
+        (
+            place if participant["channelIndex"] is None else participant["channelIndex"],
+            participant,
+        )
+        for place, participant in enumerate(participants)
+    ]
+
+
+def lacks_agent(row: StoredTranscript) -> bool:
+    """Tell whether the voices of one channel were told apart and none is known to be the agent's."""
+    roles = {participant["role"] for participant in row.participants}
+    return row.origin["speakerAttribution"] == "diarized" and roles.isdisjoint(_AGENTS)
+
+
+def _row(
+    source_type: str, source_id: str, raw_text_id: str | None, shaped: Mapping[str, Any]
+) -> StoredTranscript:
     return StoredTranscript(
         id=new_id("tsc"),
         source_type=source_type,

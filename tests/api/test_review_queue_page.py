@@ -56,6 +56,7 @@ def test_each_tab_holds_its_own(base: str, runtime: Runtime) -> None:
     assert tabs_of(page) == {
         "Disputes": 1,
         "Auto-fails": 1,
+        "Voices": 0,
         "Requested": 1,
         "Unsure": 2,
         "Sample": 3,

@@ -88,7 +88,10 @@ def test_training_repeats_to_the_byte_and_names_what_it_was_made_from(
     labelled: Path, answered: Path, models: Path, tmp_path: Path
 ) -> None:
     manifest = train(tmp_path, labelled=labelled, answered=answered)
-    names = ["acts-customer.json", "acts-service.json", "course.json", "opinion.json"]
+    names = [
+        *("acts-customer.json", "acts-service.json", "agent-voice.json"),
+        *("course.json", "opinion.json"),
+    ]
     assert sorted(manifest["models"]) == names
     assert manifest["trainedOn"]["acts.jsonl.gz"]["conversations"] == 40
     for name in (*names, "manifest.json"):

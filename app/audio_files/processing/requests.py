@@ -23,6 +23,7 @@ from app.evaluations import sources, transcripts
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
 from app.evaluations.models import Evaluation
+from app.transcript import Role
 
 QUEUE = "audio"
 bell = partial(Bell, QUEUE)
@@ -105,7 +106,7 @@ def _queue(
         campaign_id=audio.campaign_id,
         channel=Channel.VOICE,
     )
-    transcribe = _apply(audio, options) or not _has_transcript(session, audio, redacted=redact)
+    transcribe = _must_transcribe(session, audio, options, redact=redact)
     if transcribe and audio.original_deleted_at is not None:
         raise Conflict("The original sound was deleted, so that it cannot be transcribed again.")
     [names] = sources.named(session, [audio])
@@ -131,20 +132,67 @@ def _queue(
     return job
 
 
-def _apply(audio: AudioFile, options: ProcessingRequest) -> bool:
-    """Update the recording with the options; return whether it must be transcribed again."""
-    changed = False
+def roles_of(channel_map: Mapping[str, int] | None) -> dict[int, Role]:
+    """Return the roles by channel or number of the voice; without a map the agent is on the left."""
+    channels = channel_map or {"agent": 0, "customer": 1}
+    return {channel: Role(role) for role, channel in channels.items()}
+
+
+def request_again(
+    session: Session,
+    evaluation: Evaluation,
+    *,
+    channel_map: Mapping[str, int] | None = None,
+    redact_by_default: bool,
+) -> str:
+    """Queue the next revision of a recording's evaluation, on the scorecard and masked as before.
+
+    Returns the id of the new evaluation. Raises as `request_processing` does, and `Conflict` for a
+    channel map while the recording is being processed.
+    """
+    if channel_map and open_job(session, evaluation.source_id) is not None:
+        raise Conflict("This recording is being processed: try again when that has ended.")
+    redact = session.scalar(
+        select(ProcessingJob.redact)
+        .where(ProcessingJob.audio_file_id == evaluation.source_id)
+        .order_by(ProcessingJob.queued_at.desc(), ProcessingJob.id.desc())
+        .limit(1)
+    )
+    options = ProcessingRequest(
+        scorecard_id=evaluation.scorecard_id, channel_map=channel_map, redact=redact, force=True
+    )
+    _, job = request_processing(
+        session, evaluation.source_id, options, redact_by_default=redact_by_default
+    )
+    return job.evaluation_id
+
+
+def _must_transcribe(
+    session: Session, audio: AudioFile, options: ProcessingRequest, *, redact: bool
+) -> bool:
+    """Update the recording with the options; return whether it must be transcribed again.
+
+    Other roles of the same voices are written into a copy of the transcript.
+    """
+    is_renamed = options.channel_map is not None and options.channel_map != audio.channel_map
+    if is_renamed:
+        audio.channel_map = dict(options.channel_map or {})
     if options.language is not None and options.language != audio.language:
-        audio.language, changed = options.language, True
-    if options.channel_map is not None and options.channel_map != audio.channel_map:
-        audio.channel_map, changed = dict(options.channel_map), True
-    return changed
-
-
-def _has_transcript(session: Session, audio: AudioFile, *, redacted: bool) -> bool:
-    """Return whether there is a transcript that is masked or unmasked as requested."""
-    transcript = transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=audio.id)
-    return transcript is not None and transcript.redacted == redacted
+        audio.language = options.language
+        return True
+    row = transcripts.find(
+        session, source_type=SourceType.AUDIO_FILE, source_id=audio.id, with_text=is_renamed
+    )
+    # What is masked or unmasked otherwise than requested is transcribed again.
+    if row is None or row.redacted != redact:
+        return True
+    if not is_renamed:
+        return False
+    renamed = transcripts.with_roles(row, roles_of(audio.channel_map))
+    if renamed is None:
+        return True
+    transcripts.store(session, renamed)
+    return False
 
 
 def _source(audio: AudioFile) -> dict[str, Any]:

@@ -4,7 +4,6 @@ Each step writes in one transaction, and only while the lease is held. A failure
 recording and one for its evaluation.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from app.audio_files import muting
 from app.audio_files.enums import AudioStatus, Stage, StageStatus
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import stages
+from app.audio_files.processing.requests import roles_of
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
@@ -38,7 +38,7 @@ from app.speech.errors import (
     UnsupportedLanguage,
 )
 from app.speech.transcriber import TranscriptionOptions
-from app.transcript import AudioInfo, Role, Transcript
+from app.transcript import AudioInfo, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,7 @@ class ProcessingTask:
     evaluation_id: str
     transcribe: bool
     redact: bool
+    has_channel_map: bool
     options: TranscriptionOptions
     scorecard_id: str
     scorecard_version: int
@@ -164,8 +165,8 @@ def start(
         evaluations.set_status(session, job.evaluation_id, Status.TRANSCRIBING)
     options = TranscriptionOptions(
         language=audio.language,
-        channel_roles=_roles(audio.channel_map),
-        voice_roles=_roles(audio.channel_map) if audio.channel_map else {},
+        channel_roles=roles_of(audio.channel_map),
+        voice_roles=roles_of(audio.channel_map) if audio.channel_map else {},
         content_type=audio.content_type,
         max_duration_s=max_duration_s,
     )
@@ -174,6 +175,7 @@ def start(
         job.evaluation_id,
         job.transcribe,
         job.redact,
+        bool(audio.channel_map),
         options,
         job.scorecard_id,
         job.scorecard_version,
@@ -343,11 +345,6 @@ def _start_stage(job: ProcessingJob, stage: Stage) -> None:
     job.stage = stage
     job.progress = stages.START_PERCENT[stage]
     job.stages = stages.start(job.stages, stage, utc_now())
-
-
-def _roles(channel_map: Mapping[str, int] | None) -> dict[int, Role]:
-    channels = channel_map or {"agent": 0, "customer": 1}
-    return {channel: Role(role) for role, channel in channels.items()}
 
 
 def _seconds(milliseconds: int) -> int:

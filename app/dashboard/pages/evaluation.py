@@ -245,7 +245,8 @@ def _voices_to_name(details: EvaluationDetails) -> list[tuple[int, str]]:
     is_recording = evaluation["source_type"] == SourceType.AUDIO_FILE and details.recording
     if not may or not is_recording or evaluation["status"] not in ENDED:
         return []
-    return conversation.voices_to_name(details.transcript)
+    transcript = details.transcript
+    return conversation.voices_to_name(transcript["participants"], transcript["segments"])
 
 
 def _sound(details: EvaluationDetails) -> dict[str, Any] | None:

@@ -78,13 +78,9 @@ def judge_again(evaluation_id: str) -> Response:
     with runtime.db.writing() as session:
         former = service.find(session, evaluation_id)
         if former.source_type == SourceType.AUDIO_FILE and former.status == Status.FAILED:
-            _, job = processing.request_processing(
-                session,
-                former.source_id,
-                processing.ProcessingRequest(force=True),
-                redact_by_default=runtime.settings.redaction,
+            opened = processing.request_again(
+                session, former, redact_by_default=runtime.settings.redaction
             )
-            opened = job.evaluation_id
             audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
         else:
             opened = judgements.request_again(session, evaluation_id, **options).id
@@ -95,23 +91,25 @@ def judge_again(evaluation_id: str) -> Response:
 @blp.post("/sides")
 @require_scope("audio:write")
 def name_agent(evaluation_id: str) -> Response:
-    """Judge a recording again in which the voice of this number is the agent's."""
+    """Judge a recording again in which the voice of this number is the agent's.
+
+    From the queue, the page goes on there.
+    """
     runtime = current_runtime()
     number = whole_number(request.form.get("agent", ""))
     if number not in (0, 1):
         raise InvalidInput.field("agent", "agent must be 0 or 1.", location="form")
     with runtime.db.writing() as session:
         former = service.find(session, evaluation_id)
-        _, job = processing.request_processing(
+        opened = processing.request_again(
             session,
-            former.source_id,
-            processing.ProcessingRequest(
-                channel_map={"agent": number, "customer": 1 - number}, force=True
-            ),
+            former,
+            channel_map={"agent": number, "customer": 1 - number},
             redact_by_default=runtime.settings.redaction,
         )
         audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
-        opened = job.evaluation_id
+    if request.form.get("from") == "queue":
+        return redirect_with("revision-opened", "review_queue.show", tab="voices")
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
 
 

@@ -25,8 +25,9 @@ from app.dashboard.queries import (
     linked_count,
     listed,
 )
+from app.dashboard.views.conversation import voices_to_name
 from app.dashboard.views.filters import url
-from app.evaluations import listing
+from app.evaluations import listing, transcripts
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.people.audit import Action
 from app.people.gate import current_person
@@ -34,7 +35,7 @@ from app.reviews import assignments
 from app.reviews import service as reviews
 from app.reviews.schemas.reviews import ReviewCreate
 from app.web.current import current_runtime
-from app.web.principal import require_scope
+from app.web.principal import current_principal, require_scope
 
 blp = PageBlueprint("review_queue", __name__)
 PATH = "/review"
@@ -69,7 +70,7 @@ class PlaceInQueue:
     has_left: bool
 
 
-_SAMPLE, _MINE = "sample", "mine"
+_VOICES, _SAMPLE, _MINE = "voices", "sample", "mine"
 _TABS: tuple[QueueTab, ...] = (
     QueueTab(
         "disputes",
@@ -91,6 +92,13 @@ _TABS: tuple[QueueTab, ...] = (
         {"reviewStatus": "requested,in_review", "sort": "conversationAt"},
         is_dated=False,
         when_empty="No review is requested. Mark rows of the list of evaluations to do so.",
+    ),
+    QueueTab(
+        _VOICES,
+        "Voices",
+        {"agentUnnamed": "true", "sort": "conversationAt"},
+        is_dated=False,
+        when_empty="The agent is known in every recording whose voices were told apart.",
     ),
     QueueTab(
         "unsure",
@@ -140,6 +148,7 @@ def show() -> str:
         shown = [row["id"] for row in rows]
         subjects = listing.subjects(session, shown)
         addressees = disputes.named_addressees(session, shown)
+        voices = _voices(session, rows) if here.key == _VOICES else {}
     query = urlencode({**page_filters.texts, "tab": here.key})
     return render_template(
         "reviews/queue.html",
@@ -150,6 +159,8 @@ def show() -> str:
         rows=[(row, url_in_queue(row["id"], query)) for row in rows],
         subjects=subjects,
         addressees=addressees,
+        voices=voices,
+        may_name="audio:write" in current_principal().scopes,
         list_url=url(LIST_PATH, _query_of(here, page_filters)),
     )
 
@@ -233,6 +244,19 @@ def _without(tab: QueueTab) -> dict[str, Any]:
     """Leave out what a plan has assigned, unless a review was requested."""
     is_unasked = tab.query.get("reviewStatus") == ReviewStatus.NONE
     return {"except_sources": assignments.held_sources()} if is_unasked else {}
+
+
+def _voices(
+    session: Session, rows: Sequence[Mapping[str, Any]]
+) -> dict[str, list[tuple[int, str]]]:
+    """Return the number and the first words of each voice, by evaluation."""
+    by_id = {}
+    for row in rows:
+        source = {"source_type": row["source_type"], "source_id": row["source_id"]}
+        said = transcripts.find(session, **source, with_text=True)
+        if said is not None and said.erased_at is None:
+            by_id[row["id"]] = voices_to_name(said.participants, said.segments)
+    return by_id
 
 
 def _in_order(tab: QueueTab, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

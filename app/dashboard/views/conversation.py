@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from app.dashboard.views.formatting import duration, signed
+from app.evaluations.transcripts import numbered_voices
 
 # Waits from this length on are shown between the messages of a chat.
 _SHOWN_WAIT_S = 60
@@ -15,6 +16,8 @@ _CONFIDENT = 0.5
 _AROUND_MS = 300
 _LEAD_IN_MS = 5000
 _WIDTH, _HEIGHT = 400, 60
+# So much of what a voice says first tells it from the other one.
+_FIRST_WORDS_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +168,21 @@ def quarters_of(sentiment: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     ]
 
 
-def voices_to_name(transcript: Mapping[str, Any]) -> list[tuple[int, str]]:
+def voices_to_name(
+    participants: Sequence[Mapping[str, Any]], segments: Sequence[Mapping[str, Any]]
+) -> list[tuple[int, str]]:
     """Return the number and the first words of each of two voices that is not the agent's."""
-    people = transcript["participants"]
-    numbers = [
-        place if person["channelIndex"] is None else person["channelIndex"]
-        for place, person in enumerate(people)
-    ]
-    if sorted(numbers) != [0, 1]:
+    voices = numbered_voices(participants)
+    if sorted(number for number, _ in voices) != [0, 1]:
         return []
     first: dict[str, str] = {}
-    for segment in transcript["segments"]:
-        first.setdefault(segment["participantId"], segment["text"])
+    for segment in segments:
+        said = first.get(segment["participantId"], "")
+        if len(said) < _FIRST_WORDS_CHARS:
+            first[segment["participantId"]] = f"{said} {segment['text']}".strip()
     return [
         (number, first[person["id"]])
-        for number, person in zip(numbers, people, strict=True)
+        for number, person in voices
         if person["role"] != "agent" and person["id"] in first
     ]
 

@@ -53,6 +53,9 @@ from app.web.schemas.query_fields import (
 
 MOST_IDS = 100
 _MAX_CONFIDENCE = "Only evaluations with at most this confidence."
+_AGENT_UNNAMED = (
+    "Voices of one channel were told apart, and nobody has said yet which one is the agent's."
+)
 _HAS_VERDICT = "false: scored, but too little was judged for a band, pass or fail."
 
 
@@ -173,6 +176,7 @@ class EvaluationQuery(EvaluationFilters, PeriodQuery):
     passed = QueryFlag()
     has_verdict = QueryFlag(metadata={"description": _HAS_VERDICT})
     auto_failed = QueryFlag()
+    agent_unnamed = QueryFlag(metadata={"description": _AGENT_UNNAMED})
     sentiment_trend = Choices(TRENDS)
     resolution = Choices(RESOLUTIONS)
     current = QueryFlag(
@@ -249,6 +253,7 @@ class EvaluationSchema(AnswerSchema):
     pass_threshold = fields.Integer(allow_none=True)
     band = Choice(BANDS, allow_none=True)
     auto_failed = fields.Boolean()
+    agent_unnamed = fields.Boolean(metadata={"description": _AGENT_UNNAMED})
     failed_criteria = fields.List(fields.String())
     customer_sentiment = fields.Float(allow_none=True)
     sentiment_trend = Choice(TRENDS, allow_none=True)
