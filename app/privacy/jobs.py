@@ -26,6 +26,8 @@ from app.core.settings import Settings
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway
 from app.evaluations import jobs as evaluations
+from app.intake import erasure as intake
+from app.intake import service as deliveries
 from app.privacy import service
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords
@@ -87,6 +89,8 @@ def repeat_erasures(runtime: Runtime) -> int:
             if service.unknown(session, [erasure_id]):  # else another host was faster
                 for batch in batches:
                     service.erase_again(session, erasure_id, batch)
+                # Records of erasures name no customer, so that none of these can be kept.
+                deliveries.forget_bodies(session, before=utc_now())
     if erasure_ids:
         purge_bytes(runtime)
     return len(erasure_ids)
@@ -139,6 +143,12 @@ def oldest_kept(
 
 def _erase(job: RunningJob[Erasure]) -> None:
     """Erase batch by batch until a new search finds nothing of the customer."""
+    with job.runtime.db.reading() as session:
+        customer_ref = service.customer_of(session, job.lease.job_id)
+    # What waits or has failed in the intake would come back when it is tried again.
+    if customer_ref and (mentioning := intake.mentioning(job.runtime, customer_ref)):
+        with job.transaction() as session:
+            intake.erase(session, mentioning)
     records = ErasureRecords.of(job.runtime)
     while batches := _find_batches(job):
         for batch in batches:

@@ -73,13 +73,18 @@ def show(session: Session, erasure_id: str) -> dict[str, Any]:
     return _record(find_row(session, Erasure, erasure_id, "erasure"))
 
 
+def customer_of(session: Session, erasure_id: str) -> str:
+    """Return the reference of the customer whose data an open erasure deletes."""
+    return session.get_one(Erasure, erasure_id).customer_ref or ""
+
+
 def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
     """Find the customer's remaining sources, up to a thousand of each type.
 
     The search reads every call and recording, so that it must not run in a write transaction.
     """
-    customer_ref = session.get_one(Erasure, erasure_id).customer_ref
-    if customer_ref is None:
+    customer_ref = customer_of(session, erasure_id)
+    if not customer_ref:
         return []
     return [
         ErasureBatch(name, source_ids[first : first + BATCH])
@@ -91,7 +96,7 @@ def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
 
 def confirmed(session: Session, erasure_id: str, batch: ErasureBatch) -> ErasureBatch:
     """Return the sources of a batch that still belong to the customer."""
-    customer_ref = session.get_one(Erasure, erasure_id).customer_ref or ""
+    customer_ref = customer_of(session, erasure_id)
     source_ids = _ids_of(
         session, customer_ref, batch.source_type, limit=BATCH, among=batch.source_ids
     )

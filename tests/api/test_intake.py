@@ -19,6 +19,7 @@ from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.intake import jobs, service
 from app.intake.models import IntakeDelivery, IntakeSource
+from app.privacy.jobs import run_erasure
 from tests.caller import Caller, error_code
 from tests.intake_requests import (
     ANSWERS,
@@ -221,6 +222,33 @@ def test_what_cannot_be_stored_says_why_and_can_be_tried_again(
     assert deliveries(runtime)[0].sealed_body is None
     assert admin.post(retry[1], {}).status_code == 409
     assert client.get("/voice-calls").json()["data"] == []
+
+
+def test_an_erasure_takes_what_waits_and_what_has_failed(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller
+) -> None:
+    switch_on(admin, "retell")
+    calls = [document_of("retell") for _ in range(3)]
+    calls[0]["call"]["start_timestamp"] = 4102444800000
+    calls[2]["call"]["from_number"] = "+12137771299"
+    for call in calls[:1]:
+        send(base, "retell", sent(base, "retell", call))
+    jobs.run_intake(runtime, "")
+    for call in calls[1:]:
+        send(base, "retell", sent(base, "retell", call))
+    erasure = client.post("/privacy/erase", {"customerRef": "+12137771234"})
+    assert erasure.status_code == 202, erasure.text
+    run_erasure(runtime, erasure.json()["data"]["erasureId"])
+    failed, waiting, other = deliveries(runtime)
+    for delivery in (failed, waiting):
+        assert (delivery.state, delivery.sealed_body) == ("failed", None)
+        assert (delivery.error or {})["code"] == "ERASED"
+    retry = admin.post(f"/sources/retell/deliveries/{failed.id}/retry", {})
+    assert retry.status_code == 409
+    assert other.sealed_body is not None
+    jobs.run_intake(runtime, "")
+    (stored,) = client.get("/voice-calls").json()["data"]
+    assert stored["fromNumber"].endswith("99")
 
 
 def test_secrets_are_encrypted_kept_and_never_shown(

@@ -1,0 +1,69 @@
+"""Erasure of what sources have sent: bodies of deliveries that wait or have failed."""
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState
+from app.core.runtime import Runtime
+from app.core.secrets.encryption import UnknownMasterKey
+from app.intake import sealing
+from app.intake.catalogue import VENDORS
+from app.intake.documents import document_of
+from app.intake.models import IntakeDelivery
+
+# A shorter reference has to be a whole value: parts of many texts are like it.
+_LEAST_PART = 6
+_ERASED = {"code": "ERASED", "message": "What was sent was erased at the customer's request."}
+
+
+def mentioning(runtime: Runtime, customer_ref: str) -> list[str]:
+    """Return the deliveries whose bodies mention a customer."""
+    with runtime.db.reading() as session:
+        held = select(IntakeDelivery.id).where(IntakeDelivery.sealed_body.is_not(None))
+        delivery_ids = session.scalars(held).all()
+    return [
+        delivery_id for delivery_id in delivery_ids if _mentions(runtime, delivery_id, customer_ref)
+    ]
+
+
+def erase(session: Session, delivery_ids: Sequence[str]) -> None:
+    """Delete the bodies of deliveries; what waits there is not stored."""
+    rows = select(IntakeDelivery).where(
+        IntakeDelivery.id.in_(delivery_ids), IntakeDelivery.sealed_body.is_not(None)
+    )
+    for row in session.scalars(rows.with_for_update()):
+        row.sealed_body, row.error = None, _ERASED
+        if row.state in leases.OPEN_STATES:
+            leases.end(row, JobState.FAILED, utc_now())
+
+
+def _mentions(runtime: Runtime, delivery_id: str, customer_ref: str) -> bool:
+    with runtime.db.reading() as session:
+        row = session.get(IntakeDelivery, delivery_id)
+        if row is None or row.sealed_body is None:
+            return False
+        try:
+            body = sealing.unseal_body(runtime.keyring, row)
+        except UnknownMasterKey:
+            return False
+        source = row.source
+    if source not in VENDORS:
+        return customer_ref.encode() in body
+    texts = _texts_of(document_of(VENDORS[source], body))
+    if len(customer_ref) < _LEAST_PART:
+        return customer_ref in texts
+    return any(customer_ref in text for text in texts)
+
+
+def _texts_of(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for member in value:
+            yield from _texts_of(member)
+    elif isinstance(value, str | int):
+        yield str(value)
