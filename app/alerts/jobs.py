@@ -34,7 +34,7 @@ def send_digests(runtime: Runtime) -> None:
 
 
 def purge(runtime: Runtime) -> None:
-    """Forget what was told, as long ago as deliveries are forgotten, and digests without a target."""
+    """Delete records of sent messages as old as deleted deliveries, and digests without a target."""
     with runtime.db.writing() as session:
         digests.purge(session)
     purge_older(runtime, runtime.settings.retention_deliveries_days, sending.purge)

@@ -55,7 +55,7 @@ def conditions(rule: AlertRule) -> list[ColumnElement[bool]]:
 def note_results(
     session: Session, changed: Sequence[tuple[Evaluation, Mapping[str, Any] | None]]
 ) -> None:
-    """Record what rules about results have to tell of these evaluations; once for a conversation."""
+    """Record the matches of rules about results in these evaluations; once for a conversation."""
     documents = {row.id: document for row, document in changed if document is not None}
     if not documents:
         return
@@ -72,7 +72,7 @@ def note_results(
 
 
 def note_events(session: Session, events: Sequence[Event]) -> None:
-    """Record what rules about disputes have to tell of published events."""
+    """Record the matches of rules about disputes in published events."""
     for event in events:
         if (trigger := _EVENTS.get(event.type)) is None:
             continue

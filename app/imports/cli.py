@@ -103,7 +103,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 @click.option(
     "--channel",
     type=click.Choice([channel.value for channel in Channel]),
-    help="Channel of transcripts; by default told by the roles.",
+    help="Channel of transcripts; by default from the roles.",
 )
 @click.option(
     "--direction", type=click.Choice(DIRECTIONS), help="Default direction of calls and recordings."

@@ -197,7 +197,7 @@ def _recording_type(path: Path) -> str | None:
 
 
 def _is_text(name: str) -> bool:
-    """Tell whether a file name decodes as text; undecodable bytes become lone surrogates."""
+    """Return whether a file name decodes as text; undecodable bytes become lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:

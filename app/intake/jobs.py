@@ -57,7 +57,7 @@ class _Task:
 
 
 def run_intake(runtime: Runtime, delivery_id: str) -> None:
-    """Store what this delivery tells of, or the one that waits longest."""
+    """Store the records of this delivery, or of the one that waits longest."""
     answer_bell(runtime, _JOB_TYPE, service.bell(delivery_id))
 
 

@@ -13,7 +13,7 @@ from app.core.jobs.leases import LeasedJob
 class IntakeSource(Table):
     """A source that was switched on; `sealed_config` are its settings, with the secrets.
 
-    `defaults` are those of its records, as of an import. `refused_at` and `refusal` tell of the
+    `defaults` are those of its records, as of an import. `refused_at` and `refusal` describe the
     latest request with a wrong signature, noted at most every few seconds.
     """
 

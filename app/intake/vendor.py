@@ -69,7 +69,7 @@ class Vendor:
     Attributes:
         steps: what to do at the vendor, as sentences.
         concerns: whether something is to be done for a document; others are answered and left.
-        collect: returns what a document tells of, by fetching where it does not hold that.
+        collect: returns the record of a document, fetching what it does not contain.
         hosts: returns the hosts that may be asked, their subdomains included.
         sent_at: returns when a document says that it was sent, where the signature does not.
         is_form: whether the body is a form.

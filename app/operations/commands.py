@@ -47,7 +47,7 @@ def doctor(*, as_json: bool) -> None:
 
 
 def _start(settings: Settings) -> checks.CheckResult:
-    """Say what `up` would say."""
+    """Print what `up` would print."""
     try:
         start_checks.require_startable(settings)
     except EXPECTED as error:

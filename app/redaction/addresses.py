@@ -126,7 +126,7 @@ def _end_of(match: re.Match[str]) -> int:
 
 
 def _is_answer(conversation: ConversationText, turn: int) -> bool:
-    """Tell whether a turn answers a question for somebody's address."""
+    """Return whether a turn answers a question for somebody's address."""
     for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
         question = _ASKED.search(conversation.lower_case(back))
         if question is not None:
@@ -137,7 +137,7 @@ def _is_answer(conversation: ConversationText, turn: int) -> bool:
 
 
 def _asks_otherwise(conversation: ConversationText, turn: int, answer: int) -> bool:
-    """Tell whether another speaker asks for something else, such as the place of a shop."""
+    """Return whether another speaker asks for something else, such as the place of a shop."""
     if conversation.turns[turn].speaker == conversation.turns[answer].speaker:
         return False
     words = conversation.words(turn)
@@ -148,6 +148,6 @@ def _asks_otherwise(conversation: ConversationText, turn: int, answer: int) -> b
 
 
 def _is_announced(lower_case_text: str, start: int) -> bool:
-    """Tell whether the words before a position of a text in lower case announce somebody's address."""
+    """Return whether the words before a position of a text in lower case announce somebody's address."""
     announced = _WHOSE.search(lower_case_text, max(0, start - _DISTANCE), start)
     return announced is not None and _NOT_POSTAL.search(announced[0]) is None

@@ -73,7 +73,7 @@ class ConversationText:
         return self._words[turn]
 
     def has_any(self, words: frozenset[str]) -> bool:
-        """Tell whether the conversation has one of these words."""
+        """Return whether the conversation has one of these words."""
         if self._all_words is None:
             words_by_turn = map(self.words, range(len(self.turns)))
             self._all_words = frozenset().union(*words_by_turn)
@@ -130,7 +130,7 @@ class ConversationText:
         return SpeakerText(text + after, len(text), tuple(turns), tuple(starts))
 
     def _is_continued(self, turn: int, later: int) -> bool:
-        """Tell whether the turns of others in between only invite the speaker to continue."""
+        """Return whether the turns of others in between only invite the speaker to continue."""
         if later - turn > MAX_TURNS_BETWEEN:
             return False
         return all(map(self._is_invitation, range(turn + 1, later)))

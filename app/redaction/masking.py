@@ -223,7 +223,7 @@ def _detect(
 
 
 def _is_near(changed: Collection[int], turns: Sequence[int], before: int, after: int) -> bool:
-    """Tell whether one of these turns has changed, or of so many before and after them."""
+    """Return whether one of these turns has changed, or of so many before and after them."""
     return any(turn in changed for turn in range(turns[0] - before, turns[-1] + after + 1))
 
 

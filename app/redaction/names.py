@@ -217,7 +217,7 @@ def service_name_words(turns: Iterable[SpeakerTurn]) -> frozenset[str]:
 
 
 def is_service_name(text: str, span: EntitySpan, service_words: frozenset[str]) -> bool:
-    """Tell whether a name consists only of such words."""
+    """Return whether a name consists only of such words."""
     words = _WORD_OF_NAME.findall(text[span.start : span.end].lower())
     return bool(words) and service_words.issuperset(words)
 
@@ -284,7 +284,7 @@ def _introduced(text: str) -> Iterator[EntitySpan]:
 
 
 def _is_connected(match: re.Match[str]) -> bool:
-    """Tell whether a word such as "from" or "with" follows "I'm Xyz", as after a name."""
+    """Return whether a word such as "from" or "with" follows "I'm Xyz", as after a name."""
     if match[2].strip(" ,").lower() not in _CONNECTORS:
         return False
     lead = match[0][:2].lower()

@@ -227,7 +227,7 @@ def _is_price(run: DigitRun, text: str) -> bool:
 
 
 def _cannot_be_date(run: DigitRun) -> bool:
-    """Tell whether a number is not grouped like a date, such as 12/05/2021 or 2021-05-12."""
+    """Return whether a number is not grouped like a date, such as 12/05/2021 or 2021-05-12."""
     return run.groups not in ((2, 2, 4), (1, 2, 4), (2, 1, 4), (1, 1, 4), (4, 2, 2))
 
 
@@ -314,7 +314,7 @@ class LuhnSums:
         )
 
     def has_check_digit(self, start: int, end: int) -> bool:
-        """Tell whether the last digit of `[start, end)` is the Luhn check digit of the others."""
+        """Return whether the last digit of `[start, end)` is the Luhn check digit of the others."""
         sums = self._sums[end % 2]
         return (sums[end] - sums[start]) % 10 == 0
 
@@ -326,7 +326,7 @@ def _alternated(plain: bytes, doubled: bytes, first: int) -> bytearray:
 
 
 def _has_verhoeff_digit(digits: str) -> bool:
-    """Tell whether the last digit is the Verhoeff check digit of the others."""
+    """Return whether the last digit is the Verhoeff check digit of the others."""
     check = "0"
     for position, digit in enumerate(reversed(digits)):
         check = _VERHOEFF_PRODUCTS[int(check)][
@@ -336,5 +336,5 @@ def _has_verhoeff_digit(digits: str) -> bool:
 
 
 def _has_iban_digits(code: str) -> bool:
-    """Tell whether the check digits of an IBAN are right; `code` is lower-case without spaces."""
+    """Return whether the check digits of an IBAN are right; `code` is lower-case without spaces."""
     return int((code[4:] + code[:4]).translate(_IBAN_VALUES)) % 97 == 1

@@ -194,7 +194,7 @@ def test_hosts_that_share_a_storage_share_the_parts(
     assert analytics_command("check").exit_code == 0
 
 
-def test_parts_in_the_storage_that_nobody_needs_are_orphans(
+def test_parts_in_the_storage_that_no_row_names_are_orphans(
     serve: Callable[..., str], tmp_path: Path
 ) -> None:
     serve(storage_url=f"file://{tmp_path / 'shared'}")

@@ -149,7 +149,7 @@ def test_a_dispute_says_why_and_to_whom(
     assert opened.json()["data"]["addresseeId"] == lead
 
 
-def test_no_window_is_no_dispute(
+def test_without_a_window_agents_cannot_dispute(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     client = make_caller(serve(dispute_days=0))

@@ -253,7 +253,7 @@ def test_a_key_header_alone_is_not_enough(client: Caller) -> None:
     assert error_code(answer) == "INVALID_SIGNATURE"
 
 
-def test_a_signature_next_to_bearer_is_verified(client: Caller) -> None:
+def test_a_signature_sent_with_bearer_is_verified(client: Caller) -> None:
     headers = {
         "Authorization": f"Bearer {client.api_key}",
         "X-Timestamp": str(int(time.time())),

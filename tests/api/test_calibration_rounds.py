@@ -69,7 +69,7 @@ def test_a_round_shows_who_rated_what_and_where_people_differ(
     assert (criterion["pairs"], criterion["humanHuman"]["pairs"]) == (4, 2)
 
 
-def test_nobody_reads_the_answers_of_others_before_everybody_has_rated(
+def test_answers_of_others_are_hidden_until_all_have_rated(
     client: Caller, chats: list[str]
 ) -> None:
     body = {"name": "Week 47", "evaluationIds": chats, "reviewers": ["Nora", "Omar"]}

@@ -49,7 +49,7 @@ def test_a_small_recording_is_sent_whole(client: Caller, visit: Any) -> None:
     assert (answer.status_code, answer.content) == (200, SPEECH.read_bytes())
 
 
-def test_a_viewer_hears_nothing_and_nobody_without_a_session(
+def test_sound_needs_a_session_and_more_than_the_role_of_a_viewer(
     client: Caller, runtime: Runtime, base: str, visit: Any
 ) -> None:
     recording = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")

@@ -82,9 +82,7 @@ def test_each_filter_finds_its_own(client: Caller, runtime: Runtime) -> None:
         assert found(client, **params) == [ids[index] for index in expected], params
 
 
-def test_what_is_scored_without_a_verdict_can_be_told_apart(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_evaluations_without_a_verdict_are_marked(client: Caller, runtime: Runtime) -> None:
     ids = rows_of(runtime, {"score": 90, "passed": True}, {"score": 90}, {"status": "failed"})
     assert found(client, hasVerdict="false") == [ids[1]]
     listed = client.get("/evaluations").json()["data"]

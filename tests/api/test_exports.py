@@ -489,9 +489,7 @@ def test_one_that_is_ready_can_be_withdrawn(client: Caller, runtime: Runtime) ->
     assert left(runtime) == []
 
 
-def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_an_export_is_one_snapshot_and_blocks_no_writer(runtime: Runtime, tmp_path: Path) -> None:
     with runtime.db.writing() as session:
         evaluations = [completed(session, campaign="=1+1") for _ in range(details.BATCH_SIZE + 1)]
     file = tmp_path / "criteria.csv"

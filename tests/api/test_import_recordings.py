@@ -308,7 +308,7 @@ def test_a_call_is_joined_by_its_start_only_where_one_fits(
     assert recordings(client)[0]["recordedAt"] == "2025-03-27T08:26:01.000Z"
 
 
-def test_a_log_that_is_no_list_of_calls_is_refused(command: Command, folder: Path) -> None:
+def test_a_log_without_calls_is_refused(command: Command, folder: Path) -> None:
     shutil.copy(SPEECH, folder / "call.mp3")
     table = folder.parent / "calls.json"
     for content, says in (

@@ -49,7 +49,7 @@ def test_a_wrong_option_is_named(
     assert f"Error: {field}" in refusal
 
 
-def test_keys_are_listed_with_those_that_nobody_uses(client: Caller) -> None:
+def test_unused_keys_are_listed(client: Caller) -> None:
     shown = {key["id"] for key in get(client, "/api-keys")}
     assert {key["id"] for key in json.loads(run("list", "--json"))} == shown
     assert json.loads(run("list", "--unused-days", "1", "--json")) == []

@@ -30,7 +30,7 @@ GERMAN = said(
 )
 
 
-def test_languages_are_told_line_by_line_and_named_where_they_are_not_read(client: Caller) -> None:
+def test_languages_are_detected_line_by_line_and_unread_ones_are_named(client: Caller) -> None:
     mixed = put_chat(client, "mixed", messages=MIXED, language=None)
     italian = put_chat(client, "italian", messages=ITALIAN, language=None)
     german = put_chat(client, "german", messages=GERMAN, language=None)

@@ -71,7 +71,7 @@ def test_another_person_at_the_proxy_gets_another_session(base: str) -> None:
     assert visitor.get("/people").status_code == 200
 
 
-def test_an_unknown_name_is_told_and_gets_nothing(base: str, runtime: Runtime) -> None:
+def test_an_unknown_name_is_refused_with_a_message(base: str, runtime: Runtime) -> None:
     for name in ("nobody", "x" * 3000, "nora,ada", "\u00e9".encode().decode("latin-1")):
         answer = enter(Proxied(base, name))
         assert (answer.status_code, "no account here" in answer.text) == (403, True)

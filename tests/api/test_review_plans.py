@@ -121,9 +121,7 @@ def test_two_plans_give_no_conversation_twice(client: Caller, runtime: Runtime) 
     assert len(given) == len(set(given)) == 12
 
 
-def test_a_review_ends_an_assignment_and_what_nobody_does_expires(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_a_review_ends_an_assignment_and_others_expire(client: Caller, runtime: Runtime) -> None:
     nora = add_user(runtime, "reviewer", "nora")
     put_chat(client, "chat-1")
     judge()

@@ -184,7 +184,7 @@ def test_transcripts_of_before_the_index_are_indexed_by_the_worker(
 
 
 @pytest.mark.sqlite_only("PostgreSQL restores the index itself")
-def test_the_index_is_made_anew_from_the_words(client: Caller, runtime: Runtime) -> None:
+def test_the_index_is_rebuilt_from_the_words(client: Caller, runtime: Runtime) -> None:
     say(client, "chat", "My kettle leaks.", "I see.")
     with runtime.db.writing() as session:
         index.rebuild(session)

@@ -172,7 +172,7 @@ def test_setting_it_up_needs_the_password_and_a_right_code(nora: Visitor) -> Non
     assert nora.post("/settings/second-factor", right).status_code == 409
 
 
-def test_a_secret_of_somebody_else_is_no_secret(nora: Visitor, runtime: Runtime) -> None:
+def test_a_secret_of_somebody_else_is_refused(nora: Visitor, runtime: Runtime) -> None:
     add_user(runtime, "viewer", "tom")
     tom = Visitor(nora.base)
     tom.sign_in("tom")

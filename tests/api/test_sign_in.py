@@ -43,7 +43,7 @@ def test_a_page_without_a_session_leads_to_the_sign_in_and_back(visitor: Visitor
     assert visitor.sign_in("nora", path=form).headers["Location"] == "/settings?notice=saved"
 
 
-def test_a_form_that_was_sent_without_a_session_is_told_not_to_be_saved(
+def test_a_form_that_was_sent_without_a_session_says_that_it_was_not_saved(
     nora: Visitor, base: str, runtime: Runtime
 ) -> None:
     with runtime.db.writing() as session:
@@ -317,7 +317,7 @@ def test_the_token_of_another_session_is_refused(nora: Visitor) -> None:
     assert nora.post("/sign-out").status_code == 403
 
 
-def test_the_form_token_is_masked_anew_on_each_page(nora: Visitor) -> None:
+def test_the_form_token_is_masked_differently_on_each_page(nora: Visitor) -> None:
     tokens = set()
     for _ in range(3):
         nora.get("/settings")

@@ -301,7 +301,7 @@ def test_an_admin_limits_an_account_on_its_page(
     assert "<td>Ann</td>" in people_page
 
 
-def test_an_agent_who_is_nobody_yet_sees_nothing(
+def test_an_agent_without_an_executive_sees_nothing(
     world: TeamWorld, base: str, runtime: Runtime
 ) -> None:
     own = world.add("Ann", "Alpha")

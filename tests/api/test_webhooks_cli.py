@@ -68,7 +68,7 @@ def test_redeliver_and_recover_make_deliveries(
     assert run("recover", made["id"], "--since", "2020-01-01T00:00:00Z") == "1 deliveries created\n"
 
 
-def test_what_is_not_there_is_told_in_a_sentence(run: Callable[..., str]) -> None:
+def test_missing_things_are_named_in_a_sentence(run: Callable[..., str]) -> None:
     assert "no such webhook" in run("deliveries", "wh_none", code=1)
     assert "no such webhook" in run("recover", "wh_none", code=1)
     assert "ISO 8601" in run("recover", "wh_none", "--since", "soon", code=2)

@@ -120,7 +120,7 @@ def test_a_changed_wish_belongs_to_the_request_and_a_further_matter_does_not():
     assert len(talk("c request (table)", "s cannot", "c request further (taxi)").entries) == 2
 
 
-def test_a_question_that_nobody_answered_stays_open():
+def test_an_unanswered_question_stays_open():
     assert talk("c request", "s done", "c ask", "s courtesy").open_question == 2
     assert talk("c request", "s done", "c ask", "s inform").open_question is None
 

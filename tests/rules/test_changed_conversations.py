@@ -26,7 +26,7 @@ def test_what_people_call_resolved_is_likelier_resolved() -> None:
     assert means[True] > means[False] + 0.2
 
 
-def test_masked_numbers_change_next_to_nothing() -> None:
+def test_masked_numbers_hardly_change_scores() -> None:
     for row in ROWS:
         plain, without = (
             outputs(judge(messages)) for messages in (row["messages"], masked(row["messages"]))

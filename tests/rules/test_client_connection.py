@@ -145,7 +145,7 @@ def test_an_answer_that_the_disk_refuses_is_replaced_and_the_last(ends: Ends) ->
 @pytest.mark.parametrize(
     ("sent", "told"), [(b"", b""), (REQUEST[:10], b"HTTP/1.1 408 Request Timeout\r\n")]
 )
-def test_a_slow_peer_is_told_so_if_it_has_begun(ends: Ends, sent: bytes, told: bytes) -> None:
+def test_a_slow_peer_gets_an_answer_if_it_has_begun(ends: Ends, sent: bytes, told: bytes) -> None:
     if sent:
         ends.send(sent)
     ends.ours.time_out()

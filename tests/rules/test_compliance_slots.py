@@ -85,7 +85,7 @@ def test_keying_in_and_other_numbers_tell_no_secret(line: str) -> None:
         "To recap: you have a link for a new password. Is there anything else I can help with?",
     ],
 )
-def test_a_question_next_to_the_name_of_a_secret_asks_for_something_else(line: str) -> None:
+def test_a_question_beside_the_name_of_a_secret_asks_for_something_else(line: str) -> None:
     assert data_handling(line)["answer"] != "no"
 
 

@@ -47,7 +47,7 @@ def test_a_customer_who_had_finished_has_not_left_early() -> None:
     assert results["resolution"]["status"] == "resolved"
 
 
-def test_a_failure_that_was_made_up_for_is_told_as_such_and_the_solution_as_confirmed() -> None:
+def test_a_repaired_failure_is_named_and_the_solution_is_confirmed() -> None:
     results = judge(
         ("c", "Hi, please change my delivery to Saturday."),
         ("a", "I'm sorry, I was unable to change the delivery, the page has crashed."),
@@ -83,7 +83,7 @@ def test_what_fails_after_something_was_done_leaves_a_part_open() -> None:
     ]
 
 
-def test_thanks_without_a_solution_are_told_apart_from_silence() -> None:
+def test_thanks_without_a_solution_differ_from_silence() -> None:
     found = by_rule(
         "resolution.confirmed",
         *GREETED,
@@ -225,7 +225,7 @@ def test_an_answer_that_differs_in_a_word_that_counts_is_another_one(second, rep
 
 
 @pytest.mark.parametrize("reply", ["No, that's lovely, thank you.", "No I just need the address."])
-def test_who_declines_or_praises_corrects_nobody(reply: str) -> None:
+def test_declining_and_praising_are_not_corrections(reply: str) -> None:
     found = judge(
         ("c", "Where is your shop in Leeds?"),
         ("a", "Shall I also reserve a slot for you?"),
@@ -336,7 +336,7 @@ def test_whom_a_caller_asks_for_is_not_the_caller_s_own_name() -> None:
     assert quotes(greeting)[-1].startswith("this is lena from fairlane leasing")
 
 
-def test_a_reply_that_serves_nobody_leaves_the_request_for_somebody_else_open() -> None:
+def test_a_useless_reply_leaves_the_request_for_somebody_else_open() -> None:
     asked = [
         ("c", "Hi, I want the deposit for my flat back."),
         ("a", "I'm afraid we can't pay it back, as our terms and conditions say."),

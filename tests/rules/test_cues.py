@@ -120,7 +120,7 @@ def test_a_cue_is_found_where_it_is_said(letter, text, kind, quote) -> None:
         ("a", "There is no spa available here.", "no_result"),
     ],
 )
-def test_what_only_looks_like_a_cue_is_none(letter, text, kind) -> None:
+def test_words_that_only_look_like_a_cue_do_not_count(letter, text, kind) -> None:
     assert kind not in found(letter, text)
 
 
@@ -128,7 +128,7 @@ def test_a_phrase_of_the_agent_is_not_a_cue_from_the_customer() -> None:
     assert "offer_help" not in found("c", "Is there anything else?")
 
 
-def test_where_nobody_is_known_every_phrase_counts() -> None:
+def test_with_unknown_speakers_every_phrase_counts() -> None:
     assert "offer_help" in found("u", "Is there anything else?", speaker_attribution="none")
 
 
@@ -136,7 +136,7 @@ def test_another_language_has_no_cues() -> None:
     assert found("c", "Hello, stop calling me.", language="it") == {}
 
 
-def test_an_undeclared_language_is_told_by_its_common_words() -> None:
+def test_an_undeclared_language_is_detected_by_its_common_words() -> None:
     english = "Hello, can you help me with the bill that you sent?"
     assert "greeting" in found("c", english, language=None)
     assert (

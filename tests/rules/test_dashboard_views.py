@@ -307,7 +307,7 @@ def test_an_alert_leads_to_the_page_on_which_to_act() -> None:
     ("mean", "count", "is_due"),
     [(75.0, 200, True), (77.5, 200, False), (60.0, 19, False), (83.0, 200, False)],
 )
-def test_a_lower_mean_is_told_beyond_two_standard_errors(
+def test_a_lower_mean_is_reported_beyond_two_standard_errors(
     mean: float, count: int, is_due: bool
 ) -> None:
     before = MeasuredMean(78, deviation=10, count=200)

@@ -377,7 +377,7 @@ def test_parts_of_intercom_are_read_by_its_preset() -> None:
         ("public\nyes", False),
     ],
 )
-def test_private_notes_are_told_apart(cells: str, is_internal: bool) -> None:
+def test_private_notes_are_recognised(cells: str, is_internal: bool) -> None:
     name, cell = cells.split()
     [item] = items(*read("csv", f"conversation_id,role,text,{name}\nc1,agent,Hi,{cell}\n"))
     assert item.fields["messages"][0]["internal"] is is_internal

@@ -185,7 +185,7 @@ def test_without_a_quote_only_a_plain_no_counts() -> None:
     assert hear(critical, answer="no")[0].failure == "low_confidence"
 
 
-def test_not_to_know_is_a_failure_and_not_to_apply_is_none() -> None:
+def test_not_knowing_is_a_failure_and_not_applying_is_not() -> None:
     assert hear(ACCURACY, answer="cannot_tell")[0].failure == "insufficient_content"
     assert hear(ACCURACY, answer="not_applicable")[0] == not_applicable("So it is.", by="model")
     assert hear(ACCURACY, (7, "Call me"), (9, "x"), confidence="low")[0].failure == "low_confidence"
@@ -292,7 +292,7 @@ def test_refusals_are_remembered_for_an_hour(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b'{"endpoint": 3}'])
-def test_a_spoilt_memory_is_none(tmp_path: Path, content: bytes) -> None:
+def test_a_spoilt_memory_is_ignored(tmp_path: Path, content: bytes) -> None:
     memory(tmp_path, Clock()).failed()
     next(tmp_path.iterdir()).write_bytes(content)
     assert memory(tmp_path, Clock()).may_call(1)

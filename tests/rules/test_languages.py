@@ -60,7 +60,7 @@ def judge(*lines: tuple[str, str], language: str | None = None, channel: str = "
         ("👍👍", "und"),
     ],
 )
-def test_a_language_is_told_by_script_and_common_words(text, code) -> None:
+def test_a_language_is_detected_by_script_and_common_words(text, code) -> None:
     told = languages_of([text], declared=None)
     assert told.main == code
     assert (told.confidence > 0) == (code != "und")
@@ -286,7 +286,7 @@ def test_without_anything_to_judge_the_language_is_named_as_the_cause(text, lang
     assert judgement.problem.code is code
 
 
-def test_back_channels_of_a_language_interrupt_nobody() -> None:
+def test_back_channels_of_a_language_are_not_interruptions() -> None:
     said = [("c", 0, 9_000, "मेरा पार्सल अभी तक नहीं आया है।"), ("a", 3_000, 5_000, "हाँ जी अच्छा")]
     for text, count in (("हाँ जी अच्छा", 0), ("मैं अभी देखता हूँ", 1)):
         lines = [said[0], (*said[1][:3], text)]

@@ -46,7 +46,7 @@ PAUSING = call(
 )
 
 
-def test_a_pause_inside_a_turn_is_silence_and_nobodys_interruption() -> None:
+def test_a_pause_inside_a_turn_is_silence_and_no_interruption() -> None:
     first, last = PAUSING.segments
     said = with_words(
         call(("a", 0, 1_500, "May I have your number?"), ("a", 7_000, 9_000, "Thank you."))
@@ -68,7 +68,7 @@ def test_measures_of_turns_are_uncertain() -> None:
     assert facts(with_words(PAUSING)).measures.uncertain == ()
 
 
-def test_silence_is_what_nobody_fills_of_the_whole_recording() -> None:
+def test_silence_is_the_part_of_the_recording_without_speech() -> None:
     values = metrics(TALK)
     # Speech 0-4, 5-12, 16-18 of 20 seconds.
     assert values["silenceMs"] == 7_000
@@ -108,7 +108,7 @@ def test_a_short_overlap_or_a_back_channel_is_not_an_interruption(start, text, c
     assert values["overtalkCount"] == 1
 
 
-def test_starting_at_the_same_moment_interrupts_nobody() -> None:
+def test_starting_at_the_same_moment_is_no_interruption() -> None:
     values = metrics(call(("c", 0, 9_000, words(9)), ("a", 0, 9_000, words(9))))
     assert values["interruptionsByAgent"] == values["interruptionsByCustomer"] == 0
 
@@ -120,7 +120,7 @@ def test_pace_is_words_by_talk_time_and_null_under_30_words() -> None:
     assert "30 words" in missing(transcript)["customerWpm"]
 
 
-def test_dead_air_is_a_gap_of_10_seconds_that_nobody_announced() -> None:
+def test_dead_air_is_an_unannounced_gap_of_10_seconds() -> None:
     transcript = call(
         ("a", 0, 1_000, "Let us start with your request."),
         ("c", 11_000, 12_000, "Are you there?"),

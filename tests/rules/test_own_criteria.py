@@ -154,13 +154,13 @@ def test_a_letter_without_its_mark_is_another_letter() -> None:
         assert criteria_of(judged(talk, says(phrase)))[0]["answer"] == "no"
 
 
-def test_what_must_be_said_in_order_is_told_apart_from_what_is_not_said() -> None:
+def test_statements_out_of_order_differ_from_missing_ones() -> None:
     criterion = says("anything else", "good morning", "welcome aboard", inOrder=True)
     told = criteria_of(judged(GOOD_CHAT, criterion))[0]["explanation"]
     assert told == "Not said: “welcome aboard”. Said too early: “good morning”."
 
 
-def test_where_nobody_knows_who_speaks_nothing_is_said_of_the_agent() -> None:
+def test_with_unknown_speakers_nothing_is_said_of_the_agent() -> None:
     talk = call(("u", 0, 5_000, "That is not my job."), speaker_attribution="none")
     criteria = criteria_of(
         judged(
@@ -369,7 +369,7 @@ def test_a_draft_takes_over_what_it_does_not_say() -> None:
         ({"halfAt": 0}, "halfAt"),
     ],
 )
-def test_weights_that_are_none_are_refused(parameters: dict[str, Any], field: str) -> None:
+def test_invalid_weights_are_refused(parameters: dict[str, Any], field: str) -> None:
     criterion = {
         "use": "resolution.completeness",
         "weight": 100,

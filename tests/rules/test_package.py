@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 
-def test_every_file_next_to_the_code_is_packaged() -> None:
+def test_every_data_file_of_the_code_is_packaged() -> None:
     packaged = {
         file
         for package, patterns in SETUPTOOLS["package-data"].items()

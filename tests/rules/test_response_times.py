@@ -67,6 +67,6 @@ def test_messages_without_times_have_reasons_in_place_of_numbers() -> None:
     assert missing(transcript)["firstResponseSeconds"] == "The transcript has no times."
 
 
-def test_first_contact_resolution_is_told_from_outside() -> None:
+def test_first_contact_resolution_comes_from_outside() -> None:
     assert metrics(WRITTEN, first_contact_resolution=True)["firstContactResolution"] == 1
     assert metrics(WRITTEN)["firstContactResolution"] is None

@@ -57,7 +57,7 @@ def test_shares_are_kept_and_spread_over_the_working_days() -> None:
     assert days == dict.fromkeys(range(5), 9)
 
 
-def test_nobody_gets_what_their_teams_do_not_show() -> None:
+def test_reviewers_get_only_what_their_teams_show() -> None:
     west = TeamScope(call_center_ids=("west",))
     items = [
         *candidates(agents=1, call_center_id="west"),

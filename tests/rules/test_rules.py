@@ -82,7 +82,7 @@ def test_a_greeting_in_the_third_turn_is_late() -> None:
     assert judge("opening.greeting", late).answer != "yes"
 
 
-def test_a_brand_that_is_told_from_outside_counts() -> None:
+def test_a_brand_given_from_outside_counts() -> None:
     lines = spoken(("a", "Hello, northwind here, my name is Anna."), ("c", "Hello."))
     assert judge("opening.greeting", lines).answer == "no"
     assert judge("opening.greeting", lines, brand_names=("Northwind",)).answer == "yes"

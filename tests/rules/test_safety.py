@@ -61,7 +61,7 @@ def test_someone_who_is_only_mentioned_asks_for_nothing(asking: str) -> None:
     assert judge(f"c: {asking}", "a: The balance is 240 pounds.").applicable is False
 
 
-def test_where_nothing_is_told_there_is_nothing_to_protect() -> None:
+def test_without_private_facts_there_is_nothing_to_protect() -> None:
     result = judge("c: It's my son's order, where is it?", "a: The parcel is in the depot.")
     assert (result.applicable, result.unjudged) == (False, False)
 

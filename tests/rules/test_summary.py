@@ -72,7 +72,7 @@ def test_a_dot_within_a_number_ends_no_sentence_and_what_has_no_end_gets_one() -
     )
 
 
-def test_how_it_ended_is_said_where_nobody_says_it() -> None:
+def test_the_outcome_is_named_where_no_line_states_it() -> None:
     said = [("c", None, "Where is my parcel?"), ("a", None, "Hello."), ("c", None, "Hello?")]
     assert summary(chat(*said))["outcome"] == "It remained open whether the request was resolved."
 
@@ -151,7 +151,7 @@ def test_rude_conduct_comes_first_and_is_quoted() -> None:
         ("Please open the windows, leave the house and call the emergency line.", False),
     ],
 )
-def test_a_danger_that_nobody_reacts_to_comes_before_everything(reply: str, ignored: bool) -> None:
+def test_an_unanswered_danger_comes_before_everything(reply: str, ignored: bool) -> None:
     said = [("c", 0, "Hello, there is a smell of gas in my kitchen."), ("a", 20, reply)]
     coaching = RuleJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
     found = [

@@ -142,7 +142,7 @@ def test_a_neutral_line_needs_no_sympathy(line: str) -> None:
         "Oh wonderful, another 48 hours.",
     ],
 )
-def test_sarcasm_without_swear_words_pleases_nobody(line: str) -> None:
+def test_sarcasm_without_swear_words_is_negative(line: str) -> None:
     document = results(f"""
         C: Hi, my package was supposed to arrive on Monday. It's Friday.
         A: Hello, this is Dana from ShipIt. Please wait another 48 hours.
@@ -508,7 +508,7 @@ def test_the_agents_own_mistake_is_not_bad_news() -> None:
     )
 
 
-def test_regret_about_what_is_sold_out_corrects_nobody() -> None:
+def test_regret_about_sold_out_goods_is_not_a_correction() -> None:
     document = results("""
         C: Hello, the shoes that I ordered have the wrong size.
         A: Hello, this is Iris from Modello. They are sold out in your size. Would you like a refund?
@@ -595,7 +595,7 @@ def test_asking_for_a_person_is_not_what_it_is_about() -> None:
     )
 
 
-def test_a_transfer_that_nobody_answers_stays_one() -> None:
+def test_an_unanswered_transfer_stays_one() -> None:
     document = results("""
         A: Hello, this is Leo. I'm transferring you to our sales team.
         A: I have booked the call for you.

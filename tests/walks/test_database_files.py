@@ -176,7 +176,7 @@ def test_a_restore_that_is_killed_leaves_one_of_both_databases(
     assert execute(file, "SELECT name FROM sqlite_master WHERE name = 'later'") == []
 
 
-def test_a_damaged_database_is_told_and_replaced(settings: Settings, tmp_path: Path) -> None:
+def test_a_damaged_database_is_reported_and_replaced(settings: Settings, tmp_path: Path) -> None:
     backups.backup(settings, tmp_path / "copy")
     settings.sqlite_file.write_bytes(b"this is no database " * 500)
     with pytest.raises(ServiceUnavailable) as refused:

@@ -115,7 +115,7 @@ def coaching(client: Caller, external_id: str) -> dict[str, list[dict[str, Any]]
     return found
 
 
-def test_a_rude_agent_is_told_and_an_excellent_one_is_praised_for_what_was_done(
+def test_a_rude_agent_is_criticised_and_an_excellent_one_praised(
     judged: Caller,
 ) -> None:
     rude = coaching(judged, "demo-chat-rude-agent")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 # The 97.5th percentiles of Student's t with 1, 2 and 3 degrees of freedom.
 _FIRST_PERCENTILES = (12.706, 4.303, 3.182)
-# A change is told from this many values on both sides, and beyond this many standard errors.
+# A change is reported from this many values on both sides, and beyond this many standard errors.
 FEWEST_COMPARED, STANDARD_ERRORS = 20, 2
 
 

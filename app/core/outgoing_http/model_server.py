@@ -185,7 +185,7 @@ class EndpointMemory:
         self._lock = threading.Lock()
 
     def may_call(self, trial_s: float) -> bool:
-        """Tell whether a request may be sent: the circuit is closed, or one caller tests it.
+        """Return whether a request may be sent: the circuit is closed, or one caller tests it.
 
         Args:
             trial_s: how long the others wait for the one that tries.
@@ -200,7 +200,7 @@ class EndpointMemory:
             return True
 
     def is_open(self) -> bool:
-        """Tell whether the circuit is open, so that no request may be sent."""
+        """Return whether the circuit is open, so that no request may be sent."""
         with self._lock:
             state = self._read()
         return state.failures >= FAILURES_TO_OPEN and self._now() < state.open_until

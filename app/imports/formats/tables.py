@@ -271,7 +271,7 @@ def _message_of(cells: Mapping[str, str], roles: RoleResolver, line: int) -> dic
 
 
 def _is_internal(cells: Mapping[str, str], line: int) -> bool:
-    """Tell whether a message is a private note: where one column says so, it is one."""
+    """Return whether a message is a private note: where one column says so, it is one."""
     found = [cells.get("partType", "").casefold() == "note"]
     for name, meaning in (("internal", True), ("public", False)):
         cell = cells.get(name)

@@ -27,7 +27,7 @@ class ConnectionState(Enum):
     SERVING = auto()
     """For the application: the request has arrived."""
     HELD = auto()
-    """For the disk: the answer is ready, the changes that it tells of are not confirmed."""
+    """For the disk: the answer is ready, the changes that it reports are not confirmed."""
     SENDING = auto()
     """For the peer: it did not take all of the answer at once."""
     LINGERING = auto()
@@ -87,7 +87,7 @@ class ClientConnection:
         self._step(self._hold_or_send)
 
     def time_out(self) -> None:
-        """Close; a peer that has sent a part of a request is told so."""
+        """Close; a peer that has sent a part of a request gets a 408 first."""
         if self.sock.has_received and not self.sock.has_unsent:
             with suppress(OSError):
                 self.sock.send(answer_of(RequestTimeout(), new_id("req")))

@@ -76,7 +76,7 @@ class ClientSocket(socket.socket):
     larger than the buffers: that is the case for uploads and downloads alone.
 
     Before it sends anything, it calls what is in `unconfirmed`: those calls wait until the disk has
-    the changes that the answer tells of.
+    the changes that the answer reports.
     """
 
     def __init__(self, accepted: socket.socket) -> None:

@@ -10,6 +10,7 @@ from orjson import loads
 from sqlalchemy import func, select
 
 from app.analytics.exports.datasets.columns import (
+    Kind,
     LargeDataset,
     Row,
     Rows,
@@ -146,13 +147,16 @@ CRITERIA = LargeDataset(
 )
 
 
+_OF_EVALUATION: Mapping[str, Kind] = {
+    "evaluation_id": "key",
+    "executive_id": "key",
+    "executive": "text",
+    "campaign_id": "key",
+    "campaign": "text",
+}
 _COACHING_COLUMNS = columns(
     {
-        "evaluation_id": "key",
-        "executive_id": "key",
-        "executive": "text",
-        "campaign_id": "key",
-        "campaign": "text",
+        **_OF_EVALUATION,
         "kind": "key",
         "text": "text",
         "criterion": "key",
@@ -164,44 +168,9 @@ _COACHING_COLUMNS = columns(
     }
 )
 _KINDS = {"strength": "strengths", "improvement": "improvements"}
-
-
-def _advice_of(row: Row, request: ExportRequest) -> Iterator[Row]:
-    evaluation_id, executive_id, campaign_id, version, completed_at, executive, campaign, text = row
-    document = loads(text)
-    completed_at = time_formatter(request.zone)(completed_at)
-    titles = {criterion["key"]: criterion["title"] for criterion in document.get("criteria", ())}
-    coaching = document.get("coaching") or {}
-    for kind, name in _KINDS.items():
-        for advice in coaching.get(name, ()):
-            evidence = advice["evidence"]
-            yield (
-                evaluation_id,
-                executive_id,
-                executive,
-                campaign_id,
-                campaign,
-                kind,
-                advice["text"] if request.include_text else None,
-                advice["criterionKey"],
-                titles.get(advice["criterionKey"]),
-                [item["segmentId"] for item in evidence],
-                [item["quote"] for item in evidence] if request.include_text else None,
-                version,
-                completed_at,
-            )
-
-
-COACHING = LargeDataset(_COACHING_COLUMNS, _RESULTS, BATCH_SIZE, _values_of(_advice_of))
-
-
 _MOMENTS_COLUMNS = columns(
     {
-        "evaluation_id": "key",
-        "executive_id": "key",
-        "executive": "text",
-        "campaign_id": "key",
-        "campaign": "text",
+        **_OF_EVALUATION,
         "type": "key",
         "severity": "key",
         "label": "text",
@@ -214,27 +183,39 @@ _MOMENTS_COLUMNS = columns(
 )
 
 
+def _advice_of(row: Row, request: ExportRequest) -> Iterator[Row]:
+    evaluation_id, executive_id, campaign_id, version, completed_at, executive, campaign, text = row
+    document = loads(text)
+    completed_at = time_formatter(request.zone)(completed_at)
+    of_evaluation = (evaluation_id, executive_id, executive, campaign_id, campaign)
+    titles = {criterion["key"]: criterion["title"] for criterion in document.get("criteria", ())}
+    coaching = document.get("coaching") or {}
+    for kind, name in _KINDS.items():
+        for advice in coaching.get(name, ()):
+            evidence = advice["evidence"]
+            yield (
+                *of_evaluation,
+                kind,
+                advice["text"] if request.include_text else None,
+                advice["criterionKey"],
+                titles.get(advice["criterionKey"]),
+                [item["segmentId"] for item in evidence],
+                [item["quote"] for item in evidence] if request.include_text else None,
+                version,
+                completed_at,
+            )
+
+
 def _moments_of(row: Row, request: ExportRequest) -> Iterator[Row]:
     evaluation_id, executive_id, campaign_id, _, completed_at, executive, campaign, text = row
     completed_at = time_formatter(request.zone)(completed_at)
+    of_evaluation = (evaluation_id, executive_id, executive, campaign_id, campaign)
+    shown = ("type", "severity", "label", "role", "segmentId", "startMs", "endMs")
     for moment in loads(text).get("moments", ()):
-        yield (
-            evaluation_id,
-            executive_id,
-            executive,
-            campaign_id,
-            campaign,
-            moment["type"],
-            moment["severity"],
-            moment["label"],
-            moment["role"],
-            moment["segmentId"],
-            moment["startMs"],
-            moment["endMs"],
-            completed_at,
-        )
+        yield (*of_evaluation, *(moment[name] for name in shown), completed_at)
 
 
+COACHING = LargeDataset(_COACHING_COLUMNS, _RESULTS, BATCH_SIZE, _values_of(_advice_of))
 MOMENTS = LargeDataset(_MOMENTS_COLUMNS, _RESULTS, BATCH_SIZE, _values_of(_moments_of))
 
 

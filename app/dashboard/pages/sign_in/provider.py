@@ -130,7 +130,7 @@ def _begun() -> Flow:
 
 
 def _refuse(error: AppError) -> Answer:
-    """Show the ways to sign in again; the audit trail tells of a sign-in that was refused."""
+    """Show the ways to sign in again; the audit trail records a refused sign-in."""
     if not isinstance(error, RateLimitExceeded | ServiceUnavailable):
         with current_runtime().db.writing() as session:
             audit.record(session, current_actor(), Action.SIGN_IN_FAILED)
