@@ -35,7 +35,7 @@ class Costs:
         2.5, "ms of a core", "a signed request, PostgreSQL", "measured: bench.api"
     )
     judge_ms: float = cost(
-        31, "ms of a core", "evaluating a transcript and storing it", "measured: bench.intake"
+        75, "ms of a core", "evaluating a transcript and storing it", "measured: bench.intake"
     )
     events: float = cost(3, "", "webhook deliveries for a call", "assumed")
     delivery_ms: float = cost(0.7, "ms of a core", "a delivery", "measured: bench.webhooks")
