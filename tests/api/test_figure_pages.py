@@ -207,8 +207,8 @@ def rows_of_board(page: str) -> list[tuple[str, str, str, str]]:
     return [
         (rank, key, count, unescape(link))
         for key, rank, link, count in re.findall(
-            r'value="(exec_\w+)" aria-label.*?<td class="number">(\S+)</td>.*?'
-            r'<td class="number"><a href="([^"]+)">([\d,]+)</a>',
+            r'value="(exec_\w+)" aria-label.*?<td class="number"[^>]*>(\S+)</td>.*?'
+            r'<td class="number"[^>]*><a href="([^"]+)">([\d,]+)</a>',
             page,
             re.DOTALL,
         )
@@ -232,6 +232,28 @@ def test_executives_are_ranked_as_the_api_ranks_them(client: Caller, visitor: Vi
     assert people < bots
     for _, _, count, link in rows_of_board(page):
         assert counted(visitor, link) == int(count)
+
+
+def test_agents_have_a_table_for_each_call_centre_and_are_filtered_by_it(
+    client: Caller, visitor: Visitor
+) -> None:
+    center = client.call("PUT", "/imports/call-centers/north", {"name": "North"}).json()["data"]
+    own = {"name": "E0", "callCenterId": center["id"]}
+    agent = client.call("PUT", "/imports/executives/0", own).json()["data"]
+    page = visitor.get(f"/executives?{QUERY}&group=callCenter").text
+    ungrouped = rows_of_board(visitor.get(f"/executives?{QUERY}").text)
+    assert sorted(rows_of_board(page)) == sorted(ungrouped)
+    north, others = page.index(">North</h2>"), page.index(">No call centre</h2>")
+    assert sorted((north, others)) < [page.index(">Bots</h2>")]
+    of_north = page[north : others if others > north else page.index(">Bots</h2>")]
+    assert [key for _, key, _, _ in rows_of_board(of_north)] == [agent["id"]]
+    chosen = client.get("/evaluations", params=PERIOD).json()["data"][0]["callCenterId"]
+    params = {**PERIOD, "callCenterId": chosen}
+    filtered = rows_of_board(visitor.get(f"/executives?{QUERY}&callCenterId={chosen}").text)
+    members = client.get("/analytics/executives", params=params).json()["data"]
+    assert {key for _, key, _, _ in filtered} == {member["id"] for member in members}
+    assert 'id="callCenterId"' in page
+    assert 'id="callCenterId"' not in visitor.get(f"/call-centers?{QUERY}").text
 
 
 def test_a_board_is_searched_by_name_and_begins_with_the_lowest(

@@ -96,6 +96,18 @@ def test_a_narrow_list_shows_whose_conversations_they_are(
     assert place["x"] + place["width"] < width
 
 
+@pytest.mark.parametrize("path", ["/executives?days=90", "/campaigns", "/review?tab=unsure"])
+def test_a_phone_shows_rows_of_boards_and_of_the_queue_whole(
+    demo: Demo, page_of: Callable[..., Page], path: str
+) -> None:
+    demo.evaluation("demo-chat-rude-agent")
+    page = page_of("reviewer", viewport={"width": 390, "height": 844})
+    page.goto(path)
+    table = page.locator("table.stacked").first
+    assert table.evaluate("table => table.parentElement.scrollWidth") < 390
+    check_accessibility(page)
+
+
 def test_keys_lead_to_pages_but_not_from_a_field(page: Page) -> None:
     page.goto("/settings")
     page.get_by_label("Display name").press("g")

@@ -15,12 +15,14 @@ from app.analytics.reports.means import Change, MeasuredMean, change_of
 from app.analytics.schemas.reports import LeaderboardQuery
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import InvalidInput
+from app.core.json_documents import camel_case
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import MeanEstimate, interval_chart
 from app.dashboard.charts.tables import HeatCell, shade_of
 from app.dashboard.charts.trend import Sparkline, sparkline
 from app.dashboard.navigation import request_texts
 from app.dashboard.pages.figures.trends import score_trend
+from app.dashboard.pickers import options_of
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views import filters, formatting
 from app.dashboard.views.figures import moved_mean
@@ -36,6 +38,8 @@ _MOST_COMPARED = 4
 _ONE = PageRequest(1, 1, "rank")
 _SCHEMA = LeaderboardQuery()
 _UNTITLED = {"human": ""}
+_TEAMS = ("callCenterId", "campaignId")
+_BY_CALL_CENTER = "callCenter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,8 @@ def _board(
             named=named,
         )
         trend = score_trend(facts, selection, group, limit=_PAGE_SIZE)
+        options = options_of(facts.session, page_filters.texts)
+    by_call_center = page_filters.texts.get("group") == _BY_CALL_CENTER
     courses = {
         str(series["key"]): [point["value"] for point in series["points"]]
         for series in trend["series"]
@@ -153,7 +159,20 @@ def _board(
         lowest_url=filters.url(request.path, page_filters.texts, sort="-rank", page=None),
         page_filters=page_filters,
         page=page,
-        boards=_boards(page.items, courses, min_evaluations=least, titles=titles),
+        boards=_boards(
+            page.items,
+            courses,
+            min_evaluations=least,
+            titles=titles,
+            by_call_center=by_call_center and group is GroupBy.EXECUTIVE,
+        ),
+        teams=[
+            field
+            for field in filters.FIELDS
+            if field.name in _TEAMS and field.name != f"{camel_case(group)}Id"
+        ],
+        options=options,
+        by_call_center=by_call_center,
         least=least,
         list_url=lambda key: page_filters.list_url(
             status="completed", hasVerdict="true", **{f"{group}Id": key}
@@ -174,21 +193,26 @@ def _boards(
     *,
     min_evaluations: int,
     titles: Mapping[str, str],
+    by_call_center: bool,
 ) -> list[Leaderboard]:
     """Return a leaderboard for each kind that has members.
 
     Args:
         courses: mean scores over time by id, for sparklines.
         titles: the title of each kind of member, in the order of the page.
+        by_call_center: people have a leaderboard for each call centre, with their ranks among all.
     """
-    boards = []
+    parts: dict[str, list[Mapping[str, Any]]] = {}
     for kind, title in titles.items():
         of_kind = [member for member in members if member["kind"] == kind]
-        if not of_kind:
-            continue
-        sections = [section for member in of_kind for section in member["sections"]]
+        is_split = by_call_center and kind == "human"
+        for member in sorted(of_kind, key=_call_center) if is_split else of_kind:
+            parts.setdefault(_call_center(member) if is_split else title, []).append(member)
+    boards = []
+    for title, of_part in parts.items():
+        sections = [section for member in of_part for section in member["sections"]]
         keys = list(dict.fromkeys(section["key"] for section in sections))
-        rows = [_row(member, keys, courses, min_evaluations) for member in of_kind]
+        rows = [_row(member, keys, courses, min_evaluations) for member in of_part]
         boards.append(
             Leaderboard(
                 title=title,
@@ -198,6 +222,10 @@ def _boards(
             )
         )
     return boards
+
+
+def _call_center(member: Mapping[str, Any]) -> str:
+    return member["call_center"] or "No call centre"
 
 
 def _row(
