@@ -29,6 +29,8 @@ def _result(results: Mapping[str, Any]) -> Iterator[str]:
     for item in results["criteria"]:
         if item["normalizedScore"] is not None:
             yield from _criterion(item)
+    if results["complianceChecked"]:
+        yield f"  Checked: {', '.join(results['complianceChecked'])}"
     folded = [item["title"] for item in results["criteria"] if item["normalizedScore"] is None]
     yield f"  Not judged ({len(folded)}, folded): {', '.join(folded)}"
     for name, advice in results["coaching"].items():

@@ -319,6 +319,7 @@ def _context(row: Conversation) -> Context:
     return Context(
         language=row.language,
         asynchronous=row.platform in ASYNCHRONOUS,
+        platform=row.platform,
         completed=row.status in ENDED,
         closed_at=row.ended_at if row.status in ENDED else None,
     )

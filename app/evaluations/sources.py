@@ -55,7 +55,12 @@ def named(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def scorecard_for(
-    session: Session, *, scorecard_id: str | None, campaign_id: str | None, channel: str
+    session: Session,
+    *,
+    scorecard_id: str | None,
+    campaign_id: str | None,
+    channel: str,
+    platform: str | None = None,
 ) -> ResolvedScorecard:
     """Return the requested scorecard, else the campaign's, else the channel's default.
 
@@ -65,10 +70,12 @@ def scorecard_for(
     if scorecard_id is None and campaign_id is not None:
         own = campaigns.scorecard_of(session, campaign_id, channel)
         try:
-            return scorecards.resolve(session, scorecard_id=own, channel=channel)
+            return scorecards.resolve(session, scorecard_id=own, channel=channel, platform=platform)
         except InvalidInput:
-            return scorecards.resolve(session, channel=channel)
-    return scorecards.resolve(session, scorecard_id=scorecard_id, channel=channel)
+            return scorecards.resolve(session, channel=channel, platform=platform)
+    return scorecards.resolve(
+        session, scorecard_id=scorecard_id, channel=channel, platform=platform
+    )
 
 
 def context_document(context: Context) -> dict[str, Any]:

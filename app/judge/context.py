@@ -22,7 +22,7 @@ class Context:
     `transferred` says that the customer was handed to someone else (in a bot call: to a person),
     `ended_by` who ended it (customer, agent, bot, system). `asynchronous` platforms promise no
     reply times. `first_contact_resolution` needs the other conversations of the customer, so it is
-    worked out elsewhere. `direction` is inbound, outbound or unknown. `lessons` are what people have
+    worked out elsewhere. `direction` is inbound, outbound or unknown, `platform` that of a conversation, such as email. `lessons` are what people have
     taught by their overrides. `evaluation_id`, `generated_at` and `revision` are only copied.
     """
 
@@ -40,6 +40,7 @@ class Context:
     first_contact_resolution: bool | None = None
     fallback_count: int | None = None
     direction: str = "unknown"
+    platform: str | None = None
     campaign_id: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     lessons: tuple[Lesson, ...] = ()

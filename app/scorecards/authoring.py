@@ -174,7 +174,7 @@ def _require_valid(checked: ScorecardCheck, *, where: str = "") -> ScorecardChec
 
 def _store(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
     if row.folded_name in {
-        defaults.document_of(scorecard_id)["name"].casefold() for scorecard_id in defaults.IDS
+        defaults.document_of(channel)["name"].casefold() for channel in defaults.ALL
     }:
         raise Conflict("A default scorecard has this name: choose another.")
     try:

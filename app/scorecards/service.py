@@ -56,8 +56,11 @@ def resolve(
     scorecard_id: str | None = None,
     version: int | None = None,
     channel: str,
+    platform: str | None = None,
 ) -> ResolvedScorecard:
     """Return the requested scorecard (see `find`), or else the one that judges its channel by default.
+
+    E-mail has a default of its own where none was chosen for the channel.
 
     Raises:
         InvalidInput: as `find`, or it is for another channel; the field is `scorecardId`.
@@ -65,7 +68,7 @@ def resolve(
     if scorecard_id is None:
         chosen = session.get(ChannelScorecard, channel)
         if chosen is None:
-            return current_default(channel)
+            return current_default(defaults.EMAIL if platform == defaults.EMAIL else channel)
         scorecard_id, version = chosen.scorecard_id, None
     resolved = find(session, scorecard_id, version=version)
     if resolved.scorecard.channel != channel:
@@ -134,7 +137,7 @@ def set_defaults(session: Session, chosen: Mapping[str, str | None]) -> dict[str
 def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedScorecard:
     """Return one version, current or not; raise `NotFound` if it does not exist."""
     channel = defaults.channel_of(scorecard_id)
-    if channel is not None and version in defaults.SHIPPED_AT:
+    if channel is not None and version in defaults.versions_of(channel):
         return _default(channel, version)
     row = session.get(ScorecardVersion, (scorecard_id, version))
     if row is None:
@@ -150,7 +153,7 @@ def get(session: Session, scorecard_id: str, *, version: int | None = None) -> d
     """
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
-        if version is not None and version not in defaults.SHIPPED_AT:
+        if version is not None and version not in defaults.versions_of(channel):
             raise NotFound(_NO_VERSION)
         return _with_use(session, [_default_record(channel, version or defaults.CURRENT)])[0]
     row = session.get(StoredScorecard, scorecard_id)
@@ -168,7 +171,7 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     There are dozens at most, so the page is taken in memory.
     """
     current = _LISTED.where(ScorecardVersion.version == StoredScorecard.version)
-    records = [_default_record(scorecard_id, defaults.CURRENT) for scorecard_id in defaults.IDS]
+    records = [_default_record(key, defaults.CURRENT) for key in defaults.ALL]
     records += [dict(row) for row in session.execute(current).mappings()]
     records = _with_use(
         session, [record for record in records if channel in (None, record["channel"])]
@@ -182,7 +185,7 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
     """List the versions of a scorecard, the newest first; raise `NotFound` if it does not exist."""
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
-        versions = sorted(defaults.SHIPPED_AT, reverse=True)
+        versions = defaults.versions_of(channel)
         records = _with_use(session, [_default_record(channel, version) for version in versions])
         return cut_page(records, request)
     of_scorecard = ScorecardVersion.scorecard_id == scorecard_id
@@ -210,7 +213,10 @@ def listed_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_use(session: Session, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    in_use = set(defaults_in_use(session).values())
+    chosen = defaults_in_use(session)
+    in_use = set(chosen.values())
+    if chosen["chat"] == defaults.IDS["chat"]:
+        in_use.add(defaults.ALL[defaults.EMAIL])
     return [{**record, "judges_by_default": record["id"] in in_use} for record in records]
 
 
@@ -233,7 +239,7 @@ def _default_record(channel: str, version: int) -> dict[str, Any]:
         "id": document["id"],
         "version": document["version"],
         "is_default": True,
-        "created_at": min(defaults.SHIPPED_AT.values()),
+        "created_at": defaults.SHIPPED_AT[min(defaults.versions_of(channel))],
         "updated_at": defaults.SHIPPED_AT[version],
         **_definition_of(document),
     }

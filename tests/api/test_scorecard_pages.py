@@ -21,7 +21,7 @@ def test_the_list_shows_each_scorecard_with_its_use(
     judge()
     lead = visit("lead")
     page = lead.get("/scorecards?days=all").text
-    assert page.count("ships with the service") == 3
+    assert page.count("ships with the service") == 4
     for scorecard_id in (own, service.current_default("chat").id):
         assert f'scorecardId={scorecard_id}">1</a>' in page
     assert f'scorecardId={service.current_default("voice").id}">0</a>' in page

@@ -74,11 +74,12 @@ def test_a_version_never_changes_and_new_evaluations_use_the_newest(client: Call
 def test_the_list_shows_defaults_and_own_ones(client: Caller) -> None:
     own = create(client, languages=["en"])["id"]
     body = client.get("/scorecards").json()
-    assert body["pagination"]["totalCount"] == 4
+    assert body["pagination"]["totalCount"] == 5
     chats = client.get("/scorecards", params={"channel": "chat"}).json()["data"]
     assert {chat["id"]: (chat["isDefault"], chat["languages"]) for chat in chats} == {
         own: (False, ["en"]),
         service.current_default("chat").id: (True, []),
+        service.current_default("email").id: (True, []),
     }
     assert "definition" not in chats[0]
     for chat in chats:
@@ -91,7 +92,12 @@ def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
     shown = get(client, f"/scorecards/{shipped}")
     assert sum(criterion["weight"] for criterion in shown["definition"]["criteria"]) == 100
     assert shown["criteriaCount"] == len(shown["definition"]["criteria"])
-    assert [row["version"] for row in get(client, f"/scorecards/{shipped}/versions")] == [3, 2, 1]
+    assert [row["version"] for row in get(client, f"/scorecards/{shipped}/versions")] == [
+        4,
+        3,
+        2,
+        1,
+    ]
     refused = client.post(f"/scorecards/{shipped}/versions", draft(channel="voice"))
     assert error_code(refused) == "CONFLICT"
     for path in ("", "/versions"):
@@ -113,7 +119,7 @@ def test_an_earlier_version_of_a_default_is_shown(client: Caller) -> None:
     assert (first["version"], weights["discovery.probing"]) == (1, 7)
     current = get(client, path)["definition"]["criteria"]
     assert [row["weight"] for row in current if row["key"] == "discovery.probing"] == [0]
-    missing = client.get(path, params={"version": 4})
+    missing = client.get(path, params={"version": 5})
     assert error_code(missing) == "RESOURCE_NOT_FOUND"
 
 
@@ -145,7 +151,7 @@ def test_mistakes_are_named_and_nothing_is_kept(client: Caller) -> None:
     }
     untyped = {"key": "own.c", "title": "C", "section": "own", "question": "?", "weight": 100}
     assert findings(client.post("/scorecards", draft(untyped))) == {"criteria[0].type": "REQUIRED"}
-    assert client.get("/scorecards").json()["pagination"]["totalCount"] == 3
+    assert client.get("/scorecards").json()["pagination"]["totalCount"] == 4
 
 
 def test_a_name_is_taken_once(client: Caller, make_caller: Any, base: str) -> None:
@@ -234,7 +240,7 @@ def test_the_commands_take_files(client: Caller, tmp_path: Path) -> None:
     assert shown == get(client, f"/scorecards/{made['id']}", version=1)["definition"]
     listed = run(args=["list"])
     assert "Ours 2" in listed.output
-    assert len(json.loads(run(args=["list", "--json"]).output)) == 4
+    assert len(json.loads(run(args=["list", "--json"]).output)) == 5
     file.write_text("{'name': 1}")
     assert "is not JSON" in run(args=["lint", str(file)]).output
     assert run(args=["show", new_id("sc")]).exit_code == 1

@@ -130,3 +130,22 @@ def test_the_form_of_a_campaign(client: Caller, base: str, runtime: Runtime) -> 
     assert lead.post(page, {**form, "voice": ours["id"]}).status_code == 422
     assert get(client, f"/campaigns/{second['id']}")["name"] == "Returns"
     assert signed_in(base, runtime, "viewer").get(page).status_code == 403
+
+
+def test_e_mail_has_a_default_of_its_own_unless_one_was_chosen(client: Caller) -> None:
+    for_email = default_scorecards.ALL["email"]
+    assert judged_by(client, platform="email") == for_email
+    assert judged_by(client, platform="web") == SHIPPED["chat"]
+    shown = get(client, f"/scorecards/{for_email}")
+    assert (shown["channel"], shown["judgesByDefault"]) == ("chat", True)
+    limits = {
+        item["key"]: item["judge"]["parameters"].get("fullSeconds")
+        for item in shown["definition"]["criteria"]
+        if item["section"] == "responsiveness"
+    }
+    assert limits == {"responsiveness.first_response": 14_400, "responsiveness.gaps": 28_800}
+    assert [row["version"] for row in get(client, f"/scorecards/{for_email}/versions")] == [4]
+    ours = create(client)["id"]
+    client.patch("/scorecards/defaults", {"chat": ours})
+    assert judged_by(client, platform="email") == ours
+    assert get(client, f"/scorecards/{for_email}")["judgesByDefault"] is False

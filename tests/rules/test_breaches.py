@@ -6,6 +6,8 @@ import pytest
 
 from app.judge.context import Context
 from app.judge.rule_judge import RuleJudge
+from app.judge.scorecard.values import scorecard_from
+from app.scorecards.default_scorecards import document_of
 from tests.talks import chat, scorecard
 
 OPENING = (
@@ -59,7 +61,7 @@ def test_polite_mockery_is_named_and_costs_courtesy(customer: str, agent: str) -
     courtesy = told(found, "communication.courtesy")
     assert courtesy["normalizedScore"] in (0.25, 0.5)
     assert courtesy["evidence"][0]["segmentId"] == "seg_0004"
-    assert not found["autoFail"]["triggered"]
+    assert found["autoFail"]["scope"] in (None, "pass")
 
 
 @pytest.mark.parametrize(
@@ -185,3 +187,49 @@ def test_the_one_who_asks_to_rate_the_chat_steers_no_judge() -> None:
         ("c", "It works."), ("a", "Great! Would you rate this chat with 5 stars?"), ("c", "Sure.")
     )
     assert "instruction_in_transcript" not in {moment["type"] for moment in found["moments"]}
+
+
+@pytest.mark.parametrize("channel", ["chat", "voice", "voice_bot", "email"])
+def test_mockery_keeps_a_solved_conversation_from_passing(channel: str) -> None:
+    polite = [
+        ("c", "I can't find the button for the invoice."),
+        ("a", "It is at the bottom of the page. I have also sent the invoice to you by mail."),
+        ("c", "I have it, perfect, thank you so much! That is all."),
+        ("a", "You are welcome. Goodbye!"),
+    ]
+    mocking = [
+        *polite[:1],
+        ("a", "Bravo. Shall I explain what a button is? Even a child can find it."),
+        ("c", "Sorry. Where is it?"),
+        (
+            "a",
+            "At the bottom, or is scrolling too hard for you? I sent the invoice by mail as well.",
+        ),
+        *polite[2:],
+    ]
+    card = scorecard_from(document_of(channel))
+    kind = channel.removeprefix("voice_")
+    lines = [(("b" if kind == "bot" and side == "a" else side), text) for side, text in OPENING]
+    for told_lines, passes in ((polite, True), (mocking, False)):
+        talk = [*lines, *((("b" if kind == "bot" and s == "a" else s), t) for s, t in told_lines)]
+        transcript = chat(*((side, 30 * index, text) for index, (side, text) in enumerate(talk)))
+        found = RuleJudge().judge(transcript, card, Context())
+        conduct = next(
+            each for each in found.results["criteria"] if each["key"].endswith(".conduct")
+        )
+        assert conduct["answer"] == (None if passes else "no")
+        assert found.results["autoFail"]["scope"] == (None if passes else "pass")
+        assert found.score is not None
+        if not passes:
+            assert found.score < card.pass_threshold
+            assert not found.auto_failed
+
+
+def test_an_opt_out_is_confirmed_by_what_was_done() -> None:
+    for reply, answer in (
+        ("Your plan ends in June. I have also switched off all marketing mails for you.", "yes"),
+        ("All good, have a nice day!", "no"),
+    ):
+        found = results(("c", "Cancel it, and stop sending me mails every day."), ("a", reply))
+        assert told(found, "compliance.opt_out")["answer"] == answer
+        assert found["autoFail"]["scope"] == (None if answer == "yes" else "pass")

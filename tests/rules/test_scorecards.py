@@ -13,7 +13,7 @@ from app.scorecards.schemas.document import ScorecardCreate
 from app.web.schemas.base import load_valid
 from tests.talks import GOOD_CALL, GOOD_CHAT, document, scorecard
 
-CHANNELS = ["voice", "chat", "voice_bot"]
+CHANNELS = ["voice", "chat", "voice_bot", "email"]
 WEIGHTS = {
     "voice": {
         "opening.greeting": 2,
@@ -21,15 +21,17 @@ WEIGHTS = {
         "discovery.listening": 11,
         "discovery.probing": 0,
         "resolution.accuracy": 10,
-        "resolution.completeness": 38,
+        "resolution.completeness": 36,
         "resolution.confirmed": 8,
         "communication.empathy": 4,
         "communication.courtesy": 7,
+        "communication.conduct": 0,
         "communication.clarity": 0,
         "communication.pace": 2,
         "compliance.disclosure": 4,
         "compliance.data_handling": 4,
         "compliance.third_party": 2,
+        "compliance.opt_out": 2,
         "control.hold_silence": 3,
         "closing.recap": 0,
     },
@@ -38,17 +40,38 @@ WEIGHTS = {
         "discovery.understanding": 10,
         "discovery.probing": 0,
         "resolution.accuracy": 10,
-        "resolution.completeness": 40,
+        "resolution.completeness": 38,
         "resolution.confirmed": 8,
         "communication.empathy": 4,
         "communication.courtesy": 7,
+        "communication.conduct": 0,
         "communication.clarity": 0,
         "communication.language": 2,
         "responsiveness.first_response": 6,
         "responsiveness.gaps": 4,
         "compliance.data_handling": 3,
         "compliance.third_party": 2,
+        "compliance.opt_out": 2,
         "closing.recap": 2,
+    },
+    "email": {
+        "opening.greeting": 2,
+        "discovery.understanding": 10,
+        "resolution.accuracy": 10,
+        "resolution.completeness": 37,
+        "resolution.confirmed": 3,
+        "resolution.next_step": 6,
+        "communication.empathy": 4,
+        "communication.courtesy": 7,
+        "communication.conduct": 0,
+        "communication.clarity": 0,
+        "communication.language": 2,
+        "responsiveness.first_response": 6,
+        "responsiveness.gaps": 4,
+        "compliance.data_handling": 3,
+        "compliance.third_party": 2,
+        "compliance.opt_out": 2,
+        "closing.farewell": 2,
     },
     "voice_bot": {
         "opening.identity": 3,
@@ -63,6 +86,7 @@ WEIGHTS = {
         "safety.handoff": 6,
         "safety.opt_out": 4,
         "tone.respect": 6,
+        "tone.conduct": 0,
         "closing.clean": 2,
     },
 }
@@ -72,7 +96,7 @@ WEIGHTS = {
 def test_each_default_has_the_criteria_and_weights_of_its_channel(channel: str) -> None:
     scorecard = scorecard_from(document(channel))
     assert {item.key: item.weight for item in scorecard.criteria} == WEIGHTS[channel]
-    assert scorecard.channel == channel
+    assert scorecard.channel == ("chat" if channel == "email" else channel)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -97,6 +121,8 @@ def test_the_critical_criteria_of_a_call_are_those_of_the_table() -> None:
         "compliance.disclosure": "evaluation",
         "compliance.data_handling": "evaluation",
         "compliance.third_party": "evaluation",
+        "compliance.opt_out": "pass",
+        "communication.conduct": "pass",
     }
 
 
@@ -252,7 +278,7 @@ def test_the_dimensions_are_those_of_the_contract() -> None:
     assert len(DIMENSIONS) == 7
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", METRICS_OF)
 def test_the_metrics_that_an_author_may_name_are_those_that_are_measured(channel: str) -> None:
     talk = GOOD_CHAT if channel == "chat" else GOOD_CALL
     measured = facts_of(talk, scorecard(channel), Context()).measures.values

@@ -138,7 +138,7 @@ def test_rude_conduct_comes_first_and_is_quoted() -> None:
     results = RuleJudge().judge(chat(*COLD), CHAT, Context()).results
     first = results["coaching"]["improvements"][0]
     assert first["criterionKey"] is None
-    assert first["text"].startswith("The agent was rude or dismissive to the customer")
+    assert first["text"].startswith("The agent mocked or belittled the customer")
     assert {quote["role"] for quote in first["evidence"]} == {"agent"}
     rude = [moment["label"] for moment in results["moments"] if moment["type"] == "rudeness"]
     assert set(rude) == {"The agent was rude or dismissive to the customer."}

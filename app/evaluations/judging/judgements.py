@@ -93,12 +93,21 @@ def request(
         scorecard_id=scorecard_id,
         campaign_id=evaluation.campaign_id,
         channel=evaluation.channel,
+        platform=_platform(evaluation),
     )
     _cancel_waiting(session, evaluation.source_type, evaluation.source_id)
     evaluation.transcript_id = transcripts.store(session, transcript)
     service.open_evaluation(session, evaluation, scorecard)
     _queue(session, [evaluation])
     return evaluation
+
+
+def _platform(evaluation: Evaluation) -> str | None:
+    return (evaluation.context or {}).get("platform")
+
+
+def _place(evaluation: Evaluation) -> tuple[str | None, str, str | None]:
+    return evaluation.campaign_id, evaluation.channel, _platform(evaluation)
 
 
 def request_first(
@@ -111,12 +120,14 @@ def request_first(
     evaluations = [evaluation for evaluation, _ in requested]
     # Each scorecard is looked up once.
     by_place = {
-        (campaign_id, channel): sources.scorecard_for(
-            session, scorecard_id=scorecard_id, campaign_id=campaign_id, channel=channel
+        place: sources.scorecard_for(
+            session,
+            scorecard_id=scorecard_id,
+            campaign_id=place[0],
+            channel=place[1],
+            platform=place[2],
         )
-        for campaign_id, channel in dict.fromkeys(
-            (evaluation.campaign_id, evaluation.channel) for evaluation in evaluations
-        )
+        for place in dict.fromkeys(map(_place, evaluations))
     }
     for evaluation, transcript in requested:
         session.add(transcript)
@@ -124,10 +135,7 @@ def request_first(
     index.record(session, [transcript for _, transcript in requested])
     service.open_first(
         session,
-        [
-            (evaluation, by_place[evaluation.campaign_id, evaluation.channel])
-            for evaluation in evaluations
-        ],
+        [(evaluation, by_place[_place(evaluation)]) for evaluation in evaluations],
     )
     _queue(session, evaluations)
     return evaluations

@@ -159,7 +159,7 @@ class AutoFailSchema(StoredSchema):
     """Automatic failure of the whole evaluation, or of sections of it."""
 
     triggered = fields.Boolean(required=True)
-    scope = Choice(("section", "evaluation"), required=True, allow_none=True)
+    scope = Choice(("section", "pass", "evaluation"), required=True, allow_none=True)
     criteria = fields.List(fields.String(), required=True)
 
 

@@ -23,12 +23,13 @@ _HARMLESS = {Act.THREATEN: {"reminds"}, Act.PRESS: {"urgency", "unhurried"}}
 
 
 class Breach(NamedTuple):
-    """An act that should not be, in `text[start:end]` of a line."""
+    """An act that should not be, in `text[start:end]` of a line, and how much its signs weigh."""
 
     act: Act
     line: LineActs
     start: int
     end: int
+    weight: int
 
 
 class _Signs(NamedTuple):
@@ -68,7 +69,7 @@ def _of_act(act: Act, cues: Cues, acts: Acts) -> Iterator[Breach]:
     often = sum(item.phrases > 0 for item in hinted) >= _OFTEN
     for item in hinted:
         if item.weight >= _ENOUGH or (often and item.phrases):
-            yield Breach(act, item.line, item.where.start, item.where.end)
+            yield Breach(act, item.line, item.where.start, item.where.end, item.weight)
 
 
 def _hinted(act: Act, cues: Cues, acts: Acts) -> Iterator[_Hinted]:

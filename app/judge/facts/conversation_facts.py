@@ -253,9 +253,10 @@ def shown_act(line: LineActs, acts: Iterable[Act], polarity: str = SUPPORTS) -> 
 
 
 def breach_evidence(facts: Facts, *acts: Act) -> tuple[Evidence, ...]:
-    """Quote the first breaches of these kinds in their order."""
+    """Quote the worst breaches of these kinds in their order."""
     breaches = [breach for breach in facts.readings.breaches if breach.act in acts]
-    breaches.sort(key=lambda breach: breach.line.line.position)
+    breaches.sort(key=lambda breach: (-breach.weight, breach.line.line.position))
+    breaches = sorted(breaches[:_QUOTES], key=lambda breach: breach.line.line.position)
     return distinct(
         sentence_around(breach.line.line.segment, breach.start, breach.end, CONTRADICTS)
         for breach in breaches

@@ -1,6 +1,7 @@
 """Requests of the customer: what became of each, in sentences with evidence."""
 
 import math
+import re
 from collections.abc import Iterable
 
 from app.judge.acts.catalogue import Act
@@ -8,7 +9,7 @@ from app.judge.acts.reading import LineActs
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.judge.dialogue.turns import Side
-from app.judge.facts.conversation_facts import Facts, shown_act
+from app.judge.facts.conversation_facts import Facts, performed, shown_act
 from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State, Step
 from app.judge.ledger.status import ESCALATED, stated_status
 
@@ -51,6 +52,12 @@ _TIMED = 0.3
 _MOST_TOLD = 3
 # How likely a line shows an act at least where words claim it; the customer's verdict is read less well.
 SURE = 0.65
+# What somebody who opts out wants no more of, and in how many replies that is done.
+_CONTACT = re.compile(
+    r"\b(?:(?:e-?)?mails?|newsletters?|calls?|messages|texts|sms|marketing|adverti\w+|number|list|contact)\b",
+    re.IGNORECASE,
+)
+_REPLIES, _DONE = 2, 0.35
 SURE_OF = {
     State.CONFIRMED: 0.75,
     State.GIVEN_UP: 0.7,
@@ -94,7 +101,12 @@ def opt_out_confirmation(facts: Facts) -> Cue | None:
     if requested is None:
         return None
     confirmations = facts.said("opt_out_done")
-    return next((cue for cue in confirmations if cue.line.position > requested), None)
+    said = next((cue for cue in confirmations if cue.line.position > requested), None)
+    if said is not None:
+        return said
+    replies = [line for line in facts.dialogue.service if line.position > requested][:_REPLIES]
+    done = performed(facts, replies, Act.DONE, least=_DONE)
+    return next((cue for cue in done if _CONTACT.search(cue.line.text)), None)
 
 
 def was_transferred(facts: Facts) -> bool:

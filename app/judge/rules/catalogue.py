@@ -81,6 +81,7 @@ RULES: dict[str, Rule] = {
         "The bot closes the call", closing.clean_close, _AGENT_WORDS, of.last_turns(3)
     ),
     "completeness": _scale("Every request is dealt with", request.completeness, _AGENT_WORDS),
+    "conduct": _binary("No mockery, threats or pressure", communication.conduct, _AGENT_WORDS),
     "courtesy": _scale("Courteous wording", communication.courtesy, _AGENT_WORDS),
     "data_handling": _binary(
         "No card numbers, PINs or codes are asked for",

@@ -34,6 +34,7 @@ from app.judge.scoring.answers import (
     not_applicable,
     scaled,
     unjudged,
+    yes_or_no,
 )
 from app.judge.wording import listed, part, sentence, times
 
@@ -48,6 +49,9 @@ _KIND = 0.75
 _KINDNESS = ("warm", "empathy")
 # The score of an agent who is never rude and never friendly.
 _CORRECT = 0.9
+_BREACHES = (Act.THREATEN, Act.MOCK, Act.PRESS)
+# Two breaches, or one that three signs show.
+_NO_SLIP = 3
 # Mockery, threats and pressure are no good manners, but no abuse.
 _LEAST_BREACHING, _MOST_BREACHING = 0.25, 0.5
 # An apology that would fit any problem shows no sympathy for this one.
@@ -167,7 +171,7 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
         (line for line in facts.readings.agent if line.is_rude), key=lambda line: -line.rude
     )
     cold = facts.readings.cold_replies
-    for act in (Act.THREATEN, Act.MOCK, Act.PRESS):
+    for act in _BREACHES:
         if breaches := breach_evidence(facts, act):
             return scaled(
                 min(_MOST_BREACHING, max(_LEAST_BREACHING, facts.readings.manners)),
@@ -200,6 +204,21 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
 def _is_kind(line: AgentLine) -> bool:
     kind = max(map(line.shows, _KINDNESS))
     return kind >= _KIND > line.unhelpful + line.rude
+
+
+def conduct(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer no on mockery, threats or pressure that a reader could not take for a slip."""
+    breaches = [breach for breach in facts.readings.breaches if breach.act in _BREACHES]
+    threatens = any(breach.act is Act.THREATEN for breach in breaches)
+    if not threatens and sum(breach.weight for breach in breaches) < _NO_SLIP:
+        return not_applicable(facts.sentence("conduct.none"))
+    act = next(act for act in _BREACHES if any(breach.act is act for breach in breaches))
+    return yes_or_no(
+        False,
+        facts.sentence(f"courtesy.{act}"),
+        confidence=0.75,
+        evidence=breach_evidence(facts, *_BREACHES)[:1],
+    )
 
 
 def clarity(facts: Facts, criterion: Criterion) -> Answer:

@@ -38,6 +38,7 @@ TYPES = {
 CRITICALITIES = {
     "none": "Not critical",
     "section": "Fails its section",
+    "pass": "Keeps it from passing",
     "evaluation": "Fails the evaluation",
 }
 ERROR_CLASSES = {

@@ -30,7 +30,7 @@ class Section:
 class Criterion:
     """One question of a scorecard.
 
-    `kind` is binary, scale or metric; `criticality` none, section or evaluation; `error_class`
+    `kind` is binary, scale or metric; `criticality` none, section, pass or evaluation; `error_class`
     customer, business, compliance or none. `methods` are those that may judge it, the preferred
     first (rule, metric, model); `rule` is the rule or metric that the embedded engine applies,
     None where only a model can answer. `fails_at` is the highest normalised score that counts as

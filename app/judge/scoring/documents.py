@@ -18,7 +18,17 @@ _LEAST_LOSS = 2.5
 _ROUTINE = frozenset(
     {
         *("bot_identity", "clean_close", "greeting", "purpose"),
-        *("clarity", "courtesy", "data_handling", "forbidden_phrases", "no_repetition", "respect"),
+        *(
+            "clarity",
+            "conduct",
+            "courtesy",
+            "data_handling",
+            "misleading_claims",
+            "opt_out",
+            "forbidden_phrases",
+            "no_repetition",
+            "respect",
+        ),
     }
 )
 # Rules that miss something: their evidence shows only where it was looked for.
@@ -28,7 +38,7 @@ _OF_WHAT_IS_MISSING = frozenset(
 # A quote of fewer words tells nothing.
 _LEAST_WORDS = 3
 # Criteria that fail the evaluation or a section come before those that only cost points.
-_URGENCY = {"evaluation": 2, "section": 1, "none": 0}
+_URGENCY = {"evaluation": 3, "pass": 2, "section": 1, "none": 0}
 _SERVICE = frozenset({"agent", "bot", "supervisor"})
 
 
@@ -42,7 +52,8 @@ def score_document(score: Score, scorecard: Scorecard) -> dict[str, Any]:
         "complianceChecked": [
             item.criterion.title
             for item in score.judged
-            if item.criterion.error_class == "compliance" and item.answer.score is not None
+            if item.criterion.error_class == "compliance"
+            and (item.answer.score is not None or _was_looked_for(item))
         ],
         "coverage": score.coverage,
         "noVerdictReason": score.no_verdict_reason,
@@ -55,6 +66,12 @@ def score_document(score: Score, scorecard: Scorecard) -> dict[str, Any]:
             "criteria": list(score.critical_failures),
         },
     }
+
+
+def _was_looked_for(item: Judged) -> bool:
+    """Tell whether there was no occasion for what may not be; a missing statement needs none."""
+    answer = item.answer
+    return not (answer.unjudged or answer.failure or item.criterion.rule == "disclosure")
 
 
 def section_document(section: SectionScore) -> dict[str, Any]:
@@ -145,7 +162,7 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]]) -> dict[st
         (item, _coaching_entry(item, _improvement(item))) for item in _most_important(weak, _loss)
     ]
     told = {piece["segmentId"] for incident in incidents for piece in incident["evidence"]}
-    ranked = [(item, entry) for item, entry in ranked if item.failed or not _is_told(entry, told)]
+    ranked = [(item, entry) for item, entry in ranked if not _is_told(entry, told)]
     fatal = [entry for item, entry in ranked if _loss(item)[0] == _URGENCY["evaluation"]]
     ordinary = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
     return {

@@ -72,7 +72,7 @@ class Score:
     """`score` is an integer 0 to 100, or None exactly where there is a `problem`.
 
     `raw_score` is the weighted mean of what the answers are worth, before critical criteria take effect. `scope` is
-    how far their effect reaches (section, evaluation, None). `confidence` is the weighted mean over
+    how far their effect reaches (section, pass, evaluation, None). `confidence` is the weighted mean over
     everything that should have been judged, where what was not counts 0. `coverage` is the share,
     0 to 1, that was judged or estimated of the weight of all criteria that apply; where it is too little, there is
     a score without a verdict: no band, and neither passed nor failed.
@@ -94,6 +94,11 @@ class Score:
     problem: Problem | None
 
 
+# How far a failure reaches, the farthest first; with the first two nothing passes.
+_SCOPES = ("evaluation", "pass", "section")
+_FAILING = frozenset(_SCOPES[:2])
+
+
 def round_half_up(value: float) -> int:
     """Round to an integer, .5 upwards; differences below a billionth are noise of floats."""
     return math.floor(round(value, 9) + 0.5)
@@ -112,9 +117,10 @@ def score_of(
     problem = problem or _problem(scorecard, judged)
     failures = [item for item in judged if item.failed and item.criterion.criticality != "none"]
     scopes = {item.criterion.criticality for item in failures}
-    evaluation_failed = "evaluation" in scopes
+    evaluation_failed, kept = "evaluation" in scopes, "pass" in scopes
     after = _mean((item.criterion.weight, item.share) for item in judged)
-    score = 0 if evaluation_failed else round_half_up(after or 0)
+    most = 0 if evaluation_failed else max(0, scorecard.pass_threshold - 1) if kept else 100
+    score = min(most, round_half_up(after or 0))
     no_verdict = _no_verdict(scorecard, judged)
     has_verdict = problem is None and no_verdict is None
     return Score(
@@ -130,8 +136,8 @@ def score_of(
         coverage=round(_coverage(judged), 4),
         no_verdict_reason=None if problem else no_verdict,
         band=band_of(scorecard, score) if has_verdict else None,
-        passed=score >= scorecard.pass_threshold and not evaluation_failed if has_verdict else None,
-        scope="evaluation" if evaluation_failed else "section" if scopes else None,
+        passed=score >= scorecard.pass_threshold and not scopes & _FAILING if has_verdict else None,
+        scope=next((scope for scope in _SCOPES if scope in scopes), None),
         critical_failures=tuple(item.criterion.key for item in failures),
         failed_criteria=tuple(item.criterion.key for item in judged if item.failed),
         confidence=_confidence(judged),
@@ -255,7 +261,10 @@ def _sections(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Iterable[Sect
             weight=_round(math.fsum(item.criterion.weight for item in items)) or 0,
             score=_round(_mean((item.criterion.weight, item.share) for item in items)),
             raw_score=_round(_mean((item.criterion.weight, item.answer.worth) for item in items)),
-            auto_failed=any(item.failed and item.criterion.criticality != "none" for item in items),
+            auto_failed=any(
+                item.failed and item.criterion.criticality in ("section", "evaluation")
+                for item in items
+            ),
             criteria_count=len(items),
         )
 
