@@ -42,7 +42,7 @@ def main() -> None:
         try:
             demo = Demo(process.wait_ready())
             wait_until(lambda: "The demo is loaded" in process.text, DEMO_WITHIN_S)
-            wait_until(demo.is_judged, DEMO_WITHIN_S)
+            demo.wait_judged()
             add_user(demo.runtime, "lead", "nora")
             browser = driver.chromium.launch(executable_path=str(CHROMIUM))
             page = browser.new_page(base_url=demo.base, viewport=WINDOW)

@@ -146,6 +146,12 @@ def data_dir(tmp_path: Path, empty_database: Path) -> Path:
     return make_data_dir(tmp_path, empty_database)
 
 
+@pytest.fixture(scope="module")
+def module_data_dir(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Path:
+    """A data folder for the tests of a module."""
+    return make_data_dir(tmp_path_factory.mktemp("module"), empty_database)
+
+
 @pytest.fixture(scope="session")
 def postgresql_template() -> Iterator[tuple[sqlalchemy.Engine, str]]:
     """An engine that creates databases, and the name of one with every table and no row."""
@@ -333,12 +339,9 @@ def shared_service(data_dir: Path, database_url: str = "") -> Iterator[SharedSer
 
 
 @pytest.fixture(scope="module")
-def module_service(
-    tmp_path_factory: pytest.TempPathFactory, empty_database: Path, module_database_url: str
-) -> Iterator[SharedService]:
+def module_service(module_data_dir: Path, module_database_url: str) -> Iterator[SharedService]:
     """A service for tests of a module that only read what the module has put in."""
-    data_dir = make_data_dir(tmp_path_factory.mktemp("module"), empty_database)
-    with shared_service(data_dir, module_database_url) as service:
+    with shared_service(module_data_dir, module_database_url) as service:
         yield service
 
 

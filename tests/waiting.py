@@ -11,10 +11,11 @@ def wait_until(
     fact: Callable[[], object],
     within_s: float = PATIENCE_S,
     *,
+    every_s: float = 0.02,
     describe: Callable[[], object] = lambda: "it did not come true in time",
 ) -> None:
     """Wait until a fact is true; otherwise fail with a description of what is."""
     until = time.monotonic() + within_s
     while not fact():
         assert time.monotonic() < until, describe()
-        time.sleep(0.02)
+        time.sleep(every_s)

@@ -15,7 +15,6 @@ from tests.evaluation_rows import rows_of
 from tests.team_walk import limited_person
 from tests.visitor import Visitor, add_user, signed_in
 
-pytestmark = pytest.mark.sql
 GREETING = "answer.opening.greeting"
 
 

@@ -17,7 +17,6 @@ from tests.contacts import judge, put_chat
 from tests.happenings import data_of
 from tests.visitor import add_user
 
-pytestmark = pytest.mark.sql
 GREETING = {"key": "opening.greeting", "answer": "no", "reason": "I never said that."}
 
 

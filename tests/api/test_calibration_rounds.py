@@ -14,8 +14,6 @@ from tests.caller import Caller, findings
 from tests.contacts import get, judge, put_chat
 from tests.visitor import Visitor, add_user
 
-pytestmark = pytest.mark.sql
-
 ROUNDS = "/analytics/calibration-rounds"
 GREETING = "answer.opening.greeting"
 

@@ -15,7 +15,6 @@ from tests.contacts import get, judge, messages, put_chat
 from tests.running import CommandRunner
 from tests.visitor import Visitor, signed_in
 
-pytestmark = pytest.mark.sql
 GREETING = "Tuned in, Radio Service."
 REWORDED = "Radio Service, tuned in and listening."
 REST = (

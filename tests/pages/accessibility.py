@@ -6,6 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
+from tests.sampling import NIGHTLY
+
 # The checks use the newest axe; that of the package serves where there is no registry of npm.
 _BUNDLED = str(files("axe_playwright_python") / "axe.min.js")
 _AXE = Path(os.environ.get("CQE_TEST_AXE", _BUNDLED)).read_text()
@@ -40,12 +42,13 @@ def check_narrow_screens(page: Page) -> None:
     page.set_viewport_size(_WIDE)  # type: ignore[arg-type]
 
 
-def check_accessibility(page: Page) -> None:
-    """Fail on any finding of axe in the page as it is now."""
+def check_accessibility(page: Page, *, in_dark: bool = NIGHTLY) -> None:
+    """Fail on any finding of axe in the page as it is now; its dark colours are checked at night."""
     # The page's own policy refuses a script tag.
     if page.evaluate("!window.axe"):
         page.evaluate(_AXE)
-    for scheme, options in (("light", _ALL), ("dark", _COLOURS)):
+    schemes = {"light": _ALL, **({"dark": _COLOURS} if in_dark else {})}
+    for scheme, options in schemes.items():
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         violations = page.evaluate(_RUN, options)
         assert violations == [], f"{page.url}, {scheme}: {violations}"

@@ -19,12 +19,12 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from sqlalchemy import Select, select
 
-from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.evaluations import listing
 from app.evaluations.enums import ENDED
+from app.evaluations.models import Evaluation
 from app.wiring import build_runtime
 from tests.visitor import PASSWORD, add_user
 from tests.waiting import wait_until
@@ -63,16 +63,25 @@ class Demo:
 
     def evaluation(self, external_id: str) -> str:
         """Return the path of the page of an evaluation of the demo, once it has ended."""
-        wait_until(lambda: self._ended(external_id), DEMO_WITHIN_S)
-        return f"/evaluations/{self._ended(external_id)}"
+        found = select(Evaluation.id).where(
+            Evaluation.external_id == external_id,
+            Evaluation.is_current,
+            Evaluation.status.in_(ENDED),
+        )
+        wait_until(lambda: self._scalar(found), DEMO_WITHIN_S, every_s=0.2)
+        return f"/evaluations/{self._scalar(found)}"
 
-    def is_judged(self, *channels: str) -> bool:
-        """Return whether every conversation of these channels, or of all, has been judged."""
-        with self.runtime.db.reading() as session:
-            request = PageRequest(page_size=100)
-            filters: dict[str, Any] = {"channel": list(channels)} if channels else {}
-            rows = listing.list_page(session, request, **filters).items
-        return bool(rows) and all(row["status"] in ENDED for row in rows)
+    def wait_judged(self, *channels: str) -> None:
+        """Wait until every conversation of these channels, or of all, has been judged."""
+        chosen = select(Evaluation.id)
+        if channels:
+            chosen = chosen.where(Evaluation.channel.in_(channels))
+        waiting = chosen.where(Evaluation.status.not_in(ENDED))
+        wait_until(
+            lambda: self._scalar(chosen) and not self._scalar(waiting),
+            DEMO_WITHIN_S,
+            every_s=0.2,
+        )
 
     def signed_in(self, browser: Browser, role: str) -> Any:
         """Return the cookies of a person with this role; each role signs in once."""
@@ -85,17 +94,9 @@ class Demo:
             context.close()
         return self._states[role]
 
-    def _ended(self, external_id: str) -> str:
+    def _scalar(self, query: Select[str]) -> str | None:
         with self.runtime.db.reading() as session:
-            found = listing.list_page(session, PageRequest(page_size=100))
-        return next(
-            (
-                row["id"]
-                for row in found.items
-                if row["external_id"] == external_id and row["status"] in ENDED
-            ),
-            "",
-        )
+            return session.scalar(query.limit(1))
 
 
 def sign_in(page: Page, name: str, password: str) -> None:

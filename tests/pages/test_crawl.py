@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from app.dashboard.responses import POLICY
 from tests.pages.accessibility import check_accessibility, check_narrow_screens
 from tests.pages.conftest import DEMO_WITHIN_S, Demo
-from tests.waiting import wait_until
 
 _LINKS = """[...document.querySelectorAll("a[href]")].map(
     link => new URL(link.getAttribute("href"), location).href)"""
@@ -33,12 +32,13 @@ def kind_of(address: str) -> str:
 
 
 def test_every_page_keeps_the_policy_and_is_accessible(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     page.goto("/scorecards")
     page.get_by_label("A new scorecard that starts").select_option("as a copy of Chat")
     page.get_by_role("button", name="Begin a draft").click()
     page.get_by_role("button", name="Try").click()
-    expect(page.get_by_role("row", name="Mean score")).to_be_visible()
+    mean = page.get_by_role("row", name="Mean score")
+    expect(mean).to_be_visible(timeout=1000 * DEMO_WITHIN_S)
     hosts = set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
     with_figures = [demo.base + path for path in _PAGES_WITH_FIGURES]
@@ -56,7 +56,7 @@ def test_every_page_keeps_the_policy_and_is_accessible(demo: Demo, page: Page) -
         if address in with_figures:
             for summary in page.locator("main details > summary").all():
                 summary.click()
-        check_accessibility(page)
+        check_accessibility(page, in_dark=True)
         check_narrow_screens(page)
         waiting.extend(link for link in page.evaluate(_LINKS) if link.startswith(demo.base))
     assert hosts == {urlsplit(demo.base).netloc}

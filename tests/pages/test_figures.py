@@ -5,12 +5,11 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.pages.accessibility import check_accessibility
-from tests.pages.conftest import DEMO_WITHIN_S, Demo
-from tests.waiting import wait_until
+from tests.pages.conftest import Demo
 
 
 def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     for title in ("Distribution of scores", "Score over time"):
         page.goto("/?channel=chat")
         drawn = page.get_by_role("region", name=title).locator("svg a").last
@@ -20,7 +19,7 @@ def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: P
 
 
 def test_the_crosshair_reads_the_table_of_the_chart(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     page.goto("/")
     figure = page.get_by_role("region", name="Distribution of scores").locator("figure")
     bar = figure.locator("svg a").last
@@ -34,7 +33,7 @@ def test_the_crosshair_reads_the_table_of_the_chart(demo: Demo, page: Page) -> N
 
 
 def test_the_list_works_by_keys_alone(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     page.goto("/evaluations?status=completed")
     links = page.locator("[data-row] a")
     page.keyboard.press("j")
@@ -56,7 +55,7 @@ def test_the_list_works_by_keys_alone(demo: Demo, page: Page) -> None:
 
 
 def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     page.goto("/evaluations")
     page.get_by_text("All filters").click()
     page.get_by_label("Score from").fill("80")
@@ -72,7 +71,7 @@ def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
 
 
 def test_long_names_leave_the_figures_in_sight(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     for path, width, parts in (
         ("/executives?channel=chat", 1366, "html, .table"),
         ("/trends?groupBy=channel", 390, "html"),
@@ -87,7 +86,7 @@ def test_long_names_leave_the_figures_in_sight(demo: Demo, page: Page) -> None:
 
 
 def test_executives_are_marked_and_compared(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto("/executives")
     table = page.locator(".table").first

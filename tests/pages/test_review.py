@@ -12,7 +12,8 @@ from app.evaluations.enums import ReviewStatus
 from app.reviews import service as reviews
 from app.reviews.schemas.reviews import ReviewCreate
 from tests.pages.accessibility import check_accessibility
-from tests.pages.conftest import DEMO_WITHIN_S, Demo
+from tests.pages.conftest import Demo
+from tests.sampling import examples
 from tests.visitor import PASSWORD, add_user
 from tests.waiting import wait_until
 
@@ -22,6 +23,7 @@ FOCUS_IS_VISIBLE = """() => {
 }"""
 FOCUSED_TEXT = "document.activeElement.innerText.trim()"
 MOST_STOPS = 60
+REVIEWS = examples(20)
 
 
 def tab_to(page: Page, text: str) -> None:
@@ -56,7 +58,7 @@ def stay_when_asked(page: Page, key: str) -> None:
 def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
     demo: Demo, page_of: Callable[..., Page]
 ) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     name = f"keys-{os.getpid()}"
     add_user(demo.runtime, "reviewer", name)
     page = page_of()
@@ -117,29 +119,27 @@ def reviewed_in(demo: Demo) -> int:
     return found.total_count
 
 
-def test_twenty_reviews_in_a_row_need_no_scrolling(
-    demo: Demo, page_of: Callable[..., Page]
-) -> None:
-    wait_until(lambda: demo.is_judged("chat", "voice_bot"), DEMO_WITHIN_S)
+def test_reviews_in_a_row_need_no_scrolling(demo: Demo, page_of: Callable[..., Page]) -> None:
+    demo.wait_judged("chat", "voice_bot")
     asked = ReviewCreate().load({"action": "request", "reviewer": "Nora Field"})
     with demo.runtime.db.writing() as session:
         rows = listing.list_page(
             session,
-            PageRequest(page_size=20),
+            PageRequest(page_size=REVIEWS),
             channel=["chat", "voice_bot"],
             status=["completed"],
             review_status=["none"],
         ).items
         for row in rows:
             reviews.add(session, row["id"], asked, created_by="test")
-    assert len(rows) == 20
+    assert len(rows) == REVIEWS
     before = reviewed_in(demo)
     page = page_of("reviewer")
     page.goto("/review?tab=requested")
     page.get_by_role("button", name="Review the evaluation").first.click()
     neighbours = page.get_by_role("navigation", name="Neighbours in the queue")
     save = page.get_by_role("button", name="Save and next")
-    for number in range(1, 21):
+    for number in range(1, REVIEWS + 1):
         expect(neighbours).to_contain_text(f"{number} of ")
         if number % 4 == 0:
             page.keyboard.press("ArrowDown")
@@ -158,13 +158,13 @@ def test_twenty_reviews_in_a_row_need_no_scrolling(
         page.wait_for_url(re.compile(rf"done={number}\b|/review\?"))
         page.wait_for_load_state()
     # The queue may hold what other tests asked for, too.
-    wait_until(lambda: reviewed_in(demo) == before + 20)
+    wait_until(lambda: reviewed_in(demo) == before + REVIEWS)
 
 
 def test_marked_conversations_become_a_calibration_round(
     demo: Demo, page_of: Callable[..., Page]
 ) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    demo.wait_judged("chat")
     names = [f"round-{who}-{os.getpid()}" for who in ("nora", "omar")]
     for name in names:
         add_user(demo.runtime, "reviewer", name)

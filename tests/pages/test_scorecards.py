@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from tests.pages.accessibility import check_accessibility
-from tests.pages.conftest import Demo
+from tests.pages.conftest import DEMO_WITHIN_S, Demo
 
 
 def test_a_scorecard_is_read_and_its_versions_compared(page_of: Callable[..., Page]) -> None:
@@ -90,7 +90,8 @@ def test_a_draft_is_tried_on_past_conversations(demo: Demo, page_of: Callable[..
     expect(page.get_by_role("button", name="Try")).to_be_enabled()
     page.get_by_role("button", name="Try").click()
     expect(page.get_by_role("heading", name="conversations with a verdict by both")).to_be_visible()
-    expect(page.get_by_role("row", name="Mean score")).to_be_visible()
+    mean = page.get_by_role("row", name="Mean score")
+    expect(mean).to_be_visible(timeout=1000 * DEMO_WITHIN_S)
     check_accessibility(page)
     page.get_by_role("link", name="Back to the draft").click()
     page.get_by_text("Discard this draft").click()

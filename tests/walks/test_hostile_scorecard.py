@@ -15,8 +15,8 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Caller]:
-    service = ServiceProcess(tmp_path / "instance", CQE_EVALUATION_CPU_SECONDS="0.3")
+def client(data_dir: Path) -> Iterator[Caller]:
+    service = ServiceProcess(data_dir, CQE_EVALUATION_CPU_SECONDS="0.3")
     yield service.wait_ready().caller()
     service.end()
 

@@ -28,8 +28,8 @@ MOST_WORKER_MIB = 400
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceProcess]:
-    started = ServiceProcess(tmp_path / "instance", command=UP)
+def service(data_dir: Path) -> Iterator[ServiceProcess]:
+    started = ServiceProcess(data_dir, command=UP)
     yield started.wait_ready()
     started.end()
 

@@ -25,9 +25,9 @@ SOON_S = 60
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceProcess]:
+def service(data_dir: Path) -> Iterator[ServiceProcess]:
     started = ServiceProcess(
-        tmp_path / "instance",
+        data_dir,
         CQE_WORKER_PROCESSES="1",
         CQE_RATE_LIMIT_DEFAULT="1000000/60",
     )

@@ -25,8 +25,8 @@ BODY = {"messages": [{"role": "customer", "text": "4 " * 9_000}] * 20}
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[ServiceProcess]:
-    started = ServiceProcess(tmp_path / "instance", command=[sys.executable, "-P", "-c", _UP])
+def service(data_dir: Path) -> Iterator[ServiceProcess]:
+    started = ServiceProcess(data_dir, command=[sys.executable, "-P", "-c", _UP])
     yield started.wait_ready()
     started.end()
 

@@ -28,12 +28,12 @@ pytest.importorskip("faster_whisper", reason="the speech engine is not installed
 EVENTS = ("audio.transcribed", "evaluation.completed", "audio.processed")
 
 
-def start_service(folder: Path, **variables: Any) -> ServiceProcess:
+def start_service(data_dir: Path, **variables: Any) -> ServiceProcess:
     """Start a service that sends its events to receivers of this test run."""
     service = ServiceProcess(
-        folder / "instance",
+        data_dir,
         CQE_WEBHOOK_ALLOWED_CIDRS="127.0.0.0/8,::1/128",
-        CQE_WEBHOOK_CA_BUNDLE=write_ca_bundle(folder),
+        CQE_WEBHOOK_CA_BUNDLE=write_ca_bundle(data_dir.parent),
         CQE_WEBHOOK_RETRY_DELAYS="0.3,0.5",
         CQE_WEBHOOK_TIMEOUT_SECONDS="10",
         **variables,
@@ -123,12 +123,9 @@ class Walk:
 
 
 @pytest.fixture(scope="module")
-def service(
-    tmp_path_factory: pytest.TempPathFactory, module_database_url: str
-) -> Iterator[ServiceProcess]:
+def service(module_data_dir: Path, module_database_url: str) -> Iterator[ServiceProcess]:
     """One service for the tests that leave it running."""
-    folder = tmp_path_factory.mktemp("walk")
-    service = start_service(folder, CQE_DATABASE_URL=module_database_url)
+    service = start_service(module_data_dir, CQE_DATABASE_URL=module_database_url)
     yield service
     service.end()
 
@@ -241,9 +238,9 @@ def test_a_flushed_queue_loses_nothing(walk: Walk) -> None:
 
 
 def test_with_no_queue_server_everything_works(
-    tmp_path: Path, receiver: Receiver, database_url: str
+    data_dir: Path, receiver: Receiver, database_url: str
 ) -> None:
-    service = start_service(tmp_path, CQE_REDIS_URL="none", CQE_DATABASE_URL=database_url)
+    service = start_service(data_dir, CQE_REDIS_URL="none", CQE_DATABASE_URL=database_url)
     try:
         walk = Walk(service, receiver)
         walk.wait_processed(walk.upload(autoProcess=True))

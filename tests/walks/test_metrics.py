@@ -119,11 +119,11 @@ def test_a_second_process_waits_for_the_port_and_takes_over(
 
 
 def test_web_server_and_worker_each_serve_the_metrics_of_their_host(
-    tmp_path: Path, port: int
+    data_dir: Path, port: int
 ) -> None:
-    folder, other_port = tmp_path / "instance", free_port()
+    other_port = free_port()
     web = ServiceProcess(
-        folder,
+        data_dir,
         "up",
         "--no-worker",
         CQE_REDIS_URL="none",
@@ -134,7 +134,7 @@ def test_web_server_and_worker_each_serve_the_metrics_of_their_host(
         put_chat(web.wait_ready().caller())
         assert scrape(port)["cqe_jobs_due:evaluations"] == 1
         worker = ServiceProcess(
-            folder,
+            data_dir,
             "worker",
             CQE_REDIS_URL="none",
             CQE_METRICS_LISTEN=f"127.0.0.1:{other_port}",

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPResponse
+from pathlib import Path
 
 import pytest
 
@@ -23,10 +24,10 @@ SOON_S = 5.0
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+def service(module_data_dir: Path) -> Iterator[ServiceProcess]:
     """A service with one web process of one thread, behind a proxy."""
     started = ServiceProcess(
-        tmp_path_factory.mktemp("flood") / "instance",
+        module_data_dir,
         "up",
         "--no-worker",
         CQE_WORKERS="1",

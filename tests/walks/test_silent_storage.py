@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -36,12 +37,10 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SilentPr
 
 
 @pytest.fixture(scope="module")
-def service(
-    storage: tuple[SilentProxy, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ServiceProcess]:
+def service(storage: tuple[SilentProxy, str], module_data_dir: Path) -> Iterator[ServiceProcess]:
     """A service with one web process of four threads."""
     started = ServiceProcess(
-        tmp_path_factory.mktemp("silent") / "instance",
+        module_data_dir,
         CQE_THREADS=str(THREADS),
         CQE_STORAGE_URL=storage[1],
         CQE_STORAGE_ACCESS_KEY="AKIDEXAMPLE",

@@ -49,10 +49,10 @@ Open = Callable[[bytes, int], list[socket.socket]]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+def service(module_data_dir: Path) -> Iterator[ServiceProcess]:
     """A service with two web processes of four threads each, so with four transfer slots."""
     started = ServiceProcess(
-        tmp_path_factory.mktemp("slow") / "instance",
+        module_data_dir,
         "up",
         "--no-worker",
         CQE_WORKERS="2",

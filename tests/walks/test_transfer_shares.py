@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,10 +19,10 @@ SIZE = 9 * MIB  # More than the kernel takes for a reader that does not read.
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+def service(module_data_dir: Path) -> Iterator[ServiceProcess]:
     """A service with six slots, of which one link or key gets two."""
     started = ServiceProcess(
-        tmp_path_factory.mktemp("shares") / "instance",
+        module_data_dir,
         "up",
         "--no-worker",
         CQE_WORKERS="1",
