@@ -30,7 +30,7 @@ from app.core.settings import Settings
 from app.web import rate_limit
 from app.web.addresses import client_address, forwarded_scheme, peer_address
 from app.web.api import is_under_a_base
-from app.web.parser import MAX_JSON_BYTES
+from app.web.parser import check_length
 from app.web.principal import DEFAULT
 
 logger = logging.getLogger(__name__)
@@ -220,7 +220,7 @@ def _read_signature(
         InvalidSignature: headers are missing or malformed, or Bearer alone is not allowed.
         TimestampExpired: the timestamp is outside of the window.
     """
-    _check_length(request)
+    check_length(request)
     headers = request.headers
     if "X-Signature" not in headers and "X-Timestamp" not in headers:
         _require_bearer_allowed(request, key)
@@ -277,15 +277,6 @@ def _verify_signature(
             bodySha256=request_signing.body_digest(body),
         )
         raise errors.InvalidSignature(_MISMATCH, details=[received])
-
-
-def _check_length(request: Request) -> None:
-    if request.content_length is None:
-        if "Transfer-Encoding" in request.headers:
-            raise errors.LengthRequired()
-        return
-    if request.content_length > MAX_JSON_BYTES:
-        raise errors.PayloadTooLarge("The body must be at most 1 MiB.")
 
 
 def _require_bearer_allowed(request: Request, key: CachedKey) -> None:

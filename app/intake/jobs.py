@@ -1,8 +1,9 @@
 """Jobs that turn what sources have sent into conversations, calls and recordings."""
 
+import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -30,12 +31,15 @@ from app.intake.catalogue import VENDORS
 from app.intake.documents import document_of
 from app.intake.fetching import FetchRefused, HostFetch
 from app.intake.models import IntakeDelivery
-from app.intake.vendor import Config, Sound, Vendor
+from app.intake.vendor import Config, Document, Sound, Vendor
 
 _KEPT_DAYS = 90
 # A vendor that is away is asked for so long.
 _GIVEN_UP_AFTER = timedelta(days=1)
+# A call whose words have arrived waits so long for its sound.
+_SOUND_AWAITED = timedelta(hours=1)
 _EMPTY = "empty"
+_LONGEST_NAME = 100
 due_ids = partial(list_due, IntakeDelivery)
 
 
@@ -52,8 +56,8 @@ class _Task:
     vendor: Vendor
     config: Config
     options: ImportOptions
-    body: bytes
-    is_late: bool
+    document: Document
+    waited: timedelta
 
 
 def run_intake(runtime: Runtime, delivery_id: str) -> None:
@@ -71,11 +75,12 @@ def purge(runtime: Runtime) -> None:
 def _handle(job: RunningJob[IntakeDelivery]) -> None:
     task = _task_of(job)
     with TemporaryDirectory(prefix="intake_", dir=spool_dir(job.runtime.settings)) as folder:
-        collected = _collected(job.runtime, task, Path(folder))
+        fetch = HostFetch(job.runtime, task.vendor.hosts(task.config), Path(folder))
+        collected = _collected(task, fetch)
         if isinstance(collected, Sound):
             _store_sound(job, task, collected)
         elif collected is not None:
-            _store_record(job, task, collected)
+            _store_record(job, task, *_with_sound(job.runtime, task, collected, fetch))
     if collected is None:
         with job.transaction() as session:
             service.finish(session, job.lease, _EMPTY, None)
@@ -96,16 +101,15 @@ def _task_of(job: RunningJob[IntakeDelivery]) -> _Task:
             create_missing=True,
             engagement_type=next(iter(settings.engagement_types), "imported"),
         )
-        is_late = utc_now() - row.queued_at > _GIVEN_UP_AFTER
-        body = sealing.unseal_body(keyring, row)
-        return _Task(VENDORS[row.source], config, options, body, is_late)
+        vendor = VENDORS[row.source]
+        document = document_of(vendor, sealing.unseal_body(keyring, row))
+        return _Task(vendor, config, options, document, utc_now() - row.queued_at)
 
 
-def _collected(runtime: Runtime, task: _Task, folder: Path) -> NativeRecord | Sound | None:
+def _collected(task: _Task, fetch: HostFetch) -> NativeRecord | Sound | None:
     """Return the records of a delivery; None for a call or a conversation without words."""
-    fetch = HostFetch(runtime, task.vendor.hosts(task.config), folder)
     try:
-        return task.vendor.collect(document_of(task.vendor, task.body), task.config, fetch)
+        return task.vendor.collect(task.document, task.config, fetch)
     except Unreadable as error:
         if error.code == Fault.NO_MESSAGES:
             return None
@@ -113,7 +117,7 @@ def _collected(runtime: Runtime, task: _Task, folder: Path) -> NativeRecord | So
     except FetchRefused as error:
         raise _Refused("VENDOR_REFUSED", str(error)) from error
     except ServiceUnavailable as error:
-        if task.is_late:
+        if task.waited > _GIVEN_UP_AFTER:
             raise _Refused("VENDOR_AWAY", error.message) from error
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -121,14 +125,46 @@ def _collected(runtime: Runtime, task: _Task, folder: Path) -> NativeRecord | So
         raise _Refused(Fault.MALFORMED, message) from error
 
 
-def _store_record(job: RunningJob[IntakeDelivery], task: _Task, record: NativeRecord) -> None:
+def _with_sound(
+    runtime: Runtime, task: _Task, call: NativeRecord, fetch: HostFetch
+) -> tuple[NativeRecord, str | None]:
+    """Store the sound of a call and add it to its record, or say why it is stored without."""
+    place = task.vendor.sound(task.document, task.config)
+    if place is None:
+        return call, None
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", call.external_id or "call")[:_LONGEST_NAME]
+    try:
+        (file,) = files.list_files(fetch.sound(place.url, place.headers, name + place.ending))
+    except FetchRefused as error:
+        return call, f"The sound is missing: {error}"
+    except ServiceUnavailable as error:
+        if task.waited > _SOUND_AWAITED:
+            return call, f"The sound is missing: {error.message}"
+        raise
+    # The words are judged with the call.
+    options = replace(task.options, evaluate=False)
+    fields = {"externalId": f"{task.vendor.name}:{call.external_id}"} | {
+        theirs: call.fields[ours]
+        for ours, theirs in (("startedAt", "recordedAt"), ("direction", "direction"))
+        if call.fields.get(ours)
+    }
+    loaded = RecordingLoader(runtime, options, _Fields(fields)).load(file)
+    if isinstance(loaded, BadLine):
+        return call, f"The sound is missing: {loaded.message}"
+    return replace(call, fields={**call.fields, "recording": {"audioFileId": loaded[1]}}), None
+
+
+def _store_record(
+    job: RunningJob[IntakeDelivery], task: _Task, record: NativeRecord, missing: str | None
+) -> None:
     with closing(DiskSet()) as seen_keys:
         validate = validator(job.runtime, task.options)
         batch = list(normalised([(record, None)], seen_keys, validate))
     with job.transaction() as session:
         counts = load_batch(session, batch, task.options)
         if not counts.errors:
-            service.finish(session, job.lease, _outcome_of(counts), record.external_id)
+            outcome = _outcome_of(counts)
+            service.finish(session, job.lease, outcome, record.external_id, missing)
     if counts.errors:
         raise _Refused(counts.errors[0]["code"], counts.errors[0]["message"])
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from flask import Flask, Response, jsonify, request
 
 from app.core.clock import utc_now
-from app.core.errors import NotFound
+from app.core.errors import AppError, NotFound
 from app.core.runtime import Runtime
 from app.intake import sealing, service
 from app.intake.catalogue import VENDORS
@@ -16,6 +16,7 @@ from app.intake.vendor import Config, Document, Vendor
 from app.web import rate_limit
 from app.web.addresses import public_address
 from app.web.envelope import shape_a
+from app.web.parser import check_length
 from app.web.rate_limit import Policies
 
 # How old a document may say that it is, where the signature has no time.
@@ -43,6 +44,7 @@ class Intake:
     def receive(self, name: str) -> Response:
         """Take a request of a source, once."""
         vendor, config = self._configured(name)
+        self._check_length(name)
         body = request.get_data()
         headers = {key.lower(): value for key, value in request.headers.items()}
         arrived = Arrived(self._address(), headers, body)
@@ -58,6 +60,14 @@ class Intake:
             raise
         status = self._accepted(vendor, document, signature, body)
         return jsonify(shape_a({"status": status}))
+
+    def _check_length(self, name: str) -> None:
+        try:
+            check_length(request)
+        except AppError as error:
+            with self._runtime.db.writing() as session:
+                service.note_refusal(session, name, error.message)
+            raise
 
     def _configured(self, name: str) -> tuple[Vendor, Config]:
         if name in VENDORS:

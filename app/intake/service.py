@@ -194,10 +194,16 @@ def note_refusal(session: Session, name: str, reason: str) -> None:
 
 
 def finish(
-    session: Session, lease: Lease[IntakeDelivery], outcome: str, external_id: str | None
+    session: Session,
+    lease: Lease[IntakeDelivery],
+    outcome: str,
+    external_id: str | None,
+    missing: str | None = None,
 ) -> None:
-    """End a delivery whose record is stored, and delete its body."""
+    """End a delivery whose record is stored, and delete its body; say what of it is missing."""
     row = leases.held(session, lease)
+    if missing is not None:
+        row.error = {"code": "SOUND_MISSING", "message": missing}
     row.outcome, row.external_id, row.sealed_body = outcome, external_id, None
     leases.end(row, JobState.SUCCEEDED, utc_now())
 

@@ -1,7 +1,8 @@
 """Vendors of sources: how they sign, what they send, and what becomes of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -52,6 +53,15 @@ class Sound:
     fields: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class SoundPlace:
+    """Place of the sound of a call; the ending of its file says its type."""
+
+    url: str
+    ending: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 class Fetch(Protocol):
     """Reads from the hosts of the vendor alone."""
 
@@ -70,6 +80,7 @@ class Vendor:
         steps: what to do at the vendor, as sentences.
         concerns: whether something is to be done for a document; others are answered and left.
         collect: returns the record of a document, fetching what it does not contain.
+        sound: returns where the sound of the call of a document is, if anywhere.
         hosts: returns the hosts that may be asked, their subdomains included.
         sent_at: returns when a document says that it was sent, where the signature does not.
         is_form: whether the body is a form.
@@ -82,6 +93,7 @@ class Vendor:
     settings: Sequence[Setting]
     concerns: Callable[[Document], bool]
     collect: Callable[[Document, Config, Fetch], NativeRecord | Sound]
+    sound: Callable[[Document, Config], SoundPlace | None] = lambda _, __: None
     hosts: Callable[[Config], Sequence[str]] = lambda _: ()
     sent_at: Callable[[Document], datetime | None] = lambda _: None
     is_form: bool = False
@@ -124,6 +136,26 @@ def call_of(
 ) -> NativeRecord:
     fields = fields_of(document, table, convert)
     return record_of(1, collect_turns(turns), channel=None, **fields)
+
+
+def spoken(
+    document: Document, paths: Sequence[str], text: str, roles: Mapping[str, str]
+) -> Iterator[tuple[str, str, Document]]:
+    """Yield the role, the words and the rest of what the known roles say; tools are left out."""
+    for said in objects_at(document, *paths):
+        role, words = roles.get(str(said.get("role"))), said.get(text)
+        if role and isinstance(words, str) and words.strip():
+            yield role, words, said
+
+
+def sound_at(document: Document, *paths: str) -> SoundPlace | None:
+    """Return the place of the sound whose address is the first at one of these paths."""
+    urls = (url for path in paths if isinstance(url := value_at(document, path), str))
+    url = next(filter(None, urls), None)
+    if url is None:
+        return None
+    ending = re.search(r"\.[a-z0-9]{3,4}$", urlsplit(url).path.casefold())
+    return SoundPlace(url, ending[0] if ending else ".wav")
 
 
 def milliseconds(seconds: object) -> int | None:

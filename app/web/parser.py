@@ -7,7 +7,12 @@ from flask import Request
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 
-from app.core.errors import InvalidInput, UnsupportedMediaType
+from app.core.errors import (
+    InvalidInput,
+    LengthRequired,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+)
 from app.core.json_documents import load_object
 from app.web.schemas.base import FORMAT, REQUIRED, CodedMessage, details_of
 
@@ -15,6 +20,15 @@ MAX_JSON_BYTES = 1024 * 1024
 # A larger body takes so long that a process serves one of them at a time.
 LARGE_BODY_BYTES = 64 * 1024
 NDJSON = "application/x-ndjson"
+
+
+def check_length(request: Request) -> None:
+    """Refuse a body that is too large, or of unknown length, before it is read."""
+    if request.content_length is None:
+        if "Transfer-Encoding" in request.headers:
+            raise LengthRequired()
+    elif request.content_length > MAX_JSON_BYTES:
+        raise PayloadTooLarge("The body must be at most 1 MiB.")
 
 
 class StrictParser(FlaskParser):

@@ -10,6 +10,7 @@ from copy import deepcopy
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -36,7 +37,7 @@ from tests.intake_requests import (
     signed,
 )
 from tests.receiver import Receiver, status, write_ca_bundle
-from tests.recordings import CALL
+from tests.recordings import CALL, SPEECH
 from tests.running import running_runtime
 from tests.visitor import Visitor, signed_in
 
@@ -280,7 +281,10 @@ def test_secrets_are_encrypted_kept_and_never_shown(
 @pytest.fixture
 def vendor_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     """A server that has the names and the port of the vendors'."""
-    names = ("api.twilio.com", "harbour.zendesk.com", "api.intercom.io")
+    names = (
+        *("api.twilio.com", "harbour.zendesk.com", "api.intercom.io", "storage.vapi.ai"),
+        *("retellai.s3.us-west-2.amazonaws.com", "api.elevenlabs.io"),
+    )
     address = ("127.0.71.5", 443)
     try:
         host = Receiver(names=names, address=address)
@@ -365,6 +369,86 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(
     }
     assert with_key.requests == []
     with_key.close()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_sound_of_a_call_is_fetched_from_its_vendor(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller, vendor_host: Receiver, name: str
+) -> None:
+    document = document_of(name)
+    path = {"elevenlabs": "/v1/convai/conversations/abc/audio"}.get(name, "/calls/1-stereo.wav")
+    if name == "vapi":
+        document["message"]["artifact"]["stereoRecordingUrl"] = f"https://storage.vapi.ai{path}"
+    if name == "retell":
+        host = "https://retellai.s3.us-west-2.amazonaws.com"
+        document["call"] |= {
+            "recording_url": f"{host}/no.wav",
+            "recording_multi_channel_url": host + path,
+        }
+    sound = SPEECH if name == "elevenlabs" else CALL
+    vendor_host.script(path, status(200, sound.read_bytes()))
+    switch_on(admin, name, **({"key": "k-7"} if name == "elevenlabs" else {}))
+    send(base, name, sent(base, name, document))
+    jobs.run_intake(runtime, "")
+    assert deliveries(runtime)[0].error is None
+    (call,) = client.get("/voice-calls").json()["data"]
+    assert call["hasRecording"] is True
+    (recording,) = client.get("/audio-files").json()["data"]
+    assert recording["externalId"] == f"{name}:{call['externalId']}"
+    assert recording["sizeBytes"] == sound.stat().st_size
+    # The words have come with the call: its sound is not judged once more.
+    assert (recording["status"], recording["evaluationId"]) == ("uploaded", None)
+    if name == "elevenlabs":
+        assert vendor_host.received(path)[0].headers["xi-api-key"] == "k-7"
+
+
+def test_a_call_whose_sound_cannot_be_had_is_stored_without(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller
+) -> None:
+    foreign = Receiver()
+    document = document_of("vapi")
+    document["message"]["artifact"]["recordingUrl"] = foreign.url("/calls/1.wav")
+    switch_on(admin, "vapi")
+    send(base, "vapi", sent(base, "vapi", document))
+    jobs.run_intake(runtime, "")
+    (delivery,) = deliveries(runtime)
+    assert (delivery.state, delivery.outcome) == ("succeeded", "created")
+    assert "no host of this source" in admin.get("/sources/vapi").text
+    (call,) = client.get("/voice-calls").json()["data"]
+    assert (call["hasRecording"], bool(call["evaluationId"])) == (False, True)
+    assert foreign.requests == []
+    foreign.close()
+
+
+def test_a_conversation_that_is_not_handed_out_whole_is_refused(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller, vendor_host: Receiver
+) -> None:
+    ((path, answer),) = deepcopy(ANSWERS["intercom"]).items()
+    answer["conversation_parts"]["total_count"] = 612
+    vendor_host.script(path, status(200, json.dumps(answer).encode()))
+    switch_on(admin, "intercom")
+    send(base, "intercom", sent(base, "intercom", document_of("intercom")))
+    jobs.run_intake(runtime, "")
+    assert "612 parts, of which Intercom hands out 3" in admin.get("/sources/intercom").text
+    assert client.get("/conversations").json()["data"] == []
+
+
+def test_a_body_that_is_too_large_or_breaks_off_leaves_nothing(
+    base: str, runtime: Runtime, admin: Visitor
+) -> None:
+    switch_on(admin, "retell")
+    large: dict[str, Any] = document_of("retell")
+    large["call"]["transcript"] = "x" * (1024 * 1024)
+    assert send(base, "retell", sent(base, "retell", large)).status_code == 413
+    assert "at most 1 MiB" in admin.get("/sources/retell").text
+    request = sent(base, "retell", document_of("retell"))
+    with socket.create_connection((urlsplit(base).hostname, urlsplit(base).port)) as broken:
+        head = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
+        length = f"Host: x\r\nContent-Length: {len(request.body)}\r\n"
+        broken.sendall(f"POST /intake/retell HTTP/1.1\r\n{length}{head}\r\n".encode())
+        broken.sendall(request.body[:-10])
+    assert state_of(send(base, "retell", request)) == "accepted"
+    assert len(deliveries(runtime)) == 1
 
 
 @pytest.mark.parametrize("name", DESKS)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.imports.formats.records import NativeRecord
+from app.imports.formats.records import TOO_MANY_MESSAGES, Fault, NativeRecord, Unreadable
 from app.imports.formats.tables import conversation_of_objects
 from app.intake.signatures import Hmac
 from app.intake.vendor import (
@@ -41,6 +41,8 @@ def _collect(document: Document, config: Config, fetch: Fetch) -> NativeRecord:
         oldest = min(message["id"] for message in page)
         messages = [_message_of(message, conversation_id) for message in page] + messages
         before = f"?before={oldest}"
+    else:
+        raise Unreadable(Fault.TOO_LONG, TOO_MANY_MESSAGES)
     said = [
         message
         for message in sorted(messages, key=lambda message: int(message["id"]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from urllib.parse import quote
 
 from app.imports.formats.records import NativeRecord, TimedTurn
 from app.intake.signatures import Hmac
@@ -11,11 +12,12 @@ from app.intake.vendor import (
     Document,
     Fetch,
     Setting,
+    SoundPlace,
     Vendor,
     call_of,
     milliseconds,
     moment_of,
-    objects_at,
+    spoken,
 )
 
 _CALL = {
@@ -30,6 +32,11 @@ _CALL = {
     "language": ("metadata.main_language",),
 }
 _CONVERT: Mapping[str, Convert] = {"startedAt": moment_of, "durationSeconds": round}
+_HOSTS = {
+    "us": "api.elevenlabs.io",
+    "eu": "api.eu.residency.elevenlabs.io",
+    "in": "api.in.residency.elevenlabs.io",
+}
 _ROLES = {"agent": "bot", "user": "customer"}
 
 
@@ -44,10 +51,20 @@ def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
 
 
 def _turns(data: Document) -> Iterator[TimedTurn]:
-    for said in objects_at(data, "transcript"):
-        role, text = _ROLES.get(str(said.get("role"))), said.get("message")
-        if role and isinstance(text, str) and text.strip():
-            yield TimedTurn(role, text, milliseconds(said.get("time_in_call_secs")))
+    for role, text, said in spoken(data, ("transcript",), "message", _ROLES):
+        yield TimedTurn(role, text, milliseconds(said.get("time_in_call_secs")))
+
+
+def _sound(document: Document, config: Config) -> SoundPlace | None:
+    data = document["data"]
+    if not config.get("key") or data.get("has_audio") is False:
+        return None
+    conversation_id = quote(str(data["conversation_id"]), safe="")
+    return SoundPlace(
+        f"https://{_HOSTS[config.get('region', 'us')]}/v1/convai/conversations/{conversation_id}/audio",
+        ".mp3",
+        {"xi-api-key": config["key"]},
+    )
 
 
 VENDOR = Vendor(
@@ -55,7 +72,8 @@ VENDOR = Vendor(
     title="ElevenLabs",
     steps=(
         "In the settings of Agents, add a post-call webhook of transcriptions with the address below.",
-        "Give the secret that ElevenLabs shows for this webhook.",
+        "Give the secret that ElevenLabs shows for this webhook, and an API key that may read "
+        "conversations if their sound is wanted.",
     ),
     scheme=Hmac(
         "elevenlabs-signature",
@@ -64,7 +82,19 @@ VENDOR = Vendor(
         is_time_signed=True,
         oldest=timedelta(minutes=30),
     ),
-    settings=(Setting("secret", "Secret", is_secret=True),),
+    settings=(
+        Setting("secret", "Secret", is_secret=True),
+        Setting("key", "API key", hint="For the sound.", is_secret=True, is_optional=True),
+        Setting(
+            "region",
+            "Region",
+            hint="us, eu or in; us if empty.",
+            is_optional=True,
+            pattern="us|eu|in",
+        ),
+    ),
     concerns=_concerns,
     collect=_collect,
+    sound=_sound,
+    hosts=lambda config: (_HOSTS[config.get("region", "us")],),
 )

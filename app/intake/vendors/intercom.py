@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from app.imports.formats.records import NativeRecord
+from app.imports.formats.records import Fault, NativeRecord, Unreadable
 from app.imports.formats.tables import conversation_of_objects
 from app.intake.signatures import Hmac, moment_at
 from app.intake.vendor import Config, Document, Fetch, Setting, Vendor, objects_at, value_at
@@ -23,9 +23,16 @@ def _collect(document: Document, config: Config, fetch: Fetch) -> NativeRecord:
     headers = {"Authorization": f"Bearer {config['token']}", "Intercom-Version": "2.11"}
     host = _HOSTS[config.get("region", "us")]
     conversation = fetch.json(f"https://{host}/conversations/{conversation_id}", headers)
+    parts = objects_at(conversation, "conversation_parts.conversation_parts")
+    count = value_at(conversation, "conversation_parts.total_count")
+    if isinstance(count, int) and count > len(parts):
+        message = (
+            f"The conversation has {count} parts, of which Intercom hands out {len(parts)}: without "
+            "the others it would be judged wrongly. Import it from an export."
+        )
+        raise Unreadable(Fault.TOO_LONG, message)
     first = {**conversation["source"], "created_at": conversation["created_at"]}
-    parts = [first, *objects_at(conversation, "conversation_parts.conversation_parts")]
-    messages = [_message_of(part, conversation_id) for part in parts if part.get("body")]
+    messages = [_message_of(part, conversation_id) for part in [first, *parts] if part.get("body")]
     return conversation_of_objects(messages, "intercom")
 
 

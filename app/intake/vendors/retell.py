@@ -10,11 +10,14 @@ from app.intake.vendor import (
     Document,
     Fetch,
     Setting,
+    SoundPlace,
     Vendor,
     call_of,
     milliseconds,
     moment_of,
     objects_at,
+    sound_at,
+    spoken,
 )
 
 _CALL = {
@@ -47,15 +50,14 @@ def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
 
 
 def _turns(call: Document) -> Iterator[TimedTurn]:
-    for said in objects_at(call, "transcript_object"):
-        role, text = _ROLES.get(str(said.get("role"))), said.get("content")
-        if role and isinstance(text, str) and text.strip():
-            words = objects_at(said, "words") or [{}]
-            start_ms, end_ms = (
-                milliseconds(words[0].get("start")),
-                milliseconds(words[-1].get("end")),
-            )
-            yield TimedTurn(role, text, start_ms, end_ms)
+    for role, text, said in spoken(call, ("transcript_object",), "content", _ROLES):
+        words = objects_at(said, "words") or [{}]
+        start_ms, end_ms = milliseconds(words[0].get("start")), milliseconds(words[-1].get("end"))
+        yield TimedTurn(role, text, start_ms, end_ms)
+
+
+def _sound(document: Document, _: Config) -> SoundPlace | None:
+    return sound_at(document["call"], "recording_multi_channel_url", "recording_url")
 
 
 VENDOR = Vendor(
@@ -75,4 +77,7 @@ VENDOR = Vendor(
     settings=(Setting("secret", "API key", is_secret=True),),
     concerns=_concerns,
     collect=_collect,
+    sound=_sound,
+    # Where its documentation and its calls have them.
+    hosts=lambda _: ("retellai.s3.us-west-2.amazonaws.com", "dxc03zgurdly9.cloudfront.net"),
 )

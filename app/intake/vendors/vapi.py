@@ -11,10 +11,12 @@ from app.intake.vendor import (
     Document,
     Fetch,
     Setting,
+    SoundPlace,
     Vendor,
     call_of,
     milliseconds,
-    objects_at,
+    sound_at,
+    spoken,
     value_at,
 )
 
@@ -33,6 +35,13 @@ _CONVERT: Mapping[str, Convert] = {
     "durationSeconds": round,
     "direction": {"inboundPhoneCall": "inbound", "outboundPhoneCall": "outbound"}.get,
 }
+_SOUND = (
+    "artifact.stereoRecordingUrl",
+    "artifact.recording.stereoUrl",
+    "stereoRecordingUrl",
+    "artifact.recordingUrl",
+    "recordingUrl",
+)
 _ROLES = {"bot": "bot", "assistant": "bot", "user": "customer"}
 
 
@@ -46,15 +55,17 @@ def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
 
 
 def _turns(message: Document) -> Iterator[TimedTurn]:
-    for said in objects_at(message, "artifact.messages", "messages"):
-        role, text = _ROLES.get(str(said.get("role"))), said.get("message")
-        if role and isinstance(text, str) and text.strip():
-            start_ms = milliseconds(said.get("secondsFromStart"))
-            lasted_ms = said.get("duration")
-            end_ms = None
-            if start_ms is not None and isinstance(lasted_ms, int | float) and lasted_ms >= 0:
-                end_ms = start_ms + round(lasted_ms)
-            yield TimedTurn(role, text, start_ms, end_ms)
+    for role, text, said in spoken(message, ("artifact.messages", "messages"), "message", _ROLES):
+        start_ms = milliseconds(said.get("secondsFromStart"))
+        lasted_ms = said.get("duration")
+        end_ms = None
+        if start_ms is not None and isinstance(lasted_ms, int | float) and lasted_ms >= 0:
+            end_ms = start_ms + round(lasted_ms)
+        yield TimedTurn(role, text, start_ms, end_ms)
+
+
+def _sound(document: Document, _: Config) -> SoundPlace | None:
+    return sound_at(document["message"], *_SOUND)
 
 
 def _sent_at(document: Document) -> datetime | None:
@@ -67,7 +78,7 @@ VENDOR = Vendor(
     title="Vapi",
     steps=(
         "In Vapi, add a custom credential of the kind HMAC with SHA256, the header x-vapi-signature "
-        "and the body alone as its payload, and give its secret below; or a secret of the server URL.",
+        "and the body alone as its payload, or of the kind Bearer Token, and give its secret below.",
         "Set the address below as the server URL of the assistant, with the server message "
         "end-of-call-report.",
     ),
@@ -75,10 +86,13 @@ VENDOR = Vendor(
         (
             Hmac("x-vapi-signature", r"(?:sha256=)?(?P<digest>[0-9a-f]{64})"),
             SharedSecret("x-vapi-secret"),
+            SharedSecret("authorization", "Bearer "),
         )
     ),
     settings=(Setting("secret", "Secret", is_secret=True),),
     concerns=_concerns,
     collect=_collect,
+    sound=_sound,
+    hosts=lambda _: ("vapi.ai",),
     sent_at=_sent_at,
 )

@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from app.imports.formats.records import NativeRecord
+from app.imports.formats.records import TOO_MANY_MESSAGES, Fault, NativeRecord, Unreadable
 from app.imports.formats.tables import conversation_of_objects
 from app.intake.signatures import Hmac
 from app.intake.vendor import Config, Document, Fetch, Setting, Vendor, objects_at, value_at
@@ -42,6 +42,8 @@ def _collect(document: Document, config: Config, fetch: Fetch) -> NativeRecord:
         if not value_at(page, "meta.has_more"):
             break
         url = page["links"]["next"]
+    else:
+        raise Unreadable(Fault.TOO_LONG, TOO_MANY_MESSAGES)
     return conversation_of_objects(comments, "zendesk")
 
 
