@@ -290,9 +290,14 @@ def paired(files: Sequence[ImportFile]) -> Iterator[ImportFile | Pair | BadLine]
             yield Pair(whole, halves)
         else:
             for side, file in found:
-                message = (
-                    f"The other half of this pair, {call}-{_OTHER[side]}, is not in the folder."
-                    if len(found) == 1
-                    else f"{call} has {len(found)} files that name a side: a pair is two."
-                )
+                message = _fault_of(call, side, [side for side, _ in found])
                 yield BadLine(0, Fault.VALIDATION_ERROR, message, file=file.name)
+
+
+def _fault_of(call: str, side: str, sides: Sequence[str]) -> str:
+    """Return why a file that names a side has no pair."""
+    if len(sides) == 1:
+        return f"The other half of this pair, {call}-{_OTHER[side]}, is not in the folder."
+    if len({_NAMED.get(side, side) for side in sides}) == 1:
+        return f"The folder has {len(sides)} files of this side of {call}, and none of the other."
+    return f"{call} has {len(sides)} files that name a side: a pair is two."

@@ -4,9 +4,9 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path, PurePath
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from app.audio_files.playback import spool_dir
 from app.audio_files.processing import requests
 from app.audio_files.processing.requests import ProcessingRequest
 from app.audio_files.uploads import AudioObjects
-from app.core.clock import utc_now
+from app.core.clock import iso_utc, utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime
@@ -58,6 +58,9 @@ _MOST_SHOWN = 100
 class Metadata(Protocol):
     def fields_of(self, file: ImportFile) -> dict[str, Any]:
         """Return the fields of a recording in the words of the API."""
+
+    def start_of(self, half: ImportFile) -> datetime | None:
+        """Return when one side of a call begins, where its own metadata says so."""
 
 
 class RecordingMetadata:
@@ -98,6 +101,17 @@ class RecordingMetadata:
         if isinstance(recorded_at := fields.get("recordedAt"), str):
             fields["recordedAt"] = with_offset(recorded_at, self._timezone)
         return fields
+
+    def start_of(self, half: ImportFile) -> datetime | None:
+        """Return when one side of a call begins, where the JSON file next to it says so."""
+        sidecar = sidecar_of(half.path)
+        recorded_at = _document_of(half.folder, sidecar).get("recordedAt") if sidecar else None
+        if not isinstance(recorded_at, str):
+            return None
+        with suppress(ValueError):
+            start = datetime.fromisoformat(with_offset(recorded_at, self._timezone))
+            return start if start.tzinfo else None
+        return None
 
     def fields_of_name(self, name: str) -> dict[str, Any]:
         """Return the fields of a recording by its name and the log alone.
@@ -193,6 +207,12 @@ class RecordingLoader:
         sides = pair.by_role(direction)
         if sides is None:
             raise Unreadable(Fault.VALIDATION_ERROR, NO_DIRECTION)
+        fields["channelMap"] = {"agent": 0, "customer": 1}
+        starts = [start for side in sides if (start := self._metadata.start_of(side)) is not None]
+        later_s = 0.0
+        if len(starts) == len(sides):
+            later_s = (starts[1] - starts[0]).total_seconds()
+            fields["recordedAt"] = iso_utc(min(starts))
         settings = self._runtime.settings
         with tempfile.TemporaryDirectory(dir=spool_dir(settings)) as folder, ExitStack() as opened:
             # By descriptor, so that a link that takes the place of a file is not followed.
@@ -207,6 +227,7 @@ class RecordingLoader:
                     target,
                     spool_dir=spool_dir(settings),
                     min_free_bytes=settings.min_free_bytes,
+                    second_later_s=later_s,
                 )
             whole = replace(
                 pair.whole,
@@ -214,7 +235,7 @@ class RecordingLoader:
                 path=path,
                 size_bytes=path.stat().st_size,
             )
-            return self._load_file(whole, {**fields, "channelMap": {"agent": 0, "customer": 1}})
+            return self._load_file(whole, fields)
 
     def _load_file(
         self, file: ImportFile, known: Mapping[str, Any]

@@ -193,6 +193,9 @@ class _Fields:
     def fields_of(self, _: ImportFile) -> dict[str, Any]:
         return dict(self.fields)
 
+    def start_of(self, _: ImportFile) -> None:
+        return None
+
 
 def _fail(session: Any, lease: Lease[IntakeDelivery], error: Exception) -> None:
     if isinstance(error, _Refused):

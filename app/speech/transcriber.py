@@ -149,7 +149,13 @@ def decoded(
 
 
 def join_sides(
-    first: Path, second: Path, target: IO[bytes], *, spool_dir: Path, min_free_bytes: int
+    first: Path,
+    second: Path,
+    target: IO[bytes],
+    *,
+    spool_dir: Path,
+    min_free_bytes: int,
+    second_later_s: float = 0,
 ) -> None:
     """Write two sides of a call as one recording (see `speech.two_sides.join`).
 
@@ -157,7 +163,12 @@ def join_sides(
         ModelMissing: the asr extra is not installed.
     """
     _import("two_sides").join(
-        first, second, target, spool_dir=spool_dir, min_free_bytes=min_free_bytes
+        first,
+        second,
+        target,
+        spool_dir=spool_dir,
+        min_free_bytes=min_free_bytes,
+        second_later_s=second_later_s,
     )
 
 

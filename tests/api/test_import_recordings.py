@@ -123,6 +123,26 @@ def test_two_sides_of_a_call_become_one_recording(
     assert "they are not the sides of one call" in again.output
 
 
+def test_two_sides_are_aligned_by_their_starts(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    split_call(folder, "1-agent.wav", "1-customer.wav")
+    for half, start in (("agent", "09:00:02.500"), ("customer", "09:00:00")):
+        text = json.dumps({"recordedAt": f"2026-11-21T{start}Z"})
+        (folder / f"1-{half}.wav.json").write_text(text)
+    shutil.copy(SILENCE, folder / "2-agent.wav")
+    shutil.copy(SILENCE, folder / "2-agent.mp3")
+    done = command(folder, "--pairs", "--no-evaluate")
+    assert "1 created, 0 updated, 0 skipped, 2 failed" in done.output
+    assert "The folder has 2 files of this side of 2, and none of the other." in done.output
+    [made] = recordings(client)
+    assert made["recordedAt"] == "2026-11-21T09:00:00.000Z"
+    with decode(CARD, spool_dir=folder) as call:
+        seconds = call.sample_count / 16_000 + 2.5
+    # 16,000 samples of two channels and two bytes each, after the header of a WAV file.
+    assert made["sizeBytes"] == pytest.approx(64_000 * seconds, abs=1_000)
+
+
 def text_of(transcript: Any, role: str) -> str:
     return " ".join(part["text"] for part in transcript["segments"] if part["role"] == role)
 
