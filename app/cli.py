@@ -236,7 +236,6 @@ click.version_option(__version__)(cqe)
 
 
 def _typed() -> str:
-    """Return the command as it was typed."""
     return "cqe" if Path(sys.argv[0]).name == "cqe" else COMMAND
 
 

@@ -51,8 +51,6 @@ class RuleChange(CamelSchema):
 
 
 class RuleCreate(RuleChange):
-    """The fields of a new rule."""
-
     name = Text(100, low=1, required=True)
     trigger = Choice(list(AlertTrigger), required=True)
     criterion = Text(200, low=1, allow_none=True, load_default=None)
@@ -98,8 +96,6 @@ class DigestChange(CamelSchema):
 
 
 class DigestCreate(DigestChange):
-    """The fields of a new digest."""
-
     name = Text(100, low=1, required=True)
     target_id = Reference("wh", required=True)
     filters = Nested(AlertFilters, load_default=dict)
@@ -144,8 +140,6 @@ class SentMessageSchema(PlainSchema):
 
 
 class TargetCreate(CamelSchema):
-    """A new target."""
-
     kind = Choice(MESSAGE_KINDS, required=True)
     address = Text(MAX_URL_LENGTH, low=1, required=True)
     description = Text(200)

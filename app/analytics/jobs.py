@@ -47,7 +47,6 @@ def run_export(runtime: Runtime, job_id: str = "") -> None:
 
 
 def purge_exports(runtime: Runtime) -> int:
-    """Delete expired files; return how many expired."""
     with runtime.db.reading() as session:
         files = service.expired_files(session, utc_now())
     for object_id in files.values():
@@ -75,7 +74,6 @@ def clear_spool(runtime: Runtime) -> None:
 
 
 def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
-    """Return those of these objects that belong to no export."""
     with runtime.db.reading() as session:
         return service.orphaned(session, object_ids)
 
@@ -98,7 +96,6 @@ def tidy_parts(runtime: Runtime) -> None:
 
 
 def orphaned_parts(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
-    """Return those of these objects that belong to no part."""
     with runtime.db.reading() as session:
         return parts.orphaned(session, parts_folder(runtime.settings), object_ids)
 

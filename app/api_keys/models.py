@@ -34,7 +34,6 @@ class ApiKey(Table):
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy reads it so
 
     def status_at(self, now: datetime) -> str:
-        """Return active, revoked or expired."""
         if self.revoked_at is not None:
             return "revoked"
         if self.expires_at is not None and self.expires_at <= now:

@@ -31,8 +31,6 @@ class KeyChange(CamelSchema):
 
 
 class KeyCreate(KeyChange):
-    """The fields of a new key."""
-
     name = Text(200, low=1, required=True)
     scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES), required=True)
 

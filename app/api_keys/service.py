@@ -112,13 +112,11 @@ def list_page(session: Session, request: PageRequest, *, caller: Principal | Non
 
 
 def names(session: Session, key_ids: Collection[str]) -> dict[str, str]:
-    """Return the name of each of these keys, without ids of no key."""
     rows = session.execute(select(ApiKey.id, ApiKey.name).where(ApiKey.id.in_(key_ids)))
     return {row.id: row.name for row in rows}
 
 
 def records_of(session: Session, keys: Sequence[ApiKey]) -> list[dict[str, Any]]:
-    """Return the records of keys, in the same order."""
     now = utc_now()
     ids = [key.id for key in keys]
     used = last_uses(session, ids)

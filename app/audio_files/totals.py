@@ -21,7 +21,6 @@ _COUNTED = {
 
 
 def recordings(session: Session) -> int:
-    """Return the number of recordings, with those that were not uploaded."""
     return _total(session, _RECORDINGS)
 
 
@@ -30,7 +29,6 @@ def stored_bytes(session: Session) -> int:
 
 
 def add_recordings(session: Session, number: int) -> None:
-    """Add to the number of recordings when this transaction commits."""
     add_at_commit(session, AudioFileTotal, _RECORDINGS, quantity=number)
 
 

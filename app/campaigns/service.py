@@ -98,7 +98,6 @@ def list_page(
 
 
 def name_of(session: Session, campaign_id: str | None) -> str | None:
-    """Return the name of a campaign, or None."""
     if campaign_id is None:
         return None
     return session.scalar(select(Campaign.name).where(Campaign.id == campaign_id))
@@ -172,7 +171,6 @@ def use_scorecard(
 
 
 def count(session: Session, campaign_id: str, kind: CampaignCount, *, by: int = 1) -> None:
-    """Add to a count when the transaction commits."""
     add_at_commit(session, Campaign, campaign_id, **{_COUNTERS[kind].key: by})
 
 

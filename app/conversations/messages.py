@@ -43,7 +43,6 @@ def replace(session: Session, conversation_id: str, messages: Sequence[Mapping[s
 
 
 def new_rows(conversation_id: str, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of the messages of a new conversation."""
     return [
         {**message, "id": new_id("msg"), "conversation_id": conversation_id} for message in messages
     ]
@@ -55,7 +54,6 @@ def insert_all(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def of_conversation(session: Session, conversation_id: str) -> list[dict[str, Any]]:
-    """Return the messages of a conversation in order."""
     statement = _COLUMNS.where(Message.conversation_id == conversation_id).order_by(Message.index)
     return [dict(row) for row in session.execute(statement).mappings()]
 

@@ -74,5 +74,4 @@ def get(session: Reader, conversation_id: str) -> RowMapping:
 
 
 def search_text(values: Mapping[str, Any], external_id: str) -> str:
-    """Return the text that `q` searches."""
     return searchable(external_id, values.get("subject"), values.get("customer_ref"))

@@ -49,7 +49,6 @@ class TemplateCache(FileSystemBytecodeCache):
 
 
 def install(app: Flask, runtime: Runtime) -> None:
-    """Serve the pages at `/`."""
     assets = Assets()
     dashboard = Blueprint("dashboard", __name__, template_folder="templates")
     dashboard.before_request(Gate(runtime).admit)

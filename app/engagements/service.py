@@ -65,7 +65,6 @@ def list_page(session: Reader, request: PageRequest) -> Page[Any]:
 
 
 def show(session: Reader, engagement_id: str) -> RowMapping:
-    """Return the row of an engagement; raises `NotFound`."""
     row = session.execute(_ROW, {"engagement_id": engagement_id}).mappings().first()
     if row is None:
         raise NotFound("There is no such engagement.")

@@ -122,7 +122,6 @@ def _languages_of(transcript: Transcript) -> list[dict[str, Any]]:
 
 
 def _entities_of(transcript: Transcript) -> dict[str, int]:
-    """Count the redactions by type."""
     masked = (
         redaction.entity_type for segment in transcript.segments for redaction in segment.redactions
     )

@@ -195,7 +195,6 @@ def _ids_of(
     limit: int,
     among: Sequence[str] | None = None,
 ) -> Sequence[str]:
-    """Return the ids of a customer's sources of one type; with `among`, only of these."""
     sources = _SOURCE_TYPES[source_type]
     statement = select(sources.ids).where(sources.is_of(customer_ref)).limit(limit)
     if among is not None:

@@ -189,7 +189,6 @@ def _card_lengths(prefix: str) -> frozenset[int]:
 
 
 def _digit_ids(run: DigitRun, cue: NumberCue | None) -> Iterator[EntitySpan]:
-    """Yield the ids that have only digits."""
     if run.glued or len(run.digits) not in (9, 12):
         return
     if run.groups == (3, 2, 4) and cue is not NumberCue.OTHER and _SSN.fullmatch(run.digits):

@@ -38,7 +38,6 @@ def list_page(session: Session, request: PageRequest, **filters: Any) -> Page[An
 
 
 def count(session: Session, *groups: str, **filters: Any) -> list[Any]:
-    """Count assignments by these columns."""
     columns = [getattr(ReviewAssignment, name) for name in groups]
     counted = select(*columns, func.count().label("count"))
     where = conditions(_FILTERS, filters)

@@ -40,7 +40,6 @@ class ServicePart:
 
 
 def failing(runtime: Runtime) -> list[ServicePart]:
-    """Return the parts that do not work."""
     return [part for part in PARTS if not part.works(runtime)]
 
 

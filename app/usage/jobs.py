@@ -56,7 +56,6 @@ def has_reached(used: int, included: int) -> bool:
 
 
 def _due_warnings(session: Session, plan: Plan, now: datetime) -> list[_DueWarning]:
-    """List the warnings that are due and not published."""
     periods = [period_of(now)]
     if now.day <= _LOOK_BACK_DAYS:
         periods.append(period_before(periods[0]))

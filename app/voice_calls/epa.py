@@ -228,7 +228,6 @@ def _within_campaign(
 
 
 def _mean_of_subject(session: Session, call: Mapping[str, Any]) -> float | None:
-    """Return the mean score of the bot's calls, or of the executive's if there is no bot."""
     if call["bot_id"] is not None:
         is_of_subject = VoiceCall.bot_id == call["bot_id"]
     elif call["executive_id"] is not None:

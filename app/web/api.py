@@ -122,7 +122,6 @@ class Blueprint(flask_smorest.Blueprint):
 
 
 def if_match() -> str | None:
-    """Return the If-Match header of the request, or None."""
     return request.headers.get("If-Match")
 
 

@@ -191,7 +191,6 @@ class Groups:
         return {key: moment.replace(tzinfo=UTC) for key, _, (moment,) in rows}
 
     def _rows(self, *columns: str, **how: Any) -> Iterator[tuple[Any, Row, Row]]:
-        """Yield the group, the values of the further columns, and the numbers."""
         keys = (self._by,) if self._by else ()
         aggregation = Aggregation((*keys, *columns), condition=completed(self._by), **how)
         rows = self._facts.aggregate(self._selection, aggregation, self._among)

@@ -84,7 +84,6 @@ class Part:
 
 
 def registered(session: Session, folder: Path) -> list[Part]:
-    """List the parts, the oldest month first."""
     return [
         Part(row.month, folder / row.file, row.size_bytes, row.row_count, row.first_at, row.last_at)
         for row in session.scalars(select(FactPart).order_by(FactPart.month))
@@ -109,7 +108,6 @@ def register(session: Session, month: str, part: Part | None) -> None:
 
 
 def discard(session: Session, month: str) -> None:
-    """Discard the part of a month; its facts become pending."""
     register(session, month, None)
     session.execute(
         update(EvaluationFact)
@@ -211,7 +209,6 @@ def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int
 
 
 def orphaned(session: Session, folder: Path, object_ids: Sequence[str]) -> list[str]:
-    """Return those of these objects that belong to no registered part."""
     known = {_object_id(part) for part in registered(session, folder)}
     return [name for name in object_ids if name not in known]
 
@@ -262,7 +259,6 @@ def _is_current(
 
 
 def _share(database: FactDatabase, new: Iterable[Part]) -> None:
-    """Copy new parts into the shared storage, if there is one."""
     if database.storage is not None:
         for part in new:
             with part.path.open("rb") as file:

@@ -41,7 +41,6 @@ class Period:
         return cls(end - timedelta(days=days), end, ZoneInfo("UTC"))
 
     def shown(self) -> dict[str, object]:
-        """Return the period as answers show it."""
         return {"start": self.start, "end": self.end, "timezone": self.zone.key}
 
 
@@ -59,7 +58,6 @@ class Selection:
     by_day: str = ByDay.CONVERSATION
 
     def before(self) -> "Selection":
-        """Return the same filters with the period before."""
         return replace(self, period=self.period.before())
 
     @property

@@ -78,7 +78,6 @@ def required_scopes(request: ExportRequest) -> tuple[str, ...]:
 
 
 def request_of(job: ExportJob) -> ExportRequest:
-    """Return the request of an export from its stored form."""
     stored = job.request
     return ExportRequest(
         dataset=Dataset(job.dataset),

@@ -146,7 +146,6 @@ def list_page(
 
 
 def readable_datasets(scopes: Collection[str], *, with_text: bool = False) -> list[Dataset]:
-    """Return the datasets whose rows these scopes may read."""
     requests = [ExportRequest(dataset, Format.CSV, include_text=with_text) for dataset in Dataset]
     return [
         request.dataset for request in requests if set(required_scopes(request)).issubset(scopes)
@@ -311,7 +310,6 @@ def _has_status(status: ExportStatus, now: datetime) -> ColumnElement[bool]:
 
 
 def column_names(dataset: Dataset) -> list[str]:
-    """Return the names of the columns of a dataset, in their order."""
     return [column.name for column in catalogue.COLUMNS[dataset]]
 
 

@@ -50,7 +50,6 @@ def distribution(scores: Mapping[int, int]) -> list[dict[str, int]]:
 
 
 def sentiment(aggregate: Aggregate) -> dict[str, Any]:
-    """Return the counts of customer sentiment, its mean, and the rates of its trends."""
     improving, declining = _trend_rates(aggregate)
     _, count = aggregate.totals["customer_sentiment"]
     return {

@@ -79,7 +79,6 @@ def open_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
 
 
 def shown_job(audio: AudioFile, job: ProcessingJob, *, status_url: str) -> dict[str, Any]:
-    """Return the answer to a processing request: the job that does it."""
     return {
         "audio_file_id": audio.id,
         "job_id": job.id,

@@ -36,13 +36,11 @@ def start(records: Records, stage: Stage, now: datetime) -> Records:
 
 
 def complete(records: Records, stage: Stage, now: datetime) -> Records:
-    """Mark a stage as done."""
     completed = {"status": StageStatus.DONE, "completedAt": iso_utc(now)}
     return {**records, stage: {**records[stage], **completed}}
 
 
 def skip(records: Records, *stages: Stage) -> Records:
-    """Mark stages as skipped."""
     return {
         **records,
         **{stage: {**_pending(), "status": StageStatus.SKIPPED} for stage in stages},
@@ -60,7 +58,6 @@ def reset_running(records: Records) -> Records:
 
 
 def fail(records: Records, stage: Stage, error: dict[str, str], now: datetime) -> Records:
-    """Mark a stage as failed."""
     failed = {"status": StageStatus.FAILED, "completedAt": iso_utc(now), "error": error}
     return {**records, stage: {**records[stage], **failed}}
 

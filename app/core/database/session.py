@@ -99,7 +99,6 @@ Reader = Session | Connection
 
 
 def connection_of(reader: Reader) -> Connection:
-    """Return the connection of a session, or the given one."""
     return reader.connection() if isinstance(reader, Session) else reader
 
 

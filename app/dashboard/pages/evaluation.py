@@ -93,7 +93,6 @@ class EvaluationDetails:
 
     @property
     def turns(self) -> dict[str, Mapping[str, Any]]:
-        """The segments of the transcript by id."""
         return {segment["id"]: segment for segment in self.transcript["segments"]}
 
     @property

@@ -73,7 +73,6 @@ class ShownTurn:
 def turns_of(
     transcript: Mapping[str, Any], quotes: Mapping[str, Sequence[Quote]]
 ) -> list[ShownTurn]:
-    """Return the turns of a transcript, given the quotes by the id of their segment."""
     names = {
         participant["id"]: participant["displayName"] for participant in transcript["participants"]
     }
@@ -142,7 +141,6 @@ def play_window(
 
 
 def moments_by_turn(moments: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the moments by the id of their turn."""
     by_turn: dict[str, list[Mapping[str, Any]]] = {}
     for moment in moments:
         by_turn.setdefault(moment["segmentId"], []).append(moment)

@@ -27,8 +27,6 @@ class EvaluateQuery(CamelSchema):
 
 
 class NamesOfReferences(ReferencesByName):
-    """The references of a contact by name."""
-
     engagement = ReferenceName()
     campaign = ReferenceName()
     call_center = ReferenceName()

@@ -51,7 +51,6 @@ class TableForm:
     usual_header: Sequence[str] = ()
 
     def fields_of(self, header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
-        """Return the field of each column; raises `Unreadable`."""
         fields = _fields_of_header(header, self.fields, mapping)
         for column, name in zip(header, fields, strict=True):
             if self.opposites.get(normalised(column)) == name:

@@ -181,7 +181,6 @@ class ReceiverQueues:
                     del self._queues[receiver_id]
 
     def delivery_ids(self) -> set[str]:
-        """Return the ids of all deliveries in the queues, waiting or in flight."""
         with self._lock:
             queues = self._queues.values()
             waiting = {claim.delivery_id for queue in queues for claim in queue.waiting}

@@ -101,7 +101,6 @@ def show_sheet(executive_id: str) -> str:
 
 
 def filters_for(executive_id: str) -> PageFilters:
-    """Return the filters of the request, for one executive."""
     page_filters = filters_of_request(for_figures=True)
     return replace(page_filters, texts={**page_filters.texts, "executiveId": executive_id})
 
