@@ -4,6 +4,7 @@ from functools import partial
 
 from app.alerts import matching
 from app.analytics.engine import facts
+from app.coaching import service as coaching
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
 from app.core.hooks import Hooks
@@ -36,6 +37,7 @@ def build_runtime(settings: Settings) -> Runtime:
         turns_of_recording=evaluation.masked_turns_of,
         lessons=examples.lessons_of,
         calibration=profiles.calibration,
+        coaching_sessions=coaching.exported,
     )
     runtime = open_runtime(settings, keyring, hooks, counts)
     team_rows.install(runtime.db.engine)

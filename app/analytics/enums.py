@@ -48,6 +48,7 @@ class Dataset(LabelledEnum):
     SEGMENTS = "segments", "Segments of conversations"
     COACHING = "coaching", "Strengths and improvements"
     MOMENTS = "moments", "Moments"
+    COACHING_SESSIONS = "coaching_sessions", "Coaching sessions"
     EXECUTIVES = "executives", "Agents"
     CAMPAIGNS = "campaigns", "Campaigns"
     CALL_CENTERS = "call_centers", "Call centres"

@@ -18,13 +18,13 @@ class Scores:
     squares: float = 0.0
     between: int = 0
 
-    def __sub__(self, other: "Scores") -> "Scores":
-        """Return these scores without some of them."""
+    def __add__(self, other: "Scores") -> "Scores":
+        """Return both together."""
         return Scores(
-            self.count - other.count,
-            self.total - other.total,
-            self.squares - other.squares,
-            self.between - other.between,
+            self.count + other.count,
+            self.total + other.total,
+            self.squares + other.squares,
+            self.between + other.between,
         )
 
     def mean(self, *, is_share: bool) -> MeasuredMean:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from app.analytics.engine.reader import open_facts
-from app.coaching import measuring, schemas, service
+from app.coaching import measuring, progress, schemas, service
+from app.core.clock import utc_now
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
@@ -105,3 +106,13 @@ def delete_goal(goal_id: str) -> None:
     """Delete a goal."""
     with current_runtime().db.writing() as session:
         service.GOALS.remove(session, goal_id)
+
+
+@blp.get("/goals/<id:goal_id>/progress")
+@require_scope("coaching:read")
+@blp.response(200, schemas.GoalProgressSchema)
+def get_goal_progress(goal_id: str) -> Any:
+    """Show where a goal stands."""
+    with open_facts(current_runtime()) as facts:
+        goal = vars(service.GOALS.find(facts.session, goal_id))
+        return progress.progress_of(facts, [goal], utc_now())[goal_id]

@@ -139,3 +139,15 @@ class GoalSchema(CamelSchema):
     at = Timestamp(required=True, data_key="by")
     created_at = Timestamp(required=True)
     updated_at = Timestamp(required=True)
+
+
+class GoalProgressSchema(CamelSchema):
+    """Mean of the last 30 days, or of those before the date of the goal."""
+
+    value = fields.Float(required=True, allow_none=True, metadata={"description": "0 to 100."})
+    count = fields.Integer(required=True, metadata={"description": "How many conversations."})
+    is_reached = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null below ten conversations: too few to say."},
+    )

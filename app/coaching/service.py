@@ -1,6 +1,6 @@
 """Coaching sessions and goals: made, changed, listed, erased, and what agents see of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from app.coaching.enums import NotesFor, SessionState
 from app.coaching.models import CoachingSession, Goal
 from app.core.clock import utc_now
-from app.core.database.filters import Filters, conditions, equal
+from app.core.database.filters import Filters, at_least, before, conditions, equal
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
 from app.core.errors import Conflict, InvalidInput, NotFound
@@ -26,6 +26,12 @@ from app.scorecards import service as scorecards
 Row = TypeVar("Row", CoachingSession, Goal)
 _PURGE_BATCH = 500
 _STATES = list(SessionState)
+
+
+def _filters(model: type[CoachingSession] | type[Goal]) -> Filters:
+    table = model.__table__.c
+    names = ("executive_id", "call_center_id", "state")
+    return {name: equal(table[name]) for name in names if name in table}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +66,7 @@ class CoachingRecords(Generic[Row]):
     def page(self, session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
         """List rows, by default those with the latest dates first."""
         table = self.model.__table__.c
-        known: Filters = {
-            name: equal(table[name])
-            for name in ("executive_id", "call_center_id", "state")
-            if name in table
-        }
-        statement = select(*table).where(*conditions(known, filters))
+        statement = select(*table).where(*conditions(_filters(self.model), filters))
         return select_page(
             session, statement, request, sortable={"at": self.model.at}, tail=self.model.id
         )
@@ -174,6 +175,31 @@ def shown(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[dict[str,
         if teams.released_only and row["notes_for"] == NotesFor.COACH:
             row["notes"] = None
     return found
+
+
+def exported(session: Session, **filters: Any) -> Iterator[dict[str, Any]]:
+    """Yield sessions as the caller may see them, with the agent's name, the oldest first."""
+    column = CoachingSession.__table__.c
+    bounds = {"start": at_least(column.at), "end": before(column.at)}
+    given = {name: value for name, value in filters.items() if value is not None}
+    known = {**bounds, **_filters(CoachingSession)}
+    statement = select(*column).where(*conditions(known, given)).order_by(column.at, column.id)
+    rows = shown(session, [dict(row) for row in session.execute(statement).mappings()])
+    names = EXECUTIVES.names(session, {row["executive_id"] for row in rows})
+    for row in rows:
+        yield {**row, "executive": names.get(row["executive_id"])}
+
+
+def words_of(session: Session, *rows: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of the agents of sessions and goals, and the titles of criteria by scorecard and key."""
+    ids = {row["scorecard_id"] for row in rows if row["scorecard_id"]}
+    titles = {
+        (scorecard_id, criterion.key): criterion.title
+        for scorecard_id in ids
+        for criterion in scorecards.find(session, scorecard_id).scorecard.criteria
+    }
+    executive_ids = {row["executive_id"] for row in rows if row["executive_id"]}
+    return {"names": EXECUTIVES.names(session, executive_ids), "titles": titles}
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Hooks: functions of higher packages that lower packages call inside their own transactions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,10 @@ def _no_turns(session: Session, audio_file_id: str) -> Sequence[Any]:
 
 def _nothing_learned(session: Session, engagement_id: str | None) -> tuple[Any, ...]:
     return ()
+
+
+def _no_sessions(session: Session, **chosen: Any) -> Iterator[Any]:
+    return iter(())
 
 
 def _uncalibrated(session: Session, engagement_id: str | None) -> Callable[..., Any]:
@@ -40,6 +44,7 @@ class Hooks:
         turns_of_recording: returns the masked transcripts of the calls that have this recording.
         lessons: returns what people have taught the judge of an engagement.
         calibration: returns the function that calibrates the judgements of an engagement.
+        coaching_sessions: yields coaching sessions as exports show them.
     """
 
     on_publish: tuple[SessionHook, ...] = ()
@@ -51,6 +56,7 @@ class Hooks:
     turns_of_recording: Callable[[Session, str], Sequence[Any]] = _no_turns
     lessons: Callable[[Session, str | None], tuple[Any, ...]] = _nothing_learned
     calibration: Callable[[Session, str | None], Callable[..., Any]] = _uncalibrated
+    coaching_sessions: Callable[..., Iterator[Any]] = _no_sessions
 
 
 def hooks_of(session: Session) -> Hooks:

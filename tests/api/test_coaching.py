@@ -1,5 +1,6 @@
 """Coaching: sessions and goals over the API and on pages, who sees them, and what they changed."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from app.analytics import jobs
 from app.analytics.models import EvaluationFact, ScoreLayout
 from app.coaching import service
-from app.core.clock import utc_now
+from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
@@ -149,6 +151,34 @@ def test_did_it_help_compares_both_sides_with_an_interval_and_the_others(
     assert found["team"]["isClear"] is False
 
 
+def test_an_agent_reads_what_at_least_five_others_did_meanwhile(
+    center: Center, client: Caller, base: str, runtime: Runtime
+) -> None:
+    add_user(runtime, "admin")
+    made = center.plan(state="held").json()["data"]
+    ann = limited_person(base, runtime, "agent", executive_id=center.ann)
+    people = [
+        put(client, "executives", f"other{place}", {"name": f"Other {place}"})["id"]
+        for place in range(5)
+    ]
+
+    def others() -> str:
+        row = re.search(r'<tr><th scope="row">Greeting.*?</tr>', ann.get(path).text, re.DOTALL)[0]
+        return re.findall(r"<td>(.*?)</td>", row, re.DOTALL)[-1]
+
+    path = f"/coaching/{made['id']}"
+    for executive_id in people[:4]:
+        center.facts(runtime, executive_id, {-2: [0] * 5, 2: [0, 0, 0, 0, 100]})
+    # Four, and one who has nothing before it.
+    center.facts(runtime, people[4], {2: [100] * 10})
+    assert others() == "–"
+    center.facts(runtime, people[4], {-2: [100] * 10})
+    assert others().startswith("+13.3 (")
+    assert "Other" not in ann.get(path).text.replace("others", "")
+    [found] = effect(client, made["id"])
+    assert round(found["team"]["value"], 1) == 13.3
+
+
 def test_goals_are_set_listed_changed_and_deleted(center: Center, client: Caller) -> None:
     goal = {"executiveId": center.ann, "from": 60, "to": 80, "by": "2026-12-31T00:00:00Z"}
     for more, found in (
@@ -164,6 +194,79 @@ def test_goals_are_set_listed_changed_and_deleted(center: Center, client: Caller
     assert len(client.get("/goals").json()["data"]) == 1
     assert client.delete(path).status_code == 204
     assert client.get("/goals").json()["data"] == []
+
+
+def test_a_goal_says_where_it_stands_with_how_many(
+    center: Center, client: Caller, base: str, runtime: Runtime
+) -> None:
+    goal = {"scorecardId": center.evaluation["scorecardId"], "criterion": KEY, "from": 20, "to": 60}
+    goal["by"] = iso_utc(AT + timedelta(days=15))
+    of_ann = client.post("/goals", {**goal, "executiveId": center.ann}).json()["data"]
+    of_all = client.post("/goals", {**goal, "callCenterId": center.id}).json()["data"]
+
+    def standing(goal: dict[str, Any]) -> Any:
+        return client.get(f"/goals/{goal['id']}/progress").json()["data"]
+
+    # The conversation of the fixture.
+    assert standing(of_ann) == {"value": 100, "count": 1, "isReached": None}
+    center.facts(runtime, center.ann, {1: [0, 100, 100], -16: [0] * 5, 16: [0] * 5})
+    assert standing(of_ann) == {"value": 75, "count": 4, "isReached": None}
+    center.facts(runtime, center.ann, {2: [100] * 6})
+    center.facts(runtime, center.bob, {2: [0] * 10})
+    assert standing(of_ann) == {"value": 90.0, "count": 10, "isReached": True}
+    assert standing(of_all) == {"value": 45.0, "count": 20, "isReached": False}
+    add_user(runtime, "admin")
+    lead = limited_person(base, runtime, "lead", call_center_ids=[center.id])
+    ann = limited_person(base, runtime, "agent", executive_id=center.ann)
+    assert "n = 20" in lead.get("/coaching").text
+    for page in (
+        lead.get(f"/executives/{center.ann}?period=all").text,
+        ann.get("/my/coaching").text,
+    ):
+        assert "n = 10, reached" in page
+        assert "n = 20" not in page
+
+
+def test_targets_of_campaigns_are_shown_where_they_apply(
+    center: Center, client: Caller, base: str, runtime: Runtime
+) -> None:
+    campaign = put(client, "campaigns", "refunds", {"name": "Refunds", "targets": {"score": 85}})
+    put(client, "campaigns", "sales", {"name": "Sales", "targets": {"score": 75}})
+    put_chat(
+        client,
+        "second",
+        executiveId=center.ann,
+        callCenterId=center.id,
+        campaignId=campaign["id"],
+    )
+    judge()
+    add_user(runtime, "admin")
+    ann = limited_person(base, runtime, "agent", executive_id=center.ann)
+    page = ann.get("/my/coaching").text
+    assert re.search(r"Refunds</td>.*?n = 1, too few to say.*?85</td>", page, re.DOTALL)
+    assert "Sales" not in page
+
+
+def test_sessions_are_exported_without_notes(
+    center: Center, client: Caller, runtime: Runtime
+) -> None:
+    made = center.plan(state="held").json()["data"]
+
+    def rows(**more: Any) -> list[dict[str, Any]]:
+        body = {"dataset": "coaching_sessions", "format": "json", **more}
+        job = client.post("/analytics/export", body).json()["data"]["jobId"]
+        jobs.run_export(runtime, job)
+        done = client.get(f"/analytics/export/{job}").json()["data"]
+        return list(client.plain("GET", done["downloadUrl"].removeprefix(client.base)).json())
+
+    [row] = rows()
+    assert (row["session_id"], row["executive"], row["state"]) == (made["id"], "Ann", "held")
+    assert (row["criteria"], row["evidence_quotes"]) == ([KEY], None)
+    assert "Was tired." not in str(rows(includeText=True))
+    assert rows(includeText=True)[0]["evidence_quotes"] == ["Good morning!"]
+    assert rows(to="2026-11-10") == rows(filters={"executiveId": center.bob}) == []
+    body = {"dataset": "coaching_sessions", "format": "csv", "filters": {"channel": ["chat"]}}
+    assert findings(client.post("/analytics/export", body)) == {"filters": "UNKNOWN"}
 
 
 def test_the_agent_reads_acknowledges_and_does_not_see_what_is_the_coachs(
@@ -227,7 +330,7 @@ def test_a_lead_starts_a_session_from_an_evaluation_and_follows_it(
     path = made.headers["Location"].partition("?")[0]
     assert "not enough conversations yet" in lead.get(path).text
     assert lead.post(path, {"state": "closed", "steps": "Done."}).status_code == 303
-    assert "Done." in lead.get("/coaching.csv").text
+    assert 'href="/exports?dataset=coaching_sessions#new"' in lead.get("/coaching").text
     assert path in lead.get("/coaching").text
     goal = {"executiveId": center.ann, "from": "60", "to": "x", "by": "2026-12-31"}
     assert lead.post("/goals", goal).status_code == 422

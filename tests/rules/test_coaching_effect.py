@@ -57,5 +57,5 @@ def test_noise_and_equal_scores_are_not_clear() -> None:
         assert not found.is_clear
 
 
-def test_the_others_of_a_team_are_the_team_without_one() -> None:
-    assert scores(10, 100, 0, 50) - scores(100, 50) == scores(10, 0)
+def test_scores_of_people_are_added() -> None:
+    assert scores(10, 0) + scores(100, 50) == scores(10, 100, 0, 50)

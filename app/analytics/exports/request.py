@@ -69,11 +69,13 @@ def request_from_body(body: Mapping[str, Any]) -> ExportRequest:
 
 def required_scopes(request: ExportRequest) -> tuple[str, ...]:
     """Return the scopes that reading the exported rows over the API requires."""
+    texts = ("conversations:read",) if request.include_text else ()
     if request.dataset is Dataset.USAGE:
         return ("usage:read",)
+    if request.dataset is Dataset.COACHING_SESSIONS:
+        return ("coaching:read", *texts)
     if request.dataset in REPORT_DATASETS:
         return ("analytics:read",)
-    texts = ("conversations:read",) if request.include_text else ()
     return ("evaluations:read", *texts)
 
 

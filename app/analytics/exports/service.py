@@ -44,12 +44,14 @@ _MAX_OPEN = 100
 _FILES_AT_ONCE = 100
 _SORTABLE = {"created_at": ExportJob.queued_at}
 _REPORT_FILTERS = {field.name for field in fields(Selection)} - {"period"}
+_COACHING_FILTERS = {"executive_id", "call_center_id"}
 _DATASETS_WITH_TEXT = (
     Dataset.EVALUATIONS,
     Dataset.CRITERIA,
     Dataset.SEGMENTS,
     Dataset.COACHING,
     Dataset.MOMENTS,
+    Dataset.COACHING_SESSIONS,
 )
 
 
@@ -324,6 +326,11 @@ def _check(request: ExportRequest) -> None:
     filters = set(request.filters)
     if request.dataset is Dataset.USAGE and filters:
         raise InvalidInput.field("filters", "The dataset usage has no filters.", code="UNKNOWN")
+    if request.dataset is Dataset.COACHING_SESSIONS and filters - _COACHING_FILTERS:
+        message = (
+            "The dataset coaching_sessions takes only the filters executiveId and callCenterId."
+        )
+        raise InvalidInput.field("filters", message, code="UNKNOWN")
     if request.dataset in REPORT_DATASETS and filters - _REPORT_FILTERS:
         message = f"The dataset {request.dataset} takes only the filters of its report."
         raise InvalidInput.field("filters", message, code="UNKNOWN")

@@ -19,7 +19,7 @@ from app.core.principal import limited_to
 from app.core.runtime import Runtime
 from app.directory.service import EXECUTIVES
 
-_FEWEST_PEOPLE = 5
+FEWEST_PEOPLE = 5
 _MOST_PEOPLE = 10_000
 
 
@@ -91,7 +91,7 @@ def _mean_of(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the point of a team from those of its people at one step."""
     known = [point for point in points if point["count"]]
     count = sum(point["count"] for point in known)
-    if len(known) < _FEWEST_PEOPLE:
+    if len(known) < FEWEST_PEOPLE:
         return {**points[0], "value": None, "count": 0}
     total = sum(point["value"] * point["count"] for point in known)
     return {**points[0], "value": total / count, "count": count}
@@ -110,7 +110,7 @@ def _opened(runtime: Runtime, selection: Selection, executive_id: str) -> Iterat
                 facts, "executive", Groups(facts, team, "executive_id").aggregates()
             )
             people = [each for each in members if each["kind"] == "human" and each["with_verdict"]]
-            if len(people) >= _FEWEST_PEOPLE:
+            if len(people) >= FEWEST_PEOPLE:
                 yield _Team(facts, team, people)
                 return
         yield None

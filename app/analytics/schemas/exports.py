@@ -27,7 +27,8 @@ class ExportCreate(CamelSchema):
         metadata={
             "description": "The key also requires the scope of the exported rows: `evaluations:read` "
             "for evaluations, criteria, segments, coaching and moments, `analytics:read` for "
-            "executives, campaigns, call_centers and trends, `usage:read` for usage."
+            "executives, campaigns, call_centers and trends, `usage:read` for usage, `coaching:read` "
+            "for coaching_sessions."
         },
     )
     format = Choice(list(Format), required=True)

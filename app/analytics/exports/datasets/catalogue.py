@@ -43,6 +43,7 @@ _LARGE: Mapping[Dataset, LargeDataset] = {
 }
 COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     **{name: dataset.columns for name, dataset in _LARGE.items()},
+    Dataset.COACHING_SESSIONS: reports.COACHING_SESSION_COLUMNS,
     Dataset.EXECUTIVES: reports.EXECUTIVE_COLUMNS,
     Dataset.CAMPAIGNS: reports.LEADERBOARD_COLUMNS,
     Dataset.CALL_CENTERS: reports.LEADERBOARD_COLUMNS,
@@ -112,6 +113,9 @@ def _small_dataset(runtime: Runtime, request: ExportRequest) -> list[Row]:
     if request.dataset is Dataset.USAGE:
         with runtime.db.reading() as session:
             return reports.usage_rows(session, request)
+    if request.dataset is Dataset.COACHING_SESSIONS:
+        with runtime.db.reading() as session:
+            return reports.coaching_session_rows(session, request)
     with open_facts(runtime) as facts:
         return reports.report_rows(facts, request)
 

@@ -14,6 +14,7 @@ from app.analytics.exports.request import ExportRequest
 from app.analytics.reports import leaderboards, trends
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
+from app.core.hooks import hooks_of
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.plan import UNITS, UsageMetric, in_unit
 
@@ -81,6 +82,23 @@ USAGE_COLUMNS = columns(
         "operation": "text",
         "quantity": "number",
         "unit": "text",
+    }
+)
+COACHING_SESSION_COLUMNS = columns(
+    {
+        "session_id": "key",
+        "at": "time",
+        "executive_id": "key",
+        "executive": "text",
+        "call_center_id": "key",
+        "coach": "text",
+        "state": "key",
+        "scorecard_id": "key",
+        "criteria": "list",
+        "evaluation_ids": "list",
+        "evidence_quotes": "list",
+        "steps": "text",
+        "due": "time",
     }
 )
 _MIN_EVALUATIONS = 5
@@ -160,6 +178,34 @@ def usage_rows(session: Session, request: ExportRequest) -> list[Row]:
     if request.end is not None:
         statement = statement.where(UsageRecord.date < request.end.isoformat())
     return [_usage_row(record, name) for record, name in session.execute(statement)]
+
+
+def coaching_session_rows(session: Session, request: ExportRequest) -> list[Row]:
+    """Return the coaching sessions whose date is in the period, the oldest first."""
+    format_time = time_formatter(request.zone)
+    rows = hooks_of(session).coaching_sessions(
+        session, start=request.start, end=request.end, **request.filters
+    )
+    return [
+        (
+            row["id"],
+            format_time(row["at"]),
+            row["executive_id"],
+            row["executive"],
+            row["call_center_id"],
+            row["coach"],
+            row["state"],
+            row["scorecard_id"],
+            row["criteria"],
+            [item["evaluation_id"] for item in row["evidence"]],
+            [item["quote"] for item in row["evidence"] if item["quote"]]
+            if request.include_text
+            else None,
+            row["steps"],
+            format_time(row["due"]),
+        )
+        for row in rows
+    ]
 
 
 def _usage_row(record: UsageRecord, name: str | None) -> Sequence[str | float | None]:

@@ -1,19 +1,14 @@
 """Coaching: sessions of coaches with agents, what they changed, goals, and the page of the agent."""
 
-import csv
-import io
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from flask import render_template, request
-from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.analytics.engine.reader import open_facts
-from app.analytics.exports.writers import defuse
-from app.campaigns import service as campaigns
-from app.coaching import measuring, service
+from app.coaching import measuring, progress, service
 from app.coaching.enums import NotesFor, SessionState
 from app.coaching.schemas import (
     CoachingSessionChange,
@@ -21,7 +16,7 @@ from app.coaching.schemas import (
     CoachingSessionQuery,
     GoalCreate,
 )
-from app.core.clock import iso_utc
+from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput, NotFound
 from app.dashboard import forms
@@ -38,24 +33,13 @@ from app.people.gate import current_person
 from app.people.roles import OWN_RESULTS
 from app.scorecards import service as scorecards
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, current_principal, require_scope
+from app.web.principal import current_principal, require_scope
 
 blp = PageBlueprint("coaching", __name__)
 _READ, _WRITE = "coaching:read", "coaching:write"
 _ALL = PageRequest(page_size=100, sort="name")
 _NEWEST = PageRequest(page_size=100, sort="-at")
 _MOST_AGENTS = 300
-_COLUMNS = (
-    "at",
-    "executiveId",
-    "agent",
-    "coach",
-    "state",
-    "criteria",
-    "evaluationIds",
-    "steps",
-    "due",
-)
 
 
 @blp.get("/coaching")
@@ -64,36 +48,16 @@ def list_page() -> str:
     """List sessions and goals."""
     query = forms.load(CoachingSessionQuery(), request_texts())
     paged = query.pop("page_request")
-    with current_runtime().db.reading() as session:
-        page = service.list_sessions(session, paged, **query)
-        goals = service.GOALS.page(session, _NEWEST)
+    with open_facts(current_runtime()) as facts:
+        page = service.list_sessions(facts.session, paged, **query)
+        goals = progress.goals_of(facts, utc_now())
         return render_template(
             "coaching/list.html",
             page=page,
-            goals=goals.items,
-            **_words(session, page.items, goals.items),
+            **goals,
+            agents=EXECUTIVES.choices(facts.session, limit=_MOST_AGENTS),
+            **service.words_of(facts.session, *page.items, *goals["goals"]),
         )
-
-
-@blp.get("/coaching.csv")
-@require_scope(_WRITE, policy=EXPENSIVE)
-def download() -> Response:
-    """Answer with every session as CSV, without notes."""
-    text, number = io.StringIO(), 1
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    with current_runtime().db.reading() as session:
-        while True:
-            page = service.list_sessions(session, PageRequest(number, 100, "-at"))
-            names = EXECUTIVES.names(session, {row["executive_id"] for row in page.items})
-            for row in page.items:
-                writer.writerow([defuse(cell) for cell in _cells(row, names)])
-            number += 1
-            if number > page.total_pages:
-                break
-    response = Response(text.getvalue(), content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = 'attachment; filename="coaching.csv"'
-    return response
 
 
 @blp.get("/coaching/new")
@@ -145,7 +109,7 @@ def show(coaching_session_id: str) -> str:
             may_acknowledge=OWN_RESULTS in current_principal().scopes
             and coaching["state"] == SessionState.HELD,
             states=_next_states(coaching["state"]),
-            **_words(facts.session, [coaching], ()),
+            **service.words_of(facts.session, coaching),
         )
 
 
@@ -177,25 +141,15 @@ def show_own() -> str:
     """Show an agent their sessions, their goals, and the targets of their campaigns."""
     if not own_executive():
         return render_template("agent/unlinked.html", title="My coaching")
-    with current_runtime().db.reading() as session:
-        page = service.list_sessions(session, _NEWEST)
-        goals = service.GOALS.page(session, _NEWEST)
-        of_campaigns = campaigns.list_page(session, PageRequest(page_size=100)).items
+    with open_facts(current_runtime()) as facts:
+        page = service.list_sessions(facts.session, _NEWEST)
+        goals = progress.goals_of(facts, utc_now())
         return render_template(
             "coaching/own.html",
             page=page,
-            goals=goals.items,
-            targets=[
-                (row["name"], row["targets"]["score"])
-                for row in map(_mapping, of_campaigns)
-                if (row["targets"] or {}).get("score") is not None
-            ],
-            **_words(session, page.items, goals.items),
+            **goals,
+            **service.words_of(facts.session, *page.items, *goals["goals"]),
         )
-
-
-def _mapping(row: Any) -> Mapping[str, Any]:
-    return row if isinstance(row, Mapping) else vars(row)
 
 
 def _form() -> str:
@@ -263,31 +217,4 @@ def _next_states(state: str) -> list[tuple[str, str]]:
         (value, label)
         for value, label in labels[at:]
         if value in (state, SessionState.HELD, SessionState.CLOSED)
-    ]
-
-
-def _words(session: Session, sessions: Any, goals: Any) -> dict[str, Any]:
-    """Return the names of agents, and the titles of criteria by scorecard and key."""
-    rows = [*sessions, *goals]
-    ids = {row["scorecard_id"] for row in rows if row["scorecard_id"]}
-    titles = {
-        (scorecard_id, criterion.key): criterion.title
-        for scorecard_id in ids
-        for criterion in scorecards.find(session, scorecard_id).scorecard.criteria
-    }
-    executive_ids = {row["executive_id"] for row in rows if row["executive_id"]}
-    return {"names": EXECUTIVES.names(session, executive_ids), "titles": titles}
-
-
-def _cells(row: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
-    return [
-        iso_utc(row["at"]),
-        row["executive_id"],
-        names.get(row["executive_id"], ""),
-        row["coach"],
-        row["state"],
-        " ".join(row["criteria"]),
-        " ".join(item["evaluation_id"] for item in row["evidence"]),
-        row["steps"] or "",
-        iso_utc(row["due"]) if row["due"] else "",
     ]

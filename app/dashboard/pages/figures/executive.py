@@ -11,6 +11,9 @@ from app.analytics.reports import leaderboards, summary
 from app.analytics.reports.lowest import CriterionScore, lowest_of_criteria
 from app.analytics.reports.team import TeamPlace, team_place
 from app.analytics.schemas.reports import LeaderboardQuery
+from app.coaching import progress
+from app.coaching import service as coaching
+from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scales import Frame
@@ -27,7 +30,7 @@ from app.directory.service import EXECUTIVES
 from app.evaluations import results, service
 from app.people.gate import current_person
 from app.web.current import current_runtime
-from app.web.principal import check_scope, require_scope
+from app.web.principal import check_scope, current_principal, require_scope
 
 blp = PageBlueprint("executive", __name__, url_prefix="/executives/<id:executive_id>")
 
@@ -64,12 +67,14 @@ def show(executive_id: str) -> str:
             facts.session,
             page_filters.list_query(status="completed", sort="score", pageSize=str(_MOST_LOWEST)),
         )
+        goals = _goals(facts, executive_id)
     return render_template(
         "executives/show.html",
         page_filters=page_filters,
         executive=executive,
         place=own_place(page_filters, executive_id),
         lowest=lowest.items,
+        **goals,
         sheet_url=url(f"/executives/{executive_id}/sheet", carried(request_texts())),
     )
 
@@ -125,6 +130,14 @@ def figures_of(
         headline=figures.headline(totals, page_filters.list_url),
         trend=score_chart(score_trend(facts, selection), page_filters, frame),
     )
+
+
+def _goals(facts: FactReader, executive_id: str) -> dict[str, Any]:
+    """Return the goals of an executive with their progress, for those who may read them."""
+    if "coaching:read" not in current_principal().scopes:
+        return {"goals": (), "targets": ()}
+    found = progress.goals_of(facts, utc_now(), executive_id=executive_id)
+    return {**found, **coaching.words_of(facts.session, *found["goals"])}
 
 
 def own_place(page_filters: PageFilters, executive_id: str) -> TeamPlace | None:
