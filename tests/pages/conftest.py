@@ -29,6 +29,9 @@ from app.wiring import build_runtime
 from tests.visitor import PASSWORD, add_user
 from tests.waiting import wait_until
 from tests.walks.service_process import UP, ServiceProcess
+from tests.webhook_harness import harness, make_harness, receiver
+
+__all__ = ["harness", "make_harness", "receiver"]
 
 CHROMIUM = Path("/usr/bin/chromium")
 # The speech model needs its time on a busy machine.
