@@ -18,12 +18,14 @@ from app.analytics.reports.means import MeasuredMean, differ, rate
 from app.core.clock import utc_now
 from app.core.database.records import Records, is_changed
 from app.core.errors import InvalidInput, NotFound
+from app.core.json_documents import camel_case
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
 from app.evaluations.enums import Channel, ReviewStatus, Status
 from app.evaluations.models import Evaluation
 from app.events.catalogue import EventType
 from app.events.messages import SentLine, SentMessage, SentSection
+from app.reviews import assignments
 from app.reviews.enums import HELD
 from app.reviews.models import ReviewAssignment
 from app.scorecards.models import ScorecardVersion
@@ -32,6 +34,7 @@ from app.webhooks.models import Subscription
 
 _LABEL = "cqe/unsubscribe/v1"
 _WORKING_DAYS = 5
+_OPEN_FOR = timedelta(days=30)
 # One of thirty criteria moves by two standard errors each week, although nothing has changed.
 _ERRORS_OF_CRITERIA = 3
 _MOST_CRITERIA = 5
@@ -82,7 +85,7 @@ def compose(session: Session, runtime: Runtime, row: Digest, now: datetime) -> S
     start = end - length
     sections = (
         ("What has changed beyond chance", _changes(session, row.filters, start, length, base)),
-        ("What needs a person", _open_work(session, row.filters, base)),
+        ("What needs a person", _open_work(session, row.filters, end - _OPEN_FOR, base)),
         ("Worth listening to", _worth_hearing(session, row.filters, start, end, base)),
     )
     first, last = (moment.astimezone(zone) for moment in (start, end - timedelta(seconds=1)))
@@ -246,20 +249,40 @@ def _titles(session: Session, scorecard_ids: set[str]) -> dict[tuple[str, str], 
     }
 
 
-def _open_work(session: Session, filters: Mapping[str, str], base: str) -> Iterator[SentLine]:
-    status = Evaluation.review_status
-    for what, condition, tab in (
-        ("Open disputes", status == ReviewStatus.DISPUTED, "disputes"),
-        ("Reviews that were asked for", status == ReviewStatus.REQUESTED, "requested"),
+def _open_work(
+    session: Session, filters: Mapping[str, str], since: datetime, base: str
+) -> Iterator[SentLine]:
+    """Yield what waits for a person, as the lists behind the links count it.
+
+    Args:
+        since: the first moment of the auto-fails.
+    """
+    status, shown = (
+        Evaluation.review_status,
+        "".join(f"&{camel_case(name)}={value}" for name, value in filters.items()),
+    )
+    unasked = (
+        Evaluation.auto_failed,
+        status == ReviewStatus.NONE,
+        Evaluation.conversation_at >= since,
+        Evaluation.source_id.not_in(assignments.held_sources()),
+    )
+    for what, conditions, tab in (
+        ("Open disputes", (status == ReviewStatus.DISPUTED,), "disputes"),
         (
-            "Auto-fails without a review",
-            Evaluation.auto_failed & (status == ReviewStatus.NONE),
-            "auto-fails",
+            "Reviews that were asked for or begun",
+            (status.in_((ReviewStatus.REQUESTED, ReviewStatus.IN_REVIEW)),),
+            "requested",
+        ),
+        (
+            "Auto-fails of 30 days without a review",
+            unasked,
+            f"auto-fails&from={since:%Y-%m-%dT%H:%M:%SZ}",
         ),
     ):
-        count = session.scalar(select(func.count()).where(*_judged(filters), condition)) or 0
+        count = session.scalar(select(func.count()).where(*_judged(filters), *conditions)) or 0
         if count:
-            yield _line(f"{what}: {count}", f"{base}/review?tab={tab}")
+            yield _line(f"{what}: {count}", f"{base}/review?tab={tab}{shown}")
     overdue = (
         select(func.count())
         .select_from(ReviewAssignment)

@@ -18,6 +18,8 @@ from app.events.models import Event
 from app.webhooks.deliveries import fan_out
 
 _MOST_LINES = 5
+# The rest waits for the next message.
+_MOST_TOLD = 10_000
 _WAITING = AlertMatch.event_id.is_(None)
 _PURGE_BATCH = 500
 
@@ -43,15 +45,18 @@ def send_rule(session: Session, rule_id: str, base: str) -> None:
     now = utc_now()
     if rule is None or (rule.sent_at is not None and rule.sent_at > now - HOUR):
         return
-    waiting = select(AlertMatch).where(AlertMatch.rule_id == rule_id, _WAITING)
-    in_order = waiting.order_by(AlertMatch.at, AlertMatch.id)
+    waiting = select(AlertMatch.id).where(AlertMatch.rule_id == rule_id, _WAITING)
+    in_order = waiting.order_by(AlertMatch.at, AlertMatch.id).limit(_MOST_TOLD)
     # Locked, so that an erasure at the same time finds either the words or the message.
-    matches = session.scalars(in_order.with_for_update()).all()
-    if not matches:
+    ids = session.scalars(in_order.with_for_update()).all()
+    if not ids:
         return
-    event = publish(session, EventType.ALERT_RAISED, _message(rule, matches, base), rule.target_ids)
-    for match in matches:
-        match.event_id = event.id
+    named = select(AlertMatch).where(AlertMatch.id.in_(ids[:_MOST_LINES]))
+    first = session.scalars(named.order_by(AlertMatch.at, AlertMatch.id)).all()
+    message = _message(rule, first, len(ids) - len(first), base)
+    event = publish(session, EventType.ALERT_RAISED, message, rule.target_ids)
+    told = update(AlertMatch).where(AlertMatch.id.in_(ids)).values(event_id=event.id)
+    session.execute(told.execution_options(synchronize_session=False))
     rule.sent_at = now
 
 
@@ -94,16 +99,16 @@ def purge(session: Session, *, before: datetime) -> int:
     return len(session.scalars(deleted.returning(AlertMatch.id)).all())
 
 
-def _message(rule: AlertRule, matches: Sequence[AlertMatch], base: str) -> SentMessage:
+def _message(rule: AlertRule, matches: Sequence[AlertMatch], more: int, base: str) -> SentMessage:
     lines = [
         SentLine(
             text=match.text,
             url=f"{base}/evaluations/{match.evaluation_id}" if match.evaluation_id else None,
             words=match.words,
         )
-        for match in matches[:_MOST_LINES]
+        for match in matches
     ]
-    if more := len(matches) - len(lines):
+    if more:
         lines.append(SentLine(text=f"and {more} more", url=None, words=None))
     has_conversations = any(match.evaluation_id for match in matches)
     return SentMessage(

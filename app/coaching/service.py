@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import delete, select
+from sqlalchemy import String, cast, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.coaching.enums import NotesFor, SessionState
 from app.coaching.models import CoachingSession, Goal
 from app.core.clock import utc_now
 from app.core.database.filters import Filters, at_least, before, conditions, equal
+from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
 from app.core.errors import Conflict, InvalidInput, NotFound
@@ -41,8 +42,15 @@ class CoachingRecords(Generic[Row]):
     model: type[Row]
     prefix: str
     noun: str
+    # Of one agent, or of one call centre.
+    most: int
 
     def add(self, session: Session, values: Mapping[str, Any], *, created_by: str) -> Row:
+        one_at_a_time(session, self.model.__tablename__)
+        names = ("executive_id", "call_center_id")
+        of_same = [getattr(self.model, name) == values.get(name) for name in names]
+        if (session.scalar(select(func.count()).where(*of_same)) or 0) >= self.most:
+            raise Conflict(f"There are {self.most} {self.noun}s already, which is the limit.")
         now = utc_now()
         row = self.model(id=new_id(self.prefix), created_by=created_by, created_at=now, **values)
         row.updated_at = now
@@ -78,8 +86,8 @@ class CoachingRecords(Generic[Row]):
         return len(session.scalars(deleted).all())
 
 
-SESSIONS = CoachingRecords(CoachingSession, "coach", "coaching session")
-GOALS = CoachingRecords(Goal, "goal", "goal")
+SESSIONS = CoachingRecords(CoachingSession, "coach", "coaching session", 1_000)
+GOALS = CoachingRecords(Goal, "goal", "goal", 100)
 
 
 def add_session(
@@ -88,9 +96,11 @@ def add_session(
     """Plan a session of a coach with an agent.
 
     Raises:
-        InvalidInput: there is no such agent, scorecard, criterion or evaluation of the agent, or a
+        Conflict: the agent has too many.
+        InvalidInput: only the agent can acknowledge it, there is no such agent, scorecard, criterion or evaluation of the agent, or a
             quote does not occur in the conversation.
     """
+    _refuse_acknowledged(values)
     EXECUTIVES.require(session, values["executive_id"])
     _check(session, values["executive_id"], values["scorecard_id"], values)
     executive = EXECUTIVES.get(session, values["executive_id"])
@@ -112,6 +122,7 @@ def change_session(session: Session, session_id: str, changes: Mapping[str, Any]
         InvalidInput: as `add_session`.
     """
     row = SESSIONS.find(session, session_id, for_update=True)
+    _refuse_acknowledged(changes)
     if row.state == SessionState.CLOSED:
         raise Conflict("The session is closed.")
     advanced = SessionState(changes.get("state", row.state))
@@ -203,16 +214,20 @@ def words_of(session: Session, *rows: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    of_sources = select(Evaluation.id, Evaluation.executive_id).where(
-        Evaluation.source_id.in_(source_ids)
-    )
-    erased = {row.id: row.executive_id for row in session.execute(of_sources)}
-    about = CoachingSession.executive_id.in_({key for key in erased.values() if key})
-    for row in session.scalars(select(CoachingSession).where(about)):
-        row.evidence = [
-            {**item, "quote": None} if item["evaluation_id"] in erased else item
-            for item in row.evidence
-        ]
+    of_sources = select(Evaluation.id).where(Evaluation.source_id.in_(source_ids))
+    erased = set(session.scalars(of_sources))
+    with_evidence = cast(CoachingSession.evidence, String) != "[]"
+    for row in session.scalars(select(CoachingSession).where(with_evidence)):
+        if erased.intersection(item["evaluation_id"] for item in row.evidence):
+            row.evidence = [
+                {**item, "quote": None} if item["evaluation_id"] in erased else item
+                for item in row.evidence
+            ]
+
+
+def _refuse_acknowledged(given: Mapping[str, Any]) -> None:
+    if given.get("state") == SessionState.ACKNOWLEDGED:
+        raise InvalidInput.field("state", "Only the agent acknowledges a session.")
 
 
 def _mapping(row: CoachingSession) -> dict[str, Any]:

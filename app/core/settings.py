@@ -218,6 +218,9 @@ class Settings:
     retention_coaching_days: int = setting(
         "CQE_RETENTION_COACHING_DAYS", 0, read.days(0), zero="kept for ever"
     )
+    retention_assignments_days: int = setting(
+        "CQE_RETENTION_ASSIGNMENTS_DAYS", 0, read.days(0), zero="kept for ever"
+    )
     retention_audit_days: int = setting("CQE_RETENTION_AUDIT_DAYS", 365, read.days(1))
 
     @classmethod

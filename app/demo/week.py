@@ -232,8 +232,8 @@ def _coach(
     """Record a session that was measured, one that was held, and one that is planned; set goals."""
     if helped is not None:
         about = {"scorecard_id": helped.scorecard_id, "criteria": [helped.criterion]}
-        state = {"state": SessionState.ACKNOWLEDGED, "at": at - measuring.WINDOW}
-        _add_session(session, helped.agent, {**about, **state})
+        held = {"state": SessionState.HELD, "at": at - measuring.WINDOW}
+        coaching.acknowledge(session, _add_session(session, helped.agent, {**about, **held}))
         goal = {"start_value": round(helped.before), "target": min(100, round(helped.before) + 15)}
         of_criterion = {"scorecard_id": helped.scorecard_id, "criterion": helped.criterion}
         _add_goal(session, at, executive_id=helped.agent.id, **of_criterion, **goal)
@@ -256,18 +256,20 @@ def _coach(
     _add_goal(session, at, call_center_id=center_id, start_value=75, target=85)
 
 
-def _add_session(session: Session, agent: Executive, values: Mapping[str, Any]) -> None:
+def _add_session(session: Session, agent: Executive, values: Mapping[str, Any]) -> str:
     lead = _lead_of(session, agent)
-    if lead is None:
-        return
-    texts = {
+    filled = {
+        "executive_id": agent.id,
+        "evidence": [],
         "steps": "Listen to two calls together, and try it in the next week.",
         "due": values["at"] + timedelta(days=7),
         "notes": None,
         "notes_for": NotesFor.BOTH,
+        **values,
     }
-    filled = {"executive_id": agent.id, "evidence": [], **texts, **values}
-    coaching.add_session(session, filled, coach=lead.display_name, created_by=_BY)
+    coach = lead.display_name if lead else "Lead"
+    made = coaching.add_session(session, filled, coach=coach, created_by=_BY)
+    return str(made["id"])
 
 
 def _add_goal(session: Session, at: datetime, **values: Any) -> None:

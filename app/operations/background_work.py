@@ -35,6 +35,7 @@ from app.operations.processes.workers import JobQueue, PeriodicTask
 from app.people import audit, sessions
 from app.privacy import jobs as erasures
 from app.privacy import service as erasing
+from app.reviews import assignments
 from app.reviews import jobs as reviews
 from app.usage import jobs as usage
 from app.usage import meter
@@ -107,6 +108,11 @@ def _purge_coaching(runtime: Runtime) -> None:
             purge_older(runtime, runtime.settings.retention_coaching_days, records.purge)
 
 
+def _purge_assignments(runtime: Runtime) -> None:
+    if runtime.settings.retention_assignments_days:
+        purge_older(runtime, runtime.settings.retention_assignments_days, assignments.purge)
+
+
 def _purge_sessions(runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         sessions.purge(session, runtime.settings)
@@ -145,6 +151,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("model answers", 3600, _purge_model_answers),
     PeriodicTask("audit trail", 3600, _purge_audit_trail),
     PeriodicTask("coaching", 3600, _purge_coaching),
+    PeriodicTask("assignments", 3600, _purge_assignments),
     PeriodicTask("sessions", 3600, _purge_sessions),
     PeriodicTask("words to search", 5, evaluations.index_words),
     PeriodicTask("trials of scorecards", 3600, evaluations.purge_trials),

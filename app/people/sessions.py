@@ -186,18 +186,22 @@ def end_all(session: Session, user_id: str, *, but: str = "") -> int:
 
 
 def end_of_provider(
-    session: Session, *, user_id: str | None = None, provider_session: str | None = None
+    session: Session,
+    *,
+    user_id: str | None = None,
+    provider_session: str | None = None,
+    before: datetime,
 ) -> list[str]:
-    """End the sessions that began with the provider: of a user, or of one session there.
+    """End the sessions that began with the provider before a moment: of a user, or of one session there.
 
     Returns the users whose sessions they were.
     """
-    of_them = [UserSession.via == Via.PROVIDER]
+    of_them = [UserSession.via == Via.PROVIDER, UserSession.created_at < before]
     if user_id is not None:
         of_them.append(UserSession.user_id == user_id)
     if provider_session is not None:
         of_them.append(UserSession.provider_session == provider_session)
-    if len(of_them) == 1:
+    if len(of_them) == 2:
         return []
     ended = session.scalars(delete(UserSession).where(*of_them).returning(UserSession.user_id))
     return sorted(set(ended))

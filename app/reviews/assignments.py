@@ -1,10 +1,10 @@
 """Assignments of review plans: listed, followed by reviews, replaced, and ended when no review comes."""
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -14,10 +14,11 @@ from app.core.database.rows import find_row
 from app.core.errors import Conflict
 from app.core.principal import limited_to
 from app.evaluations.enums import ReviewAction
+from app.evaluations.models import Evaluation
 from app.reviews import plans
 from app.reviews.drawing import draw
 from app.reviews.enums import HELD, AssignmentState
-from app.reviews.models import ReviewAssignment, ReviewPlan
+from app.reviews.models import ReviewAssignment, ReviewDraw, ReviewPlan
 
 EXPIRES_AFTER = timedelta(days=14)
 _HELD = ReviewAssignment.state.in_(HELD)
@@ -28,12 +29,22 @@ _FILTERS: Filters = {
     "executive_id": equal(ReviewAssignment.executive_id),
     "due_before": before(ReviewAssignment.due_at),
 }
+_COLUMNS = ReviewAssignment.__table__.c
+_EVALUATION = Evaluation.__table__.c
+_CURRENT = func.coalesce(
+    select(_EVALUATION.id)
+    .where(_EVALUATION.source_id == _COLUMNS.source_id, _EVALUATION.is_current)
+    .scalar_subquery(),
+    _COLUMNS.evaluation_id,
+).label("evaluation_id")
+_PURGE_BATCH = 500
 _SORTABLE = {"due_at": ReviewAssignment.due_at, "created_at": ReviewAssignment.created_at}
 
 
 def list_page(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
-    """List assignments as mappings."""
-    statement = select(*ReviewAssignment.__table__.c).where(*conditions(_FILTERS, filters))
+    """List assignments as mappings, each with the current evaluation of its conversation."""
+    columns = [column for column in _COLUMNS if column is not _COLUMNS.evaluation_id]
+    statement = select(*columns, _CURRENT).where(*conditions(_FILTERS, filters))
     return select_page(session, statement, request, sortable=_SORTABLE, tail=ReviewAssignment.id)
 
 
@@ -100,6 +111,19 @@ def replace(session: Session, assignment_id: str, *, reason: str) -> dict[str, A
 def erase(session: Session, source_ids: Sequence[str]) -> None:
     of_these = ReviewAssignment.source_id.in_(source_ids)
     session.execute(update(ReviewAssignment).where(of_these).values(reason=None))
+
+
+def purge(session: Session, *, before: datetime) -> int:
+    """Delete a batch of draws from before a moment, and of assignments that have ended; return how many."""
+    count = 0
+    for model, moment, *more in (
+        (ReviewAssignment, ReviewAssignment.done_at, ReviewAssignment.state.not_in(HELD)),
+        (ReviewDraw, ReviewDraw.drawn_at),
+    ):
+        old = select(model.id).where(moment < before, *more).limit(_PURGE_BATCH)
+        deleted = delete(model).where(model.id.in_(old)).returning(model.id)
+        count += len(session.scalars(deleted).all())
+    return count
 
 
 def expire(session: Session) -> int:

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.records import Records
 from app.core.errors import InvalidInput
@@ -29,6 +30,7 @@ from app.reviews.models import ReviewAssignment, ReviewDraw, ReviewPlan
 _WEEK = timedelta(days=7)
 _WAITS = timedelta(days=1)
 _SCOPE = "evaluations:review"
+_HELD = ReviewAssignment.state.in_(HELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,12 @@ def draw_week(session: Session, due: WeekOfPlan) -> ReviewDraw | None:
     week = due.day.isoformat()
     if plan is None or not plan.active or plan.drawn_week == week:
         return None
+    one_at_a_time(session, ReviewAssignment.__tablename__)
+    # Another plan may have given some of them to somebody since they were read.
+    held = set(session.scalars(select(ReviewAssignment.source_id).where(_HELD)))
+    candidates = [item for item in due.candidates if item.source_id not in held]
     seed = f"{plan.seed}:{week}"
-    dealt, counts = draw(due.candidates, due.reviewers, _wanted(plan), seed)
+    dealt, counts = draw(candidates, due.reviewers, _wanted(plan), seed)
     row = ReviewDraw(
         id=new_id("draw"),
         plan_id=plan.id,
@@ -191,9 +197,7 @@ def candidates_of(session: Session, plan: ReviewPlan, day: date) -> list[Candida
         "start": midnight(plan, day - _WEEK),
         "end": midnight(plan, day),
     }
-    held = select(ReviewAssignment.source_id).where(
-        (ReviewAssignment.plan_id == plan.id) | ReviewAssignment.state.in_(HELD)
-    )
+    held = select(ReviewAssignment.source_id).where((ReviewAssignment.plan_id == plan.id) | _HELD)
     columns = (
         Evaluation.source_id,
         Evaluation.id,

@@ -257,6 +257,10 @@ def test_a_digest_is_sent_at_its_hour_in_its_zone_and_ends_by_one_click(
             for n in range(30)
         ),
         {**common, "conversation_at": week, "score": 20, "review_status": "disputed"},
+        *(
+            {**common, "conversation_at": at, "score": 30, "auto_failed": True}
+            for at in (week, week - timedelta(days=20), week - timedelta(days=40))
+        ),
     )
     with time_machine.travel(digest.next_at + timedelta(seconds=1), tick=False):
         jobs.send_digests(runtime)
@@ -266,6 +270,11 @@ def test_a_digest_is_sent_at_its_hour_in_its_zone_and_ends_by_one_click(
     changed, needed, heard = (section["lines"] for section in message["sections"])
     assert changed[0]["text"].startswith("Mean score down from 79.0 to")
     assert needed[0]["text"] == "Open disputes: 1"
+    assert needed[1]["text"] == "Auto-fails of 30 days without a review: 2"
+    # The list behind the link has as many.
+    reviewer = signed_in(base, runtime, "reviewer")
+    listed = reviewer.get(needed[1]["url"].partition("8000")[2]).text
+    assert len(set(re.findall(r"/evaluations/(eval_\w+)", listed))) == 2
     assert heard[0]["text"] == "Priya, chat, 20 of 100: the lowest score"
     assert len(heard) == 3
     shown = client.get(f"/alerts/digests/{digest.id}/preview")

@@ -15,7 +15,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
-from tests.caller import Caller, findings
+from tests.caller import Caller, error_code, findings
 from tests.contacts import judge, put, put_chat
 from tests.team_walk import limited_person
 from tests.visitor import Visitor, add_user, signed_in
@@ -121,6 +121,8 @@ def test_a_session_is_checked_and_its_state_only_advances(center: Center, client
     assert effect(client, made["id"]) == []
     assert client.patch(path, {"state": "held"}).json()["data"]["state"] == "held"
     assert client.patch(path, {"state": "planned"}).status_code == 409
+    assert findings(client.patch(path, {"state": "acknowledged"})) == {"state": "FORMAT"}
+    assert findings(center.plan(state="acknowledged")) == {"state": "FORMAT"}
     assert client.patch(path, {"state": "closed", "steps": None}).status_code == 200
     assert client.patch(path, {"steps": "More."}).status_code == 409
     listed = client.get("/coaching-sessions", params={"executiveId": center.ann}).json()["data"]
@@ -179,7 +181,9 @@ def test_an_agent_reads_what_at_least_five_others_did_meanwhile(
     assert round(found["team"]["value"], 1) == 13.3
 
 
-def test_goals_are_set_listed_changed_and_deleted(center: Center, client: Caller) -> None:
+def test_goals_are_set_listed_changed_and_deleted(
+    center: Center, client: Caller, runtime: Runtime
+) -> None:
     goal = {"executiveId": center.ann, "from": 60, "to": 80, "by": "2026-12-31T00:00:00Z"}
     for more, found in (
         ({"callCenterId": center.id}, {"executiveId": "FORMAT"}),
@@ -194,6 +198,13 @@ def test_goals_are_set_listed_changed_and_deleted(center: Center, client: Caller
     assert len(client.get("/goals").json()["data"]) == 1
     assert client.delete(path).status_code == 204
     assert client.get("/goals").json()["data"] == []
+    values = {"call_center_id": center.id, "start_value": 1, "target": 2, "at": AT}
+    with runtime.db.writing() as session:
+        for _ in range(100):
+            service.add_goal(session, values, created_by="key_1")
+    of_center = {"callCenterId": center.id, "from": 60, "to": 80, "by": "2026-12-31T00:00:00Z"}
+    assert error_code(client.post("/goals", of_center)) == "CONFLICT"
+    assert client.post("/goals", goal).status_code == 201
 
 
 def test_a_goal_says_where_it_stands_with_how_many(
@@ -343,12 +354,12 @@ def test_erasure_takes_the_quotes_and_retention_the_rest(
 ) -> None:
     made = center.plan().json()["data"]
     with runtime.db.writing() as session:
+        # It is found to be another's.
+        session.execute(update(Evaluation).values(executive_id=center.bob))
         service.erase(session, [center.evaluation["sourceId"]])
     shown = client.get(f"/coaching-sessions/{made['id']}").json()["data"]
     assert shown["evidence"] == [{"evaluationId": center.evaluation["id"], "quote": None}]
-    # It is found to be another's: what is stored is not checked again by a change of something else.
-    with runtime.db.writing() as session:
-        session.execute(update(Evaluation).values(executive_id=center.bob))
+    # What is stored is not checked again by a change of something else.
     changed = client.patch(f"/coaching-sessions/{made['id']}", {"steps": "More."})
     assert changed.status_code == 200, changed.text
     with runtime.db.writing() as session:

@@ -434,6 +434,19 @@ def test_a_sign_out_at_the_provider_ends_the_session_here(
     assert actions(running_runtime())[-1] == Action.SESSION_ENDED
 
 
+def test_a_logout_token_does_not_end_what_began_after_it(
+    visitor: Visitor, provider: SignInProvider
+) -> None:
+    earlier = int(utc_now().timestamp()) - 120
+    token = provider.logout_token(iat=earlier)
+    sign_in(visitor, provider)
+    told = requests.post(
+        f"{visitor.base}/sign-in/provider/signed-out", data={"logout_token": token}, timeout=30
+    )
+    assert told.status_code == 200
+    assert visitor.get("/settings").status_code == 200
+
+
 @pytest.mark.parametrize(
     "changes",
     [

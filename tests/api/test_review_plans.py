@@ -13,11 +13,12 @@ from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
 from app.people import service as people
 from app.people.models import User
-from app.reviews import jobs
+from app.reviews import assignments as plan_assignments
+from app.reviews import jobs, plans
 from app.reviews.assignments import EXPIRES_AFTER
 from app.reviews.models import ReviewAssignment, ReviewPlan
 from tests.caller import Caller, error_code, findings
-from tests.contacts import judge, put_chat
+from tests.contacts import judge, put, put_chat
 from tests.evaluation_rows import rows_of
 from tests.visitor import add_user, signed_in
 
@@ -119,6 +120,50 @@ def test_two_plans_give_no_conversation_twice(client: Caller, runtime: Runtime) 
     draw_at(runtime, monday)
     given = [row["evaluationId"] for row in assignments(client)]
     assert len(given) == len(set(given)) == 12
+
+
+@pytest.mark.sql
+def test_two_workers_give_no_conversation_twice(client: Caller, runtime: Runtime) -> None:
+    nora = add_user(runtime, "reviewer", "nora")
+    monday = next_monday()
+    made = [plan(client, [nora], name=name, perAgent=5)["id"] for name in ("One", "Two")]
+    conversations(runtime, monday, priya=6, tom=6)
+    with time_machine.travel(monday, tick=False):
+        # Both have read before either writes.
+        with runtime.db.reading() as session:
+            weeks = [plans.week_of(session, plan_id) for plan_id in made]
+        for week in weeks:
+            with runtime.db.writing() as session:
+                plans.draw_week(session, week)
+    given = [row["evaluationId"] for row in assignments(client)]
+    assert len(given) == len(set(given)) == 12
+
+
+@pytest.mark.sql
+def test_an_assignment_leads_to_the_newest_revision_and_is_forgotten_in_time(
+    client: Caller, runtime: Runtime
+) -> None:
+    nora = add_user(runtime, "reviewer", "nora")
+    put_chat(client, "chat-1", executiveId=put(client, "executives", "ann", {"name": "Ann"})["id"])
+    judge()
+    [first] = client.get("/evaluations").json()["data"]
+    moment = next_monday()
+    with runtime.db.writing() as session:
+        session.execute(update(Evaluation).values(conversation_at=moment - timedelta(days=1)))
+    plan(client, [nora])
+    draw_at(runtime, moment + timedelta(hours=1))
+    assert client.post(f"/evaluations/{first['id']}/re-evaluate", {}).status_code == 202
+    judge()
+    [row] = assignments(client)
+    assert row["evaluationId"] != first["id"]
+    review = {"action": "confirm", "reviewer": "Nora", "reviewerRef": nora}
+    path = f"/evaluations/{row['evaluationId']}/reviews"
+    assert client.post(path, review).status_code == 201
+    for days, left in ((0, 1), (30, 0)):
+        later = utc_now() + timedelta(days=days)
+        with runtime.db.writing() as session:
+            plan_assignments.purge(session, before=later - timedelta(days=1))
+        assert len(assignments(client)) == left
 
 
 def test_a_review_ends_an_assignment_and_others_expire(client: Caller, runtime: Runtime) -> None:
@@ -259,7 +304,7 @@ def test_the_pages_of_a_week(base: str, client: Caller, runtime: Runtime) -> Non
     assert "No plan has given you" in reviewer.get("/review/mine").text
     assert reviewer.get("/review/plans").status_code == 403
     assert "No plan yet" in lead.get("/review/plans").text
-    assert "Nobody has reviewed" in lead.get("/review/reviewers").text
+    assert "There are no reviews in this period." in lead.get("/review/reviewers").text
     with runtime.db.reading() as session:
         found = people.find_by_name(session, "reviewer")
     assert found is not None

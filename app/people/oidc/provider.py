@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
@@ -137,8 +138,10 @@ class Provider:
             raise _refused("the person did not sign in again")
         return {**self._more_about(claims, access_token), **claims}
 
-    def ended_sessions(self, logout_token: str) -> tuple[str | None, str | None]:
+    def ended_sessions(self, logout_token: str) -> tuple[str | None, str | None, datetime]:
         """Return the subject and the session that a logout token ends; one of them may be None.
+
+        Sessions that began after the moment are not ended: so a token that is sent twice does nothing.
 
         Raises:
             SignInRefused: the token is not valid.
@@ -153,7 +156,8 @@ class Provider:
         subject, session_id = claims.get("sub"), claims.get("sid")
         if not (subject or isinstance(session_id, str)):
             raise _refused("the logout token names no person")
-        return subject, session_id if isinstance(session_id, str) else None
+        began_before = datetime.fromtimestamp(claims["iat"] + _LEEWAY_S, UTC)
+        return subject, session_id if isinstance(session_id, str) else None, began_before
 
     def sign_out_url(self, return_to: str) -> str | None:
         """Return the address at which the provider signs the person out, if it has one."""

@@ -9,6 +9,7 @@ from flask import render_template, request
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
+from app.core.database.locks import one_at_a_time
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.directory.service import CALL_CENTERS, executives_known_by
@@ -54,6 +55,7 @@ def confirm() -> Response:
     """Link the agents that were chosen, unless the proposal is another one by now."""
     chosen = set(request.form.getlist("link"))
     with current_runtime().db.writing() as session:
+        one_at_a_time(session, "links of agents")
         for proposal in list(_proposals(session)):
             if proposal.executive is not None and proposal.value in chosen:
                 user = proposal.user

@@ -100,13 +100,16 @@ def end_sessions() -> Answer:
     runtime, settings = current_runtime(), _settings()
     token = request.form.get("logout_token", "")
     try:
-        subject, session_id = provider_of(settings).ended_sessions(token)
+        subject, session_id, before = provider_of(settings).ended_sessions(token)
     except SignInRefused as error:
         return error.message, 400
     with runtime.db.writing() as session:
         user = subject and find_by_subject(session, provider_of(settings).issuer, subject)
         for user_id in sessions.end_of_provider(
-            session, user_id=user.id if user else None, provider_session=session_id
+            session,
+            user_id=user.id if user else None,
+            provider_session=session_id,
+            before=before,
         ):
             audit.record(session, current_actor(user_id), Action.SESSION_ENDED, user_id)
     return "", 200
