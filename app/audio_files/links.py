@@ -72,6 +72,7 @@ class RecordingLinks:
                 content_type=copy.content_type,
                 size_bytes=copy.size_bytes,
                 file_name=file_name_of(audio, copy),
+                sha256=copy.version,
             )
         )
 

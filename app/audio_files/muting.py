@@ -18,13 +18,16 @@ from app.audio_files.stored_objects import PlayedObject, mute_id
 from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.database.upserts import insert_missing
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict, InsufficientScope, NotFound
 from app.core.hooks import hooks_of
 from app.core.jobs.leases import OPEN_STATES, JobState
 from app.core.json_documents import digest_of
+from app.core.principal import ORIGINAL_SOUND, Principal
 from app.core.runtime import Runtime
 from app.evaluations import transcripts
 from app.evaluations.enums import SourceType
+from app.people import audit
+from app.people.audit import Action, Actor
 from app.transcript import Segment, Transcript
 
 # Recognisers place words some hundredths of a second too early or too late.
@@ -98,17 +101,11 @@ def request(session: Session, audio_file_id: str, *, is_lost: bool = False) -> b
     return False
 
 
-def muted_copy(runtime: Runtime, audio_file_id: str) -> PlayedObject | None:
-    """Return the muted copy of a recording; None where its words are not masked.
-
-    Raises:
-        Conflict: it is being made, which this requests, or nothing has been uploaded.
-        NotFound: it could not be made, or there is no such recording or no file of it.
-    """
+def _muted_copy(runtime: Runtime, audio_file_id: str) -> PlayedObject | None:
     with runtime.db.reading() as session:
-        queries.find_stored(session, audio_file_id)
-        if not masked_sound(session, audio_file_id).spans:
-            return None
+        masked = masked_sound(session, audio_file_id)
+    if not masked.spans:
+        return None
     with runtime.db.writing() as session:
         is_ready = request(session, audio_file_id)
     size_bytes = runtime.storage.size_of(mute_id(audio_file_id)) if is_ready else None
@@ -117,7 +114,34 @@ def muted_copy(runtime: Runtime, audio_file_id: str) -> PlayedObject | None:
             request(session, audio_file_id, is_lost=True)
     if size_bytes is None:
         raise Conflict("Masked words are being silenced in this sound: try again in a moment.")
-    return PlayedObject(mute_id(audio_file_id), size_bytes, ContentType.MP4)
+    return PlayedObject(mute_id(audio_file_id), size_bytes, ContentType.MP4, masked.digest[:16])
+
+
+def copy_for_key(
+    runtime: Runtime, audio_file_id: str, *, key: Principal, original: bool, request_id: str
+) -> PlayedObject | None:
+    """Return the copy that a key is given; None where it is given the original.
+
+    A key with the scope for originals is given one whose words are not known yet; an entry of the
+    audit trail names the key.
+
+    Raises:
+        InsufficientScope: the original needs a scope.
+        Conflict: as `copy_to_hear`.
+        NotFound: as `copy_to_hear`.
+    """
+    may_hear = ORIGINAL_SOUND in key.scopes
+    if original and not may_hear:
+        raise InsufficientScope(f"The original needs the scope {ORIGINAL_SOUND}.")
+    with runtime.db.reading() as session:
+        audio = queries.find_stored(session, audio_file_id)
+        original = original or (may_hear and not _is_known(runtime, session, audio))
+    if not original:
+        return copy_to_hear(runtime, audio_file_id)
+    with runtime.db.writing() as session:
+        actor = Actor(user_id=None, address=f"key {key.key_id}", request_id=request_id)
+        audit.record(session, actor, Action.ORIGINAL_PLAYED, audio_file_id)
+    return None
 
 
 def copy_to_hear(runtime: Runtime, audio_file_id: str) -> PlayedObject | None:
@@ -126,19 +150,27 @@ def copy_to_hear(runtime: Runtime, audio_file_id: str) -> PlayedObject | None:
     Where texts are masked, an original whose words are not known yet is not.
 
     Raises:
-        Conflict: it has not been uploaded, or its words are not known yet.
-        NotFound: there is no such recording, or its file was deleted.
+        Conflict: it has not been uploaded, its words are not known yet, or they are being silenced.
+        NotFound: there is no such recording, its file was deleted, or no copy can be made.
     """
     with runtime.db.reading() as session:
-        audio = queries.find_stored(session, audio_file_id)
-        is_known = audio.has_transcript or hooks_of(session).turns_of_recording(session, audio.id)
-    if runtime.settings.redaction and not is_known:
+        is_known = _is_known(runtime, session, queries.find_stored(session, audio_file_id))
+    if not is_known:
         message = (
             "This sound is not transcribed, so that nothing in it is masked yet: only its original"
             " can be heard, with the permission for originals."
         )
         raise Conflict(message)
-    return muted_copy(runtime, audio_file_id)
+    return _muted_copy(runtime, audio_file_id)
+
+
+def _is_known(runtime: Runtime, session: Session, audio: AudioFile) -> bool:
+    """Tell whether it is known what must be silent in a recording: nothing, where texts are kept."""
+    if not runtime.settings.redaction or audio.has_transcript:
+        return True
+    return any(
+        spoken.segments for spoken in hooks_of(session).turns_of_recording(session, audio.id)
+    )
 
 
 def with_originals(session: Session, *, before: datetime, limit: int) -> list[str]:

@@ -68,11 +68,9 @@ def stored(
 
 
 def _store_muted(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
-    storage.delete(mute_id(audio_file_id))
     if sound.play_copy is not None:
-        _write(storage, mute_id(audio_file_id), sound.play_copy)
-    storage.delete(wave_id(audio_file_id))
-    _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform))
+        _write(storage, mute_id(audio_file_id), sound.play_copy, replace=True)
+    _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform), replace=True)
 
 
 def delete(storage: Storage, audio_file_id: str) -> None:
@@ -122,8 +120,8 @@ def _store(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
     _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform))
 
 
-def _write(storage: Storage, object_id: str, file: IO[bytes]) -> None:
+def _write(storage: Storage, object_id: str, file: IO[bytes], *, replace: bool = False) -> None:
     size_bytes = file.seek(0, io.SEEK_END)
     file.seek(0)
     with suppress(ObjectExists):
-        storage.write(object_id, file, size_bytes=size_bytes)
+        storage.write(object_id, file, size_bytes=size_bytes, replace=replace)

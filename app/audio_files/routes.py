@@ -12,13 +12,8 @@ from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchem
 from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import (
-    EXPENSIVE,
-    check_original,
-    check_raw,
-    current_principal,
-    require_scope,
-)
+from app.web.principal import EXPENSIVE, check_raw, current_principal, require_scope
+from app.web.request_record import request_id
 
 blp = Blueprint(
     "audio-files",
@@ -88,9 +83,14 @@ def get_processing_status(audio_file_id: str) -> Any:
 @blp.alt_response(409, description="The recording has not been uploaded, or is being muted.")
 def get_download_url(query: dict[str, bool], audio_file_id: str) -> Any:
     """Return a signed download link; masked words are silent, unless the original is requested."""
-    check_original(audio_file_id, original=query["original"])
     database = _database(audio_file_id)
-    copy = None if query["original"] else muting.muted_copy(current_runtime(), audio_file_id)
+    copy = muting.copy_for_key(
+        current_runtime(),
+        audio_file_id,
+        key=current_principal(),
+        original=query["original"],
+        request_id=request_id(),
+    )
     with database.reading() as session:
         return queries.download_link(session, audio_file_id, links=_links(), copy=copy)
 

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PlayedObject:
+    """An object that is played; `version` is empty, or tells it from an earlier one of this id."""
+
     object_id: str
     size_bytes: int
     content_type: str
+    version: str = ""
+
+    @property
+    def etag(self) -> str:
+        return f"{self.object_id}-{self.version}" if self.version else self.object_id
 
 
 def wave_id(audio_file_id: str) -> str:

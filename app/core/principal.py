@@ -8,6 +8,8 @@ from datetime import datetime
 
 import orjson
 
+# The scope for sound in which masked words are heard.
+ORIGINAL_SOUND = "audio:original"
 # In the order of the fields of `TeamScope`.
 TEAM_LISTS = ("executive_ids", "call_center_ids", "campaign_ids")
 

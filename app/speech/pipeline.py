@@ -17,6 +17,7 @@ from app.transcript import Participant, Role, Segment, Transcript
 # Progress when the file is decoded, and when its speech is found.
 _DECODED, _SEARCHED = 0.05, 0.10
 _MONO_PARTICIPANT_ID = "speaker_1"
+_MOST_VOICES = 20
 _WINDOW_SAMPLES = 30 * SAMPLE_RATE_HZ
 _SAME_CORRELATION = 0.98
 _SAME_LEVEL_RATIO = 2.0
@@ -125,13 +126,16 @@ def participants(
 
 
 def _voices(channels: Sequence[int], utterances: Sequence[Utterance]) -> list[str]:
-    """Return the voices of a single channel in the order in which they begin; none unless all speak."""
+    """Return the voices of a single channel in the order in which they begin.
+
+    None unless every utterance has one; so many that they can't be people of a call are none, too.
+    """
     if len(channels) > 1:
         return []
     in_order = sorted(utterances, key=lambda utterance: utterance.start_ms)
     names = [utterance.speaker for utterance in in_order]
     voices = [name for name in dict.fromkeys(names) if name is not None]
-    return voices if None not in names and len(voices) > 1 else []
+    return voices if None not in names and 1 < len(voices) <= _MOST_VOICES else []
 
 
 def _diarized(voices: Sequence[str], roles: Mapping[int, Role]) -> tuple[Participant, ...]:

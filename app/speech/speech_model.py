@@ -5,6 +5,7 @@ import importlib.util
 import logging
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ BASE_DIGESTS = {
 INSTALL_BASE = "`./run speech install base` adds a model for other languages"
 _NEEDED = ("model.bin", "config.json", "tokenizer.json")
 _VOCABULARIES = ("vocabulary.txt", "vocabulary.json")
+_UNFINISHED_S = 3600
 FRAMES_PER_S = 100
 # Below ten seconds of input the model begins to repeat itself.
 LEAST_FRAMES = 10 * FRAMES_PER_S
@@ -106,7 +108,8 @@ def _join(parts: Sequence[Path], target: Path) -> None:
     """Write the files of the parts, those of the weights as one, and then name the folder."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent) as name:
+        _delete_unfinished(target)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_unfinished(target)) as name:
             folder = Path(name) / "model"
             folder.mkdir()
             with (folder / "model.bin").open("wb") as weights:
@@ -120,6 +123,17 @@ def _join(parts: Sequence[Path], target: Path) -> None:
     except OSError as error:
         if not target.is_dir():
             raise ProviderUnavailable("The base speech model could not be unpacked.") from error
+
+
+def _unfinished(target: Path) -> str:
+    return f".{target.name}-"
+
+
+def _delete_unfinished(target: Path) -> None:
+    """Delete what processes that were killed have left; others may be joining right now."""
+    for folder in target.parent.glob(f"{_unfinished(target)}*"):
+        if folder.stat().st_mtime < time.time() - _UNFINISHED_S:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folder_of(package: str) -> Path | None:

@@ -11,6 +11,7 @@ from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
+from app.web.request_record import request_id
 from app.web.upserts import put, upsert_of
 
 blp = Blueprint("voice-calls", __name__, description="Calls of a voice bot")
@@ -42,10 +43,11 @@ def get_voice_call(voice_call_id: str) -> Any:
 def get_recording_url(voice_call_id: str) -> Any:
     """Get a signed link to the recording."""
     runtime = current_runtime()
-    links = RecordingLinks.of(
-        runtime, public_address(runtime.settings), holder=current_principal().key_id
+    key = current_principal()
+    links = RecordingLinks.of(runtime, public_address(runtime.settings), holder=key.key_id)
+    return service.recording_link(
+        runtime, voice_call_id, links=links, key=key, request_id=request_id()
     )
-    return service.recording_link(runtime, voice_call_id, links=links)
 
 
 @blp.get("/voice-calls/<id:voice_call_id>/epa-results")

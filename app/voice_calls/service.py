@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from app.audio_files import queries as audio_files
 from app.audio_files.erasure import CUSTOMER_LABEL
 from app.audio_files.links import RecordingLinks
-from app.audio_files.muting import muted_copy
+from app.audio_files.muting import copy_for_key
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
@@ -21,6 +21,7 @@ from app.core.database.rows import find_row
 from app.core.database.upserts import Upserted
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.json_documents import digest_of
+from app.core.principal import Principal
 from app.core.runtime import Runtime
 from app.evaluations import sources
 from app.evaluations.enums import Channel
@@ -147,13 +148,13 @@ def put(
 
 
 def recording_link(
-    runtime: Runtime, voice_call_id: str, *, links: RecordingLinks
+    runtime: Runtime, voice_call_id: str, *, links: RecordingLinks, key: Principal, request_id: str
 ) -> dict[str, Any]:
     """Return a signed link to the recording of a call, in which masked words are silent.
 
     Raises:
         NotFound: there is no such call, or it has no uploaded recording.
-        Conflict: its masked words are being silenced.
+        Conflict: its words are not known yet, or being silenced.
     """
     with runtime.db.reading() as session:
         recording_id = find(session, voice_call_id).recording_id
@@ -163,7 +164,7 @@ def recording_link(
             audio_files.find_stored(session, recording_id)
         except Conflict as error:
             raise NotFound("The recording of this voice call has not been uploaded.") from error
-    copy = muted_copy(runtime, recording_id)
+    copy = copy_for_key(runtime, recording_id, key=key, original=False, request_id=request_id)
     with runtime.db.reading() as session:
         link = audio_files.download_link(session, recording_id, links=links, copy=copy)
         audio = audio_files.find(session, recording_id)

@@ -15,7 +15,6 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 DEFAULT, EXPENSIVE, KEYS = "default", "expensive", "keys"
 RAW_TEXTS = "transcripts:raw"
-ORIGINAL_SOUND = "audio:original"
 
 
 def current_principal() -> Principal:
@@ -43,14 +42,6 @@ def check_scope(*scopes: str) -> None:
     for scope in scopes:
         if scope not in current_principal().scopes:
             raise InsufficientScope(f"This request needs the scope {scope}.")
-
-
-def check_original(audio_file_id: str, *, original: bool) -> None:
-    """Refuse sound with masked words without the scope, and log the access."""
-    if original:
-        check_scope(ORIGINAL_SOUND)
-        key_id = current_principal().key_id
-        logger.info("the original sound of %s was given to key %s", audio_file_id, key_id)
 
 
 def check_raw(object_id: str, *, redacted: bool) -> None:

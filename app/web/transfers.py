@@ -290,10 +290,10 @@ def _content(grant: Grant, path: Path, on_close: Callable[[], None]) -> Response
 
 
 def _selected(grant: Grant, file: "_NotifyingFile", size: int) -> Response:
-    if request.if_none_match.contains(grant.object_id):
+    if request.if_none_match.contains(grant.etag):
         file.close()
         return Response(status=304)
-    requested = requested_range(grant.object_id, size)
+    requested = requested_range(grant.etag, size)
     if requested is None:
         response = Response(wrap_file(request.environ, file, _CHUNK_BYTES), direct_passthrough=True)
         response.content_length = size
@@ -319,7 +319,7 @@ def _part(file: "_NotifyingFile", start: int, stop: int) -> Iterator[bytes]:
 
 def _described(response: Response, grant: Grant) -> Response:
     response.content_type = grant.content_type
-    response.set_etag(grant.object_id)
+    response.set_etag(grant.etag)
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["Cache-Control"] = "private, no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"

@@ -284,7 +284,8 @@ def test_each_endpoint_requires_its_scope(
     assert error_code(reader.get(f"{one}/download-url")) == "INSUFFICIENT_SCOPE"
     assert error_code(reader.post(f"{one}/process")) == "INSUFFICIENT_SCOPE"
     assert error_code(reader.post("/audio-files/upload-url", {})) == "INSUFFICIENT_SCOPE"
-    assert make_caller(base, scopes=["audio:download"]).get(f"{one}/download-url").ok
+    listener = make_caller(base, scopes=["audio:download"])
+    assert error_code(listener.get(f"{one}/download-url")) == "CONFLICT", "it is an original"
 
 
 def test_high_priority_runs_first(client: Caller, runtime: Runtime) -> None:

@@ -88,6 +88,9 @@ def test_the_original_needs_its_scope_and_leaves_a_trace(
     assert error_code(answer) == "INSUFFICIENT_SCOPE"
     link = make_caller(base, scopes=["audio:download", "audio:original"]).get(path).json()["data"]
     assert requests.get(link["downloadUrl"], timeout=10).content == CARD.read_bytes()
+    [key_entry] = originals_heard(runtime)
+    assert key_entry.object_id == recording
+    assert key_entry.address.startswith("key key_")
     visitors = {}
     for role in ("reviewer", "admin"):
         add_user(runtime, role)
@@ -96,9 +99,54 @@ def test_the_original_needs_its_scope_and_leaves_a_trace(
     address = f"/recordings/{recording}/sound?original=1"
     assert visitors["reviewer"].get(address).status_code == 403
     assert visitors["admin"].get(address).content == CARD.read_bytes()
+    assert [entry.object_id for entry in originals_heard(runtime)] == [recording, recording]
+
+
+def originals_heard(runtime: Runtime) -> list[Any]:
+    entries = select(AuditEntry.object_id, AuditEntry.address).order_by(AuditEntry.at)
     with runtime.db.reading() as session:
-        entries = select(AuditEntry.object_id).where(AuditEntry.action == "original_played")
-        assert list(session.scalars(entries)) == [recording]
+        return list(session.execute(entries.where(AuditEntry.action == "original_played")))
+
+
+def test_a_recording_without_a_transcript_is_an_original(
+    client: Caller, runtime: Runtime, base: str, make_caller: Callable[..., Caller]
+) -> None:
+    audio_file_id = upload(client, CARD.read_bytes(), contentType="audio/ogg")
+    call_id = put_call(client, turns=[], recording={"audioFileId": audio_file_id})["id"]
+    paths = (f"/audio-files/{audio_file_id}/download-url", f"/voice-calls/{call_id}/recording-url")
+    key = make_caller(base, scopes=["audio:download", "voice:read"])
+    for path in paths:
+        refused = key.get(path)
+        assert refused.status_code == 409
+        assert "nothing in it is masked yet" in refused.text
+    assert originals_heard(runtime) == []
+    for path in paths:
+        assert client.get(path).status_code == 200
+    heard = originals_heard(runtime)
+    assert [entry.object_id for entry in heard] == [audio_file_id] * 2
+    assert {entry.address for entry in heard} == {f"key {client.key_id}"}
+
+
+def test_a_remade_copy_replaces_the_earlier_one_and_has_another_etag(
+    client: Caller, runtime: Runtime, recording: str
+) -> None:
+    make_copy(runtime)
+
+    def fetched() -> requests.Response:
+        link = client.get(f"/audio-files/{recording}/download-url").json()["data"]
+        return requests.get(link["downloadUrl"], timeout=10)
+
+    first = fetched()
+    said = {"role": "customer", "text": "I am Ann Smith.", "startMs": 1_000, "endMs": 3_000}
+    put_call(client, turns=[said], recording={"audioFileId": recording})
+    again = client.get(f"/audio-files/{recording}/download-url")
+    assert again.status_code == 409
+    assert runtime.storage.size_of(mute_id(recording)) == len(first.content), "kept until replaced"
+    make_copy(runtime)
+    second = fetched()
+    assert second.content != first.content
+    assert second.headers["ETag"] != first.headers["ETag"]
+    assert fetched().headers["ETag"] == second.headers["ETag"]
 
 
 def test_a_deleted_original_leaves_the_muted_copy(

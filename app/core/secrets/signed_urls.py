@@ -29,7 +29,8 @@ class SignedUrlRefused(Exception):
 class Grant:
     """Permission of a URL: `c` (create once) or `r` (read), for one object until `expires_at`.
 
-    `size_bytes` is the size of the upload; `sha256` is empty or what the bytes must hash to.
+    `size_bytes` is the size of the upload; `sha256` is empty or what the bytes must hash to, and in
+    a URL that reads it tells an object from an earlier one of its id.
     `holder` is empty or a digest of the key or person that the URL was given to.
     """
 
@@ -41,6 +42,10 @@ class Grant:
     file_name: str = ""
     sha256: str = ""
     holder: str = ""
+
+    @property
+    def etag(self) -> str:
+        return f"{self.object_id}-{self.sha256}" if self.sha256 else self.object_id
 
 
 class UrlSigner:

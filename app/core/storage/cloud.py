@@ -70,9 +70,15 @@ class CloudStorage:
         self._look_lock = threading.Lock()
 
     def write(
-        self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
+        self,
+        object_id: str,
+        source: IO[bytes],
+        *,
+        size_bytes: int,
+        sha256: str = "",
+        replace: bool = False,
     ) -> StoredObject:
-        if self._head(object_id) is not None:
+        if not replace and self._head(object_id) is not None:
             raise ObjectExists(object_id)
         expected = StoredObject(size_bytes, sha256.lower())
         with self._spooled(object_id) as copy:

@@ -42,10 +42,16 @@ class LocalFiles:
         self._is_mounted = is_mounted
 
     def write(
-        self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
+        self,
+        object_id: str,
+        source: IO[bytes],
+        *,
+        size_bytes: int,
+        sha256: str = "",
+        replace: bool = False,
     ) -> StoredObject:
         final = self._place(object_id)
-        if final.exists():
+        if final.exists() and not replace:
             raise ObjectExists(object_id)
         self._require_mounted()
         final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -53,10 +59,10 @@ class LocalFiles:
         try:
             expected = StoredObject(size_bytes, sha256.lower())
             stored = copy_checked(source, partial, expected, self._min_free_bytes)
-            try:
-                os.link(partial, final)
-            except FileExistsError as error:
-                raise ObjectExists(object_id) from error
+            if replace:
+                partial.replace(final)
+            else:
+                _link(partial, final)
         finally:
             partial.unlink(missing_ok=True)
         sync(final.parent)
@@ -215,3 +221,10 @@ def require_space(folder: Path, size_bytes: int, min_free_bytes: int) -> None:
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size_bytes < min_free_bytes:
         raise DiskFull
+
+
+def _link(partial: Path, final: Path) -> None:
+    try:
+        os.link(partial, final)
+    except FileExistsError as error:
+        raise ObjectExists(final.name) from error

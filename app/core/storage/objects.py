@@ -93,9 +93,17 @@ class Storage(Protocol):
     """
 
     def write(
-        self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
+        self,
+        object_id: str,
+        source: IO[bytes],
+        *,
+        size_bytes: int,
+        sha256: str = "",
+        replace: bool = False,
     ) -> StoredObject:
-        """Store exactly `size_bytes` from the source, once.
+        """Store exactly `size_bytes` from the source, once; or, with `replace`, in place of another.
+
+        An object that is replaced is there all the time, whole.
 
         Raises:
             ObjectExists: the object was stored before.

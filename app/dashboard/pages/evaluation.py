@@ -17,7 +17,7 @@ from app.audio_files import queries as audio_files
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, Conflict, NotFound, ServiceUnavailable
-from app.core.principal import current_teams
+from app.core.principal import ORIGINAL_SOUND, current_teams
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
@@ -44,7 +44,6 @@ from app.voice_calls import epa
 from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
 from app.web.principal import (
-    ORIGINAL_SOUND,
     RAW_TEXTS,
     check_raw,
     check_scope,

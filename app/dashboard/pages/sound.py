@@ -4,12 +4,13 @@ from flask import Response, request
 
 from app.audio_files import muting, playback, queries, stored_objects
 from app.core.errors import InvalidInput, NotFound
+from app.core.principal import ORIGINAL_SOUND
 from app.dashboard.blueprint import PageBlueprint
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate import current_actor
 from app.web.current import current_runtime
-from app.web.principal import check_original, require_scope
+from app.web.principal import check_scope, require_scope
 from app.web.transfers import requested_range
 
 blp = PageBlueprint("sound", __name__, url_prefix="/recordings/<id:audio_file_id>")
@@ -27,7 +28,8 @@ def play(audio_file_id: str) -> Response:
     """
     runtime = current_runtime()
     original = "original" in request.args
-    check_original(audio_file_id, original=original)
+    if original:
+        check_scope(ORIGINAL_SOUND)
     copy = None if original else muting.copy_to_hear(runtime, audio_file_id)
     action = Action.ORIGINAL_PLAYED if original else Action.RECORDING_PLAYED
     with runtime.db.writing() as session:
@@ -37,7 +39,7 @@ def play(audio_file_id: str) -> Response:
     if played is None:
         raise _missing()
     size = played.size_bytes
-    requested = requested_range(played.object_id, size)
+    requested = requested_range(played.etag, size)
     if requested is None and size > _MAX_ANSWER_BYTES:
         raise InvalidInput(f"Ask for a range: an answer has at most {_MAX_ANSWER_BYTES} bytes.")
     start, stop = requested or (0, size)
@@ -46,7 +48,7 @@ def play(audio_file_id: str) -> Response:
     if body is None:
         raise _missing()
     response = _private(body, played.content_type)
-    response.set_etag(played.object_id)
+    response.set_etag(played.etag)
     response.accept_ranges = "bytes"
     if requested is not None:
         response.status_code = 206
