@@ -12,15 +12,41 @@ MONTHS = split_words(
     """
     january february march april may june july august september october november december jan
     feb mar apr jun jul aug sep sept oct nov dec born
+    januar februar märz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio
+    agosto septiembre octubre noviembre diciembre janvier février mars avril juin juillet août
+    septembre octobre novembre décembre janeiro fevereiro março maio junho julho setembro outubro
+    novembro dezembro
     """
 )
 # A conversation without these words has no date of birth, and a turn without them only at its start.
-_BIRTH_WORDS = split_words("birth born birthday birthdate dob b")
+_BIRTH_WORDS = split_words(
+    """
+    birth born birthday birthdate dob b geburtsdatum geburtstag geboren nacimiento nací naissance
+    né née nascimento nascido nascida nasci
+    """
+)
 # One of these is near a date of birth, or in the question before it.
-_CUES = ("birth", "born", "dob", "d.ob", "do.b", "d.o.b")
+_CUES = (
+    *("birth", "born", "dob", "d.ob", "do.b", "d.o.b"),
+    *(
+        "geburts",
+        "geboren",
+        "nacimiento",
+        "nací",
+        "naissance",
+        "né ",
+        "née ",
+        "nascimento",
+        "nasci",
+    ),
+)
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+    r"|januar|februar|märz|mai|juni|juli|oktober|dezember|enero|febrero|marzo|abril|mayo|junio|julio"
+    r"|agosto|septiembre|octubre|noviembre|diciembre|janvier|février|mars|avril|juin|juillet|août"
+    r"|septembre|octobre|novembre|décembre|janeiro|fevereiro|março|maio|junho|julho|setembro"
+    r"|outubro|novembro|dezembro)\.?"
 )
 _ORDINAL = (
     r"(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
@@ -33,7 +59,7 @@ _NUMBER = (
     rf"(?:{_TENS}(?:[ -]{_UNIT})?|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
     rf"|eighteen|nineteen|(?:oh )?{_UNIT})"
 )
-_DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?|{_ORDINAL}|{_NUMBER})"
+_DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?|{_ORDINAL}|{_NUMBER})"
 _YEAR = (
     rf"(?:(?:19|20)\d\d|'?\d\d|nineteen[ -](?:hundred(?: and)? )?{_NUMBER}"
     rf"|two thousand(?:(?: and)? {_NUMBER})?|twenty[ -]{_NUMBER})"
@@ -42,7 +68,7 @@ _DATE = re.compile(
     rf"(?<![\w/.-])(?:"
     rf"\d{{1,2}}\s?[/.-]\s?\d{{1,2}}\s?[/.-]\s?(?:\d{{4}}|\d{{2}})"
     rf"|(?:19|20)\d\d\s?[/.-]\s?\d{{1,2}}\s?[/.-]\s?\d{{1,2}}"
-    rf"|(?:the )?{_DAY}(?: of)?[ -]{_MONTH}(?:(?: of)?,?[ -]{_YEAR})?"
+    rf"|(?:the )?{_DAY}(?: of| de)?[ -]{_MONTH}(?:(?: of| de| del)?,?[ -]{_YEAR})?"
     rf"|{_MONTH}[ -](?:the )?{_DAY}(?:,?[ -]{_YEAR})?"
     rf"|\d{{1,2}} \d{{1,2}} (?:19|20)\d\d"
     rf")(?![\w/-])"

@@ -12,6 +12,8 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple, Self
 
+from app.redaction import other_languages
+
 _TIMES = {"double": 2, "triple": 3, "treble": 3, "quadruple": 4}
 # Between two tokens of a run: a few signs, or what people say while they read a number out.
 _FILLERS = (
@@ -45,7 +47,7 @@ _TENS = {
 }
 
 # A text without digits and without these words has no run.
-NUMBER_WORDS = frozenset({*_UNITS, *_TEENS, *_TENS, *_TIMES} - {"o"})
+NUMBER_WORDS = frozenset({*_UNITS, *_TEENS, *_TENS, *_TIMES} - {"o"}) | other_languages.NUMBER_WORDS
 
 _UNIT = "|".join(_UNITS)
 
@@ -55,6 +57,12 @@ _TOKEN = re.compile(
     rf"|(?P<tens>{'|'.join(_TENS)})(?:[ -](?P<unit>{'|'.join(list(_UNITS)[5:])}))?"
     rf"|(?P<teen>{'|'.join(_TEENS)})|(?P<single>{_UNIT}))(?![\w'])"
 )
+_TOKENS = {
+    language: re.compile(
+        rf"(?P<written>\d+)|(?<![\w'])(?P<other>{other_languages.as_pattern(language)})(?![\w'])"
+    )
+    for language in other_languages.NUMBERS
+}
 # The letters beyond ASCII that patterns without regard to case take for letters of ASCII.
 _LIKE_ASCII = str.maketrans("\u0130\u0131\u017f", "iis")
 
@@ -119,7 +127,9 @@ def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
     """Yield the runs of a text in lower case up to `end`; a lone word such as "one" is no run."""
     tokens: list[DigitToken] = []
     last_end = 0
-    for match in _TOKEN.finditer(text, 0, len(text) if end is None else end):
+    language = other_languages.language_of_numbers(text)
+    pattern = _TOKENS[language] if language else _TOKEN
+    for match in pattern.finditer(text, 0, len(text) if end is None else end):
         token_start, token_end = match.span()
         gap = text[last_end:token_start] if tokens else ""
         is_cut = len(tokens) == _MAX_TOKENS
@@ -127,7 +137,12 @@ def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
             yield from _run_of(text, tokens)
             tokens, gap = [], ""
         written = match["written"]
-        digits = _written_digits(written) if written else _spoken_digits(match[0])
+        if written:
+            digits = _written_digits(written)
+        elif language:
+            digits = other_languages.digits_of(language, match[0])
+        else:
+            digits = _spoken_digits(match[0])
         tokens.append(DigitToken(digits, token_start, token_end, gap, bool(written)))
         last_end = token_end
     if tokens:
@@ -186,7 +201,9 @@ _PATTERNS = {
     NumberCue.CVV: (
         r"cvv2?|cvc2?|csc|card (?:verification|security)(?: code| value| number)?|security code"
         r"|(?:(?:three|four|3|4)[ -]digits? )?(?:code|number|digits) (?:on|at) the (?:back|front)"
-        r"|(?:three|3)[ -]digits?(?: security)? (?:code|number)"
+        r"|(?:three|3)[ -]digits?(?: security)? (?:code|number)|kartenprüfnummer|prüf(?:ziffer|nummer)"
+        r"|sicherheitscode|(?:drei|3) (?:ziffern|zahlen)|código de segur\w+|(?:tres|3) (?:dígitos|números)"
+        r"|cryptogramme|code de sécurité|(?:trois|3) chiffres|(?:três|3) dígitos"
     ),
     NumberCue.OTHER: (
         r"order|reference|booking|confirmation|tickets?|tracking|case|invoice|flight|train|model"
@@ -197,33 +214,49 @@ _PATTERNS = {
         r"|transaction|authori[sz]ation|ref|meter|vin|imei|tax invoice|receipt|coupon|voucher"
         r"|promo(?:tion)?(?: code)?|discount|paid|pay|charged?|refund(?:ed)?|worth|dollars|gift card"
         r"|(?:ending|ends) (?:in|with)|last (?:four|4|three|3|two|2)"
+        r"|(?:bestell|auftrags|kunden|rechnungs|vertrags|sendungs|buchungs|vorgangs)nummer|bestellung"
+        r"|postleitzahl|euros?|pedido|reserva|referencia|factura|contrato|seguimiento|importe|valor"
+        r"|commande|référence|dossier|facture|contrat|réservation|colis|suivi|montant|código postal"
+        r"|encomenda|fatura|protocolo|referência|cep|boleto|letzten vier|últimos cuatro|últimos quatro"
     ),
     NumberCue.NATIONAL_ID: (
         r"social(?: security)?(?: number)?|ssn|national insurance(?: number)?|nino|ni number"
         r"|aadha+r(?: card)?(?: number)?|uidai|pan (?:card|number|no)|passport(?: number| no)?"
         r"|driv(?:er'?s?|ing) licen[cs]e(?: number)?|tax(?:payer)? id(?:entification)?(?: number)?"
-        r"|national id(?:entity)?(?: card)?(?: number)?|identity card(?: number)?"
+        r"|national id(?:entity)?(?: card)?(?: number)?|identity card(?: number)?|(?:personal)?ausweis"
+        r"(?:nummer)?|steuer(?:nummer|-id)|sozialversicherungsnummer|reisepass|dni|pasaporte|cédula|nif"
+        r"|numéro de sécurité sociale|carte d'identité|passeport|cpf|cartão de cidadão|passaporte"
     ),
     NumberCue.ACCOUNT: (
         r"(?:bank )?account (?:number|no|#)|acct|bank account|bank details|sort code"
-        r"|routing(?: number)?|bsb|(?:checking|savings|current) account"
+        r"|routing(?: number)?|bsb|(?:checking|savings|current) account|kontonummer|bankverbindung"
+        r"|(?:número|numero|numéro) d[ea] (?:cuenta|compte|conta)|cuenta bancaria|conta bancária"
     ),
     NumberCue.PASSCODE: (
         r"pin(?: code| number)?|pass ?code|otp|one[ -]time (?:password|pass ?code|code|pin)"
         r"|verification code|security pin|access code|authentication code|password"
         r"|(?:six|four|6|4)[ -]digit (?:code|pin)|code (?:i|we|you|that)(?: have| was| were)?"
-        r" (?:just )?(?:sent|texted|received|got)"
+        r" (?:just )?(?:sent|texted|received|got)|geheimzahl|passwort|kennwort|(?:die|ihre|meine) tan"
+        r"|bestätigungscode|contraseña|clave|código de verifica\w+|mot de passe|senha|palavra-passe"
+        r"|code (?:secret|confidentiel|de validation)"
     ),
-    NumberCue.BIRTH: r"date of birth|birth ?(?:date|day)|d\.?o\.?b\.?|born",
+    NumberCue.BIRTH: (
+        r"date of birth|birth ?(?:date|day)|d\.?o\.?b\.?|born|geburtsdatum|geburtstag|geboren"
+        r"|fecha de nacimiento|nací|date de naissance|née?|data de nascimento|nasci(?:do|da)?"
+    ),
     NumberCue.CARD: (
         r"(?:credit |debit |bank |payment |visa |master ?)?cards?(?: number| no| details)?|visa"
         r"|master ?card|amex|american express|long number|(?:sixteen|16)[ -]digits?(?: number)?"
+        r"|(?:kredit|ec-|giro|bank)?karten?(?:nummer)?|tarjeta|carte(?: bancaire| bleue)?|cartão|cartao"
     ),
     NumberCue.PHONE: (
         r"(?:tele)?phone(?: number| no)?|mobile(?: number| no)?|cell(?: ?phone)?(?: number)?"
         r"|contact (?:number|no|me|us|you)|call ?back(?: number)?|(?:call|ring|reach|text|phone)"
         r" (?:me|us|you|him|her|them)(?: back)?|dial|whats ?app|fax|land ?line|hotline|tel"
         r"|(?:my|your|his|her|our|their|best|good|home|work|office) number|number to (?:reach|call)"
+        r"|(?:telefon|handy|mobil|ruf|rückruf)nummer|mein(?:em|e)? (?:handy|nummer|telefon)|erreichen"
+        r"|teléfono|telefono|móvil|celular|llám\w+|téléphone|(?:mon|votre) portable|joindre"
+        r"|telefone|telemóvel|mi número|mon numéro|meu número"
     ),
 }
 

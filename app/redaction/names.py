@@ -6,6 +6,7 @@ The names with which agents, bots and their company introduce themselves are not
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from app.redaction import other_languages
 from app.redaction.conversation_text import (
     ConversationText,
     SpeakerTurn,
@@ -53,7 +54,7 @@ _SIGNED = re.compile(
     rf"\b(?i:(?:best|kind|warm)?\s?regards|sincerely|yours truly),?\s+{_CAPITALS}(?=\s*(?:$|\n|[.,]))"
 )
 _CALLING = split_words("speaking calling")
-_ASKED_BY = split_words("name names who who's spell")
+_ASKED_BY = split_words("name names who who's spell") | other_languages.ASKED_BY
 _LED_BY = split_words("this it it's i'm im am here called call")
 # The words before a name in an introduction, and the capital of the name.
 _LEAD = re.compile(
@@ -63,7 +64,8 @@ _LEAD = re.compile(
 # Both are looked for in questions in lower case.
 _ASKED = re.compile(
     r"\b(?:your|his|her|their|customer's|passenger's)\s(?:\w+\s){0,3}?names?\b|\bwho am i (?:speaking|talking|chatting)"
-    r"|\bwho(?:'s| is) (?:this|calling|speaking)\b|\bname\s?\?|\bspell (?:that|it|your)",
+    r"|\bwho(?:'s| is) (?:this|calling|speaking)\b|\bname\s?\?|\bspell (?:that|it|your)"
+    rf"|{other_languages.ASKED}",
 )
 _NOT_A_PERSON = re.compile(
     r"\b(?:user ?|company |business |file |brand |product |domain |pet |hotel |restaurant )names?\b"
@@ -71,7 +73,7 @@ _NOT_A_PERSON = re.compile(
 )
 _ANSWER = re.compile(
     rf"^\s*(?i:(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|um|uh|it's|it is|that's"
-    rf"|i'm|i am|thanks|my)\b[\s,.!]*)*){_UP_TO_THREE}"
+    rf"|i'm|i am|thanks|my|{other_languages.ANSWERED})\b[\s,.!]*)*){_UP_TO_THREE}"
 )
 # Words after "my name is" and the like that are not names.
 _NO_NAME = split_words(
@@ -108,6 +110,7 @@ _PATTERNS = (
     (_SPOKEN_BY, _SPOKEN_WITH),
     (_TITLED_BY, _TITLED),
     (_SIGNED_BY, _SIGNED),
+    (other_languages.NAMED_BY, re.compile(rf"\b{other_languages.NAMED}\s{_CAPITALS}")),
 )
 _CONNECTORS = split_words("from with here calling speaking and your at")
 _MIN_KNOWN_LETTERS = 3
@@ -175,6 +178,7 @@ _COMPANY = re.compile(
     rf"|\b(?i:this is|i'm|i am|my name is)\s{_SERVICE_WORD}(?:\s{_SERVICE_WORD})?,?\s(?i:from|at|with)\s"
     rf"({_SERVICE_CAPITAL}(?:\s{_SERVICE_CAPITAL}){{0,2}}|{_SERVICE_WORD})"
 )
+_OWN_ELSEWHERE = re.compile(rf"\b{other_languages.OWN}{_OWN_NAME}")
 _WORD_OF_NAME = re.compile(_SERVICE_WORD)
 
 
@@ -327,3 +331,5 @@ def _introduced_words(turn: SpeakerTurn) -> Iterator[str]:
     for pattern in (_OWN, _COMPANY):
         for match in pattern.finditer(turn.text):
             yield from _WORD_OF_NAME.findall(match[1] or match[2])
+    for match in _OWN_ELSEWHERE.finditer(turn.text):
+        yield from _WORD_OF_NAME.findall(match[1])

@@ -90,7 +90,8 @@ _MIN_PHONE_DIGITS, _MAX_PHONE_DIGITS = 8, 15
 _MAX_SHAPED_DIGITS = 17
 _PLUS = re.compile(r"\+[ (]{0,2}$")
 _SEPARATOR = re.compile(r"[ .\-\u2010-\u2013()/\u00a0]{0,3}")
-# Lengths of the groups, and first digits: North America, Britain, India, France, Germany.
+# Lengths of the groups, and first digits: North America, Britain, India, France, Germany, Spain and
+# Portugal, Brazil.
 _PHONE_SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"(?:1,)?3,3,4"), re.compile(r"1?[2-9]")),
     (re.compile(r"(?:1,)?3,7"), re.compile(r"1?[2-9]")),
@@ -99,6 +100,8 @@ _PHONE_SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"5,5"), re.compile(r"[6-9]")),
     (re.compile(r"[2-6],\d(?:\d?,\d+){0,4}|[2-6],\d+"), re.compile(r"00[1-9]\d{8,14}$")),
     (re.compile(r"[345],[5678]"), re.compile(r"0[1-9]")),
+    (re.compile(r"3,3,3|3,2,2,2"), re.compile(r"[6789]\d|2[1-9]")),
+    (re.compile(r"2,5,4|2,4,4"), re.compile(r"[1-9]{2}[2-9]")),
 )
 _VALUES = bytes.maketrans(b"0123456789", bytes(range(10)))
 _DOUBLED = bytes.maketrans(bytes(range(10)), bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))

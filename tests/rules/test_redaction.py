@@ -311,3 +311,61 @@ def test_the_sentence_after_an_address_is_kept() -> None:
 )  # fmt: skip
 def test_names_of_agents_and_company_are_kept(lines, shown) -> None:
     assert masked(*lines) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "masked"),
+    [
+        (
+            "Mein Name ist Petra Vogt, die Kreditkarte hat 4539 1488 0343 6467.",
+            "Mein Name ist [NAME], die Kreditkarte hat [CARD].",
+        ),
+        (
+            "vier fünf drei neun eins vier acht acht null drei vier drei sechs vier sechs sieben",
+            "[CARD]",
+        ),
+        ("Rückruf bitte unter 0171 2345678, geboren am 4. Juli 1979.",
+         "Rückruf bitte unter [PHONE], geboren am [DATE_OF_BIRTH]."),
+        ("IBAN DE89 3704 0044 0532 0130 00, Bestellnummer 88120.",
+         "IBAN [IBAN], Bestellnummer 88120."),
+        ("Me llamo Rosario Peña, mi móvil es el 612 345 678.",
+         "Me llamo [NAME], mi móvil es el [PHONE]."),
+        ("La clave es 4821 y la cuenta ES91 2100 0418 4502 0005 1332.",
+         "La clave es [PASSCODE] y la cuenta [IBAN]."),
+        ("Nací el 4 de julio de 1979, señora Gil.", "Nací el [DATE_OF_BIRTH], señora [NAME]."),
+        ("Je m’appelle Julie Lemoine, née le 3 juin 1966.",
+         "Je m’appelle [NAME], née le [DATE_OF_BIRTH]."),
+        (
+            "quarante-cinq trente-neuf quatorze quatre-vingt-huit zéro trois quarante-trois"
+            " soixante-quatre soixante-sept",
+            "[CARD]",
+        ),
+        ("Le cryptogramme, c'est 551, et mon portable le 06 12 34 56 78.",
+         "Le cryptogramme, c'est [CVV], et mon portable le [PHONE]."),
+        ("Me chamo João Pereira, celular (11) 91234-5678, telemóvel 912 345 678.",
+         "Me chamo [NAME], celular [PHONE], telemóvel [PHONE]."),
+        ("A senha é 4821, IBAN PT50 0002 0123 1234 5678 9015 4, encomenda 55018.",
+         "A senha é [PASSCODE], IBAN [IBAN], encomenda 55018."),
+        ("Ich habe zwei oder drei Fragen, seit vier Tagen warte ich.",
+         "Ich habe zwei oder drei Fragen, seit vier Tagen warte ich."),
+        ("I called once, twice, and it took seven minutes to seize it.",
+         "I called once, twice, and it took seven minutes to seize it."),
+    ],
+)  # fmt: skip
+def test_personal_data_is_found_in_other_languages(said: str, masked: str) -> None:
+    assert mask(said).text == masked
+
+
+def test_a_name_that_is_asked_for_in_german_is_masked_and_that_of_the_agent_is_kept() -> None:
+    said = [
+        ("agent", "Wie ist denn Ihr Name?"),
+        ("customer", "Anton Krämer."),
+        ("agent", "Danke, Herr Krämer. Ich heiße Petra Vogt."),
+        ("customer", "Gut, Frau Vogt."),
+    ]
+    turns = mask_turns([SpeakerTurn(who, text, who == "agent") for who, text in said])
+    assert [turn.text for turn in turns[1:]] == [
+        "[NAME].",
+        "Danke, Herr [NAME]. Ich heiße Petra Vogt.",
+        "Gut, Frau Vogt.",
+    ]
