@@ -73,11 +73,7 @@ _FILTERS: Filters = {
 def list_page(
     session: Session, request: PageRequest, **filters: str | int | bool | datetime | Sequence[str]
 ) -> Page[Any]:
-    """Return a page of recordings, newest first by default.
-
-    Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `conversation_at`.
-    """
+    """Return a page of recordings, newest first by default."""
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     total_count = None if filters else totals.recordings(session)
     return select_page(

@@ -87,11 +87,7 @@ def get(session: Reader, campaign_id: str) -> dict[str, Any]:
 def list_page(
     session: Session, request: PageRequest, **filters: str | datetime | Sequence[str]
 ) -> Page[Any]:
-    """Return a page of campaigns, newest first by default.
-
-    Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `created_at`.
-    """
+    """Return a page of campaigns, newest first by default."""
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=Campaign.id)
     return replace(page, items=[_record(row) for row in page.items])
@@ -187,12 +183,7 @@ def count_move(
 
 
 def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: int) -> None:
-    """Adjust the mean score when the transaction commits.
-
-    Args:
-        delta_sum: change of the sum of scores.
-        delta_count: change of the number of scores.
-    """
+    """Adjust the mean score when the transaction commits."""
     add_at_commit(session, Campaign, campaign_id, score_sum=delta_sum, score_count=delta_count)
 
 

@@ -59,11 +59,7 @@ def list_page(
     request: PageRequest,
     **filters: str | int | bool | datetime | Sequence[str],
 ) -> Page[Any]:
-    """Return a page of conversations, newest first by default.
-
-    Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `conversation_at`.
-    """
+    """Return a page of conversations, newest first by default."""
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     return select_page(session, statement, request, sortable=_SORTABLE, tail=Conversation.id)
 

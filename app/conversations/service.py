@@ -71,9 +71,6 @@ class CreatedConversation:
 def upsert(session: Session, external_id: str, values: Mapping[str, Any]) -> Upserted[RowMapping]:
     """Create or update a conversation; values that are stored already change nothing.
 
-    Args:
-        values: the result of `prepare_conversation`.
-
     Raises:
         InvalidInput: a reference does not exist.
         Conflict: the conversation was erased.

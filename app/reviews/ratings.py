@@ -161,11 +161,7 @@ def rated_score(
 def latest_ratings(
     session: Session, conditions: Iterable[ColumnElement[bool]]
 ) -> list[LatestRatings]:
-    """Return the latest ratings of every reviewer and evaluation, in the order of first reviews.
-
-    Args:
-        conditions: on `Evaluation` and `Review`.
-    """
+    """Return the latest ratings of every reviewer and evaluation, in the order of first reviews."""
     rows = session.execute(
         select(
             _COLUMNS.evaluation_id,

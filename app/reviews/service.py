@@ -147,9 +147,6 @@ def preview(
 ) -> dict[str, Any]:
     """Return the score that an override with these ratings would give; nothing is stored.
 
-    Args:
-        criteria: items of `criteria` as in `schemas.ReviewCreate`.
-
     Raises:
         NotFound: there is no such evaluation.
         Conflict: it is not completed or not the current revision.

@@ -39,11 +39,7 @@ NEVER_JUDGED = "This service has no language model: this will never be judged. C
 
 
 def warnings_of(document: Mapping[str, Any], *, has_model: bool = True) -> list[Finding]:
-    """List warnings for the author of a document that has no problems.
-
-    Args:
-        has_model: whether the service has a language model.
-    """
+    """List warnings for the author of a document that has no problems."""
     warnings = [*_of_document(document, has_model=has_model)]
     for index, criterion in enumerate(document["criteria"]):
         where = f"criteria[{index}]"

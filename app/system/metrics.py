@@ -26,11 +26,7 @@ _Samples: TypeAlias = dict[str, float]
 
 
 class ServiceMetrics(Collector):
-    """Asks the database, the queue server and the storage at every scrape.
-
-    Args:
-        reporter: the keeper that reports what the database says about all hosts.
-    """
+    """Asks the database, the queue server and the storage at every scrape."""
 
     def __init__(self, runtime: Runtime, reporter: Keeper) -> None:
         self._runtime = runtime

@@ -69,11 +69,7 @@ def list_page(
     request: PageRequest,
     **filters: str | bool | datetime | Sequence[str],
 ) -> Page[Any]:
-    """Return a page of voice calls, newest first by default.
-
-    Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `conversation_at`.
-    """
+    """Return a page of voice calls, newest first by default."""
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=VoiceCall.id)
     return replace(page, items=[_record(row) for row in page.items])

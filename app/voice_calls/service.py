@@ -99,9 +99,6 @@ def upsert(
     Values that are stored already change nothing. When a call ends, this transaction also writes
     the event `voice-call.completed`, once.
 
-    Args:
-        values: the result of `prepare_voice_call`.
-
     Raises:
         InvalidInput: a reference does not exist.
         Conflict: the call was erased.

@@ -51,9 +51,6 @@ def list_page(
 ) -> Page[dict[str, Any]]:
     """List the deliveries of a subscription with their attempts, also after it was deleted.
 
-    Args:
-        filters: values for `_FILTERS`; `start` and `end` bound `created_at`.
-
     Raises:
         NotFound: there is no such subscription, or its history has expired.
     """

@@ -152,11 +152,7 @@ def completed(by: str | None) -> str:
 
 
 class Groups:
-    """The completed evaluations of a selection, grouped by a column, or all under the key None.
-
-    Args:
-        among: further filters: allowed values by column.
-    """
+    """The completed evaluations of a selection, grouped by a column, or all under the key None."""
 
     def __init__(
         self,

@@ -94,12 +94,7 @@ def write(session: Session, facts: Sequence[Mapping[str, Any]]) -> None:
 
 
 def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a fact.
-
-    Args:
-        evaluation: a row with the columns of `Evaluation`.
-        document: its results; may be empty.
-    """
+    """Return the columns of a fact."""
     metrics = document.get("metrics") or {}
     return {
         **{name: getattr(evaluation, name) for name in COPIED},

@@ -145,11 +145,7 @@ class FactReader:
         aggregation: Aggregation,
         among: Mapping[str, Sequence[str]] | None = None,
     ) -> dict[Row, Row]:
-        """Compute the numbers of every group that has facts.
-
-        Args:
-            among: further filters: allowed values by column.
-        """
+        """Compute the numbers of every group that has facts."""
         period, combine = selection.period, aggregation.combine
         place = period, selection.moment
         if place not in self._sources:

@@ -58,12 +58,7 @@ _HEADLINE = (
 def summarize(
     facts: FactReader, selection: Selection, *, min_evaluations: int, compare: bool
 ) -> dict[str, Any]:
-    """Summarize the current evaluations of a selection.
-
-    Args:
-        min_evaluations: the number of evaluations that a criterion needs to be among the weakest.
-        compare: add the change since the period before.
-    """
+    """Summarize the current evaluations of a selection."""
     by_channel = Groups(facts, selection, "channel").aggregates()
     overall = _sum(by_channel)
     Groups(facts, selection).add_details({None: overall})

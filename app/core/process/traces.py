@@ -59,11 +59,7 @@ class Traces:
         return bool(self._url)
 
     def start(self, process: str, engine: "Engine | None" = None) -> None:
-        """Trace this process; its thread would not survive a fork.
-
-        Args:
-            engine: its statements are traced, and all commands of Redis.
-        """
+        """Trace this process; its thread would not survive a fork."""
         with self._lock:
             if self._url and self._provider is None:
                 self._start(process)

@@ -55,11 +55,7 @@ class CloudStorage:
     def __init__(
         self, provider: AzureContainer | S3Bucket, prefix: str, spool: Path, min_free_bytes: int
     ) -> None:
-        """Name the place of the objects.
-
-        Args:
-            spool: folder for files on their way to or from the storage.
-        """
+        """Name the place of the objects."""
         self._provider = provider
         self._prefix = f"{prefix}/" if prefix else ""
         self._spool = spool

@@ -35,11 +35,7 @@ class _DocumentedApi(flask_smorest.Api):
 def build_document(
     app: Flask, blueprints: Sequence[Blueprint], event_types: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the document; it contains the first base path of each blueprint.
-
-    Args:
-        event_types: `event`, `description`, `schema` and `example` of each type.
-    """
+    """Return the document; it contains the first base path of each blueprint."""
     # Not our application: flask-smorest would register its error handlers there.
     api = _DocumentedApi(
         Flask("openapi"),

@@ -84,11 +84,7 @@ def document_of(app: Flask) -> bytes:
 
 
 def _collection(document: Mapping[str, Any], base: str) -> dict[str, Any]:
-    """Return the collection for Postman, with a folder for each tag; each request signs itself.
-
-    Args:
-        base: the address of the service, the value of the variable `base`.
-    """
+    """Return the collection for Postman, with a folder for each tag; each request signs itself."""
     folders: dict[str, list[dict[str, Any]]] = {}
     for path, item in document["paths"].items():
         for method in METHODS:

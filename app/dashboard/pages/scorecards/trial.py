@@ -188,11 +188,7 @@ def large_change_text(result: Mapping[str, Any]) -> str:
 
 
 def _outcome(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return figures before and after with their changes, the chart, and the largest changes.
-
-    Args:
-        names: what each evaluation is called, by its id.
-    """
+    """Return figures before and after with their changes, the chart, and the largest changes."""
     both = [
         item for item in result["conversations"] if item.is_compared and item.evaluation_id in names
     ]
