@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,16 @@ def _uses_postgresql(item: pytest.Item) -> bool:
     return bool(item.get_closest_marker("postgresql_only") or databases & {*item.fixturenames})  # type: ignore[attr-defined]
 
 
+@cache
+def _give_way() -> None:
+    """Leave the processor to the browser tests and to their service: they take longest."""
+    os.nice(10)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what is about the other database alone; the marker says why."""
+    if not _is_page(item.nodeid):
+        _give_way()
     marker = item.get_closest_marker("sqlite_only" if POSTGRES_URL else "postgresql_only")
     if marker is not None:
         pytest.skip(marker.args[0])

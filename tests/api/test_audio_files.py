@@ -40,6 +40,8 @@ from tests.recordings import (
 )
 from tests.running import running_runtime, stopped_by_signal
 
+pytestmark = pytest.mark.long
+
 ENGAGEMENT = "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"
 
 

@@ -27,6 +27,7 @@ from tests.recordings import reserve
 from tests.running import running_runtime
 from tests.visitor import Visitor, signed_in
 
+pytestmark = pytest.mark.long
 MUCH = RateLimit(1_000_000, 60)
 PROGRAM = {"Accept": "application/json"}
 # Whether it is taken for text, for an attribute with either quote, for an address or for a script.

@@ -37,6 +37,8 @@ from tests.caller import Caller, error_code, findings
 from tests.conversations import completed
 from tests.running import running_runtime
 
+pytestmark = pytest.mark.long
+
 
 def asked(client: Caller, dataset: str = "evaluations", format: str = "csv", **more: Any) -> str:
     answer = client.post("/analytics/export", {"dataset": dataset, "format": format, **more})

@@ -31,6 +31,8 @@ from tests.transcription_server import (
     word,
 )
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("faster_whisper", reason="the asr extra is not installed")
 
 ENGLISH = TranscriptionOptions(language="en-GB")

@@ -44,6 +44,7 @@ from tests.walks.two_hosts.work import (
 
 pytestmark = [
     pytest.mark.postgresql_only("needs a PostgreSQL server"),
+    pytest.mark.long,
     pytest.mark.skipif(
         not any(Path("/usr/lib/postgresql").glob("*/bin/initdb")),
         reason="there is no PostgreSQL server to start",

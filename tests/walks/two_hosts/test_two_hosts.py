@@ -46,7 +46,7 @@ from tests.walks.two_hosts.work import (
     was_put_off,
 )
 
-pytestmark = pytest.mark.postgresql_only("needs a PostgreSQL server")
+pytestmark = [pytest.mark.postgresql_only("needs a PostgreSQL server"), pytest.mark.long]
 # Silence is the harder one: nothing tells that the server is away.
 FAULTS = [pytest.param("cut", marks=pytest.mark.nightly("the easier fault")), "fall_silent"]
 
