@@ -85,6 +85,8 @@ def _erase_columns(session: Session, evaluation: Evaluation) -> None:
     if evaluation.summary is not None:
         evaluation.summary = _without_words(evaluation.summary)
     evaluation.labels = {}
+    # Without words there is no voice to name.
+    evaluation.agent_unnamed = False
     search = session.get(SearchText, evaluation.id)
     if search is not None:
         search.text = outcome.search_text(evaluation)

@@ -37,7 +37,7 @@ class Evaluation(Table):
     completed the newest. `conversation_at` is when the conversation began, or came in where that is
     unknown: the time that reports count it at. `context` has the facts about the conversation that the judge received.
     `re_evaluation_id` names the bulk re-evaluation that opened it. `agent_unnamed`: voices were told
-    apart, and somebody has to say which one is the agent's.
+    apart, and a person has to say which one is the agent's.
     """
 
     __tablename__ = "evaluations"

@@ -8,6 +8,7 @@ import pytest
 
 from app.audio_files import jobs
 from app.core.runtime import Runtime
+from app.privacy.jobs import run_erasure
 from tests.caller import Caller
 from tests.own_scorecards import create
 from tests.recordings import SPEECH, show, upload, work
@@ -111,3 +112,15 @@ def test_a_person_names_the_agent_where_the_words_leave_a_doubt(
     assert "The agent is known" in visitor.get("/review?tab=voices").text
     # What a person has said counts, whatever the words are.
     assert show(client, recording)["channelMap"] == {"agent": 1, "customer": 0}
+
+
+def test_what_was_erased_waits_for_no_answer(
+    client: Caller, runtime: Runtime, server: TranscriptionServer
+) -> None:
+    say(server, VAGUE)
+    labels = {"customerRef": "C-1234567"}
+    recording = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg", labels=labels)
+    assert evaluation_of(client, work(client, recording, language="en"))["agentUnnamed"] is True
+    erasure = client.post("/privacy/erase", {"customerRef": "C-1234567"}).json()["data"]
+    run_erasure(runtime, erasure["erasureId"])
+    assert client.get("/evaluations?agentUnnamed=true").json()["data"] == []

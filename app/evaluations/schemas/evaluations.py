@@ -54,7 +54,7 @@ from app.web.schemas.query_fields import (
 MOST_IDS = 100
 _MAX_CONFIDENCE = "Only evaluations with at most this confidence."
 _AGENT_UNNAMED = (
-    "Voices of one channel were told apart, and nobody has said yet which one is the agent's."
+    "Voices of one channel were told apart, and a person has to say which one is the agent's."
 )
 _HAS_VERDICT = "false: scored, but too little was judged for a band, pass or fail."
 
