@@ -6,10 +6,11 @@ from typing import Any
 from sqlalchemy import JSON, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.records import Recorded
+from app.core.database.session import UtcDateTime
 
 
-class CoachingSession(Table):
+class CoachingSession(Recorded):
     """One talk of a coach with an agent about criteria of a scorecard.
 
     `evidence` lists evaluations, each with a quote or without. `call_center_id` is that of the agent
@@ -19,7 +20,6 @@ class CoachingSession(Table):
     __tablename__ = "coaching_sessions"
     __table_args__ = (Index("ix_coaching_sessions_executive", "executive_id", "at", "id"),)
 
-    id: Mapped[str] = mapped_column(primary_key=True)
     executive_id: Mapped[str]
     call_center_id: Mapped[str | None]
     coach: Mapped[str]
@@ -32,12 +32,9 @@ class CoachingSession(Table):
     notes: Mapped[str | None]
     notes_for: Mapped[str]
     state: Mapped[str]
-    created_by: Mapped[str]
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
-class Goal(Table):
+class Goal(Recorded):
     """A score to reach by a date: of an agent, or of a call centre where `executive_id` is null.
 
     Without a criterion it is the score of the whole evaluation. Scores are 0 to 100.
@@ -46,7 +43,6 @@ class Goal(Table):
     __tablename__ = "goals"
     __table_args__ = (Index("ix_goals_executive", "executive_id", "at", "id"),)
 
-    id: Mapped[str] = mapped_column(primary_key=True)
     executive_id: Mapped[str | None]
     call_center_id: Mapped[str | None]
     scorecard_id: Mapped[str | None]
@@ -54,6 +50,3 @@ class Goal(Table):
     start_value: Mapped[float]
     target: Mapped[float]
     at: Mapped[datetime] = mapped_column(UtcDateTime)
-    created_by: Mapped[str]
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)

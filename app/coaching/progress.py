@@ -41,7 +41,7 @@ class CampaignTarget:
 
 def goals_of(facts: FactReader, now: datetime, **who: Any) -> dict[str, Any]:
     """Return the newest goals, their progress, and the targets of campaigns, by default of everybody."""
-    goals = GOALS.page(facts.session, _NEWEST, **who).items
+    goals = GOALS.list_page(facts.session, _NEWEST, **who).items
     return {
         "goals": goals,
         "progress": progress_of(facts, goals, now),

@@ -73,7 +73,7 @@ def create_goal(body: dict[str, Any]) -> Any:
     """Set a goal of an agent or of a call centre."""
     created_by = current_principal().key_id
     with current_runtime().db.writing() as session:
-        return service.add_goal(session, body, created_by=created_by)
+        return service.GOALS.create(session, body, created_by=created_by)
 
 
 @blp.get("/goals")
@@ -84,7 +84,7 @@ def list_goals(query: dict[str, Any]) -> Any:
     """List the goals, those with the latest dates first."""
     request = query.pop("page_request")
     with current_runtime().db.reading() as session:
-        return service.GOALS.page(session, request, **query)
+        return service.GOALS.list_page(session, request, **query)
 
 
 @blp.patch("/goals/<id:goal_id>")
@@ -94,9 +94,8 @@ def list_goals(query: dict[str, Any]) -> Any:
 def change_goal(changes: dict[str, Any], goal_id: str) -> Any:
     """Change a goal."""
     with current_runtime().db.writing() as session:
-        goal = service.GOALS.find(session, goal_id)
-        service.GOALS.change(goal, changes)
-        return goal
+        service.GOALS.change(session, goal_id, changes)
+        return service.GOALS.find(session, goal_id)
 
 
 @blp.delete("/goals/<id:goal_id>")

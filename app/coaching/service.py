@@ -1,22 +1,18 @@
 """Coaching sessions and goals: made, changed, listed, erased, and what agents see of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import String, cast, delete, func, select
+from sqlalchemy import String, cast, delete, inspect, select
 from sqlalchemy.orm import Session
 
 from app.coaching.enums import NotesFor, SessionState
 from app.coaching.models import CoachingSession, Goal
-from app.core.clock import utc_now
 from app.core.database.filters import Filters, at_least, before, conditions, equal
-from app.core.database.locks import one_at_a_time
-from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.rows import find_row
+from app.core.database.paging import Page, PageRequest
+from app.core.database.records import Records
 from app.core.errors import Conflict, InvalidInput, NotFound
-from app.core.ids import new_id
 from app.core.principal import current_teams
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.evaluations import service as evaluations
@@ -29,65 +25,59 @@ _PURGE_BATCH = 500
 _STATES = list(SessionState)
 
 
-def _filters(model: type[CoachingSession] | type[Goal]) -> Filters:
-    table = model.__table__.c
-    names = ("executive_id", "call_center_id", "state")
-    return {name: equal(table[name]) for name in names if name in table}
-
-
-@dataclass(frozen=True, slots=True)
-class CoachingRecords(Generic[Row]):
-    """Rows of one kind: made, read, changed and listed alike."""
-
-    model: type[Row]
-    prefix: str
-    noun: str
-    # Of one agent, or of one call centre.
-    most: int
-
-    def add(self, session: Session, values: Mapping[str, Any], *, created_by: str) -> Row:
-        one_at_a_time(session, self.model.__tablename__)
-        names = ("executive_id", "call_center_id")
-        of_same = [getattr(self.model, name) == values.get(name) for name in names]
-        if (session.scalar(select(func.count()).where(*of_same)) or 0) >= self.most:
-            raise Conflict(f"There are {self.most} {self.noun}s already, which is the limit.")
-        now = utc_now()
-        row = self.model(id=new_id(self.prefix), created_by=created_by, created_at=now, **values)
-        row.updated_at = now
-        session.add(row)
-        session.flush()
-        return row
-
-    def find(self, session: Session, row_id: str, *, for_update: bool = False) -> Row:
-        """Return a row; raise `NotFound` if it does not exist."""
-        return find_row(session, self.model, row_id, self.noun, for_update=for_update)
-
-    def change(self, row: Row, changes: Mapping[str, Any]) -> None:
-        for name, value in changes.items():
-            setattr(row, name, value)
-        row.updated_at = utc_now()
-
-    def remove(self, session: Session, row_id: str) -> None:
-        """Delete a row; raise `NotFound` if it does not exist."""
-        session.delete(self.find(session, row_id))
-
-    def page(self, session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
-        """List rows, by default those with the latest dates first."""
-        table = self.model.__table__.c
-        statement = select(*table).where(*conditions(_filters(self.model), filters))
-        return select_page(
-            session, statement, request, sortable={"at": self.model.at}, tail=self.model.id
-        )
+class CoachingRecords(Records[Row]):
+    """Records about an agent, or a call centre, that have a date."""
 
     def purge(self, session: Session, *, before: datetime) -> int:
-        """Delete a batch of rows whose date was before this moment; return how many."""
-        old = select(self.model.id).where(self.model.at < before).limit(_PURGE_BATCH)
-        deleted = delete(self.model).where(self.model.id.in_(old)).returning(self.model.id)
+        """Delete a batch of records whose date was before this moment; return how many."""
+        old = select(self.table.id).where(self.table.at < before).limit(_PURGE_BATCH)
+        deleted = delete(self.table).where(self.table.id.in_(old)).returning(self.table.id)
         return len(session.scalars(deleted).all())
 
 
-SESSIONS = CoachingRecords(CoachingSession, "coach", "coaching session", 1_000)
-GOALS = CoachingRecords(Goal, "goal", "goal", 100)
+def _check_goal(session: Session, row: Goal) -> None:
+    if inspect(row).persistent:
+        # Only its numbers and its date can change.
+        return
+    if (row.executive_id is None) is (row.call_center_id is None):
+        raise InvalidInput.field("executiveId", "Give executiveId or callCenterId, one of them.")
+    EXECUTIVES.require(session, row.executive_id)
+    CALL_CENTERS.require(session, row.call_center_id)
+    if (row.criterion is None) is not (row.scorecard_id is None):
+        raise InvalidInput.field("scorecardId", "Give criterion and scorecardId together.")
+    if row.criterion and row.scorecard_id:
+        _check_criteria(session, row.scorecard_id, [row.criterion], "criterion")
+    if row.executive_id is not None:
+        row.call_center_id = EXECUTIVES.get(session, row.executive_id).call_center_id
+
+
+def _filters(table: type[CoachingSession] | type[Goal]) -> Filters:
+    columns = table.__table__.c
+    names = ("executive_id", "call_center_id", "state")
+    return {name: equal(columns[name]) for name in names if name in columns}
+
+
+SESSIONS = CoachingRecords(
+    CoachingSession,
+    "coach",
+    "coaching session",
+    1_000,
+    # `add_session` and `change_session` check what is given; what is stored may be gone by now.
+    lambda session, row: None,
+    filters=_filters(CoachingSession),
+    sortable=("at",),
+    of_each="executive_id",
+)
+GOALS = CoachingRecords(
+    Goal,
+    "goal",
+    "goal",
+    500,
+    _check_goal,
+    filters=_filters(Goal),
+    sortable=("at",),
+    of_each="executive_id",
+)
 
 
 def add_session(
@@ -97,15 +87,15 @@ def add_session(
 
     Raises:
         Conflict: the agent has too many.
-        InvalidInput: only the agent can acknowledge it, there is no such agent, scorecard, criterion or evaluation of the agent, or a
-            quote does not occur in the conversation.
+        InvalidInput: only the agent can acknowledge it, there is no such agent, scorecard, criterion
+            or evaluation of the agent, or a quote does not occur in the conversation.
     """
     _refuse_acknowledged(values)
     EXECUTIVES.require(session, values["executive_id"])
     _check(session, values["executive_id"], values["scorecard_id"], values)
     executive = EXECUTIVES.get(session, values["executive_id"])
     state = SessionState(values.get("state", SessionState.PLANNED))
-    row = SESSIONS.add(
+    row = SESSIONS.create(
         session,
         {**values, "coach": coach, "state": state, "call_center_id": executive.call_center_id},
         created_by=created_by,
@@ -129,7 +119,7 @@ def change_session(session: Session, session_id: str, changes: Mapping[str, Any]
     if _STATES.index(advanced) < _STATES.index(SessionState(row.state)):
         raise Conflict(f"The session is {row.state}; it cannot become {advanced} again.")
     _check(session, row.executive_id, row.scorecard_id, changes)
-    SESSIONS.change(row, changes)
+    SESSIONS.change(session, session_id, changes)
     session.flush()
     return shown(session, [_mapping(row)])[0]
 
@@ -139,32 +129,12 @@ def acknowledge(session: Session, session_id: str) -> None:
     row = SESSIONS.find(session, session_id, for_update=True)
     if row.state != SessionState.HELD:
         raise Conflict(f"The session is {row.state}: only one that was held is acknowledged.")
-    SESSIONS.change(row, {"state": SessionState.ACKNOWLEDGED})
-
-
-def add_goal(session: Session, values: Mapping[str, Any], *, created_by: str) -> Goal:
-    """Add a goal of an agent or of a call centre.
-
-    Raises:
-        InvalidInput: it has no owner or two, or there is no such agent, centre or criterion.
-    """
-    executive_id, center_id = values.get("executive_id"), values.get("call_center_id")
-    if (executive_id is None) is (center_id is None):
-        raise InvalidInput.field("executiveId", "Give executiveId or callCenterId, one of them.")
-    EXECUTIVES.require(session, executive_id)
-    CALL_CENTERS.require(session, center_id)
-    if (values.get("criterion") is None) is not (values.get("scorecard_id") is None):
-        raise InvalidInput.field("scorecardId", "Give criterion and scorecardId together.")
-    if values.get("criterion"):
-        _check_criteria(session, values["scorecard_id"], [values["criterion"]], "criterion")
-    if executive_id is not None:
-        center_id = EXECUTIVES.get(session, executive_id).call_center_id
-    return GOALS.add(session, {**values, "call_center_id": center_id}, created_by=created_by)
+    SESSIONS.change(session, session_id, {"state": SessionState.ACKNOWLEDGED})
 
 
 def list_sessions(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
     """List sessions as the caller may see them."""
-    page = SESSIONS.page(session, request, **filters)
+    page = SESSIONS.list_page(session, request, **filters)
     return Page(shown(session, page.items), page.page, page.page_size, page.total_count)
 
 
@@ -193,7 +163,7 @@ def exported(session: Session, **filters: Any) -> Iterator[dict[str, Any]]:
     column = CoachingSession.__table__.c
     bounds = {"start": at_least(column.at), "end": before(column.at)}
     given = {name: value for name, value in filters.items() if value is not None}
-    known = {**bounds, **_filters(CoachingSession)}
+    known = {**bounds, **SESSIONS.filters}
     statement = select(*column).where(*conditions(known, given)).order_by(column.at, column.id)
     rows = shown(session, [dict(row) for row in session.execute(statement).mappings()])
     names = EXECUTIVES.names(session, {row["executive_id"] for row in rows})

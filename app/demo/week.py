@@ -273,4 +273,4 @@ def _add_session(session: Session, agent: Executive, values: Mapping[str, Any]) 
 
 
 def _add_goal(session: Session, at: datetime, **values: Any) -> None:
-    coaching.add_goal(session, {"at": at + timedelta(days=30), **values}, created_by=_BY)
+    coaching.GOALS.create(session, {"at": at + timedelta(days=30), **values}, created_by=_BY)

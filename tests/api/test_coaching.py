@@ -200,8 +200,8 @@ def test_goals_are_set_listed_changed_and_deleted(
     assert client.get("/goals").json()["data"] == []
     values = {"call_center_id": center.id, "start_value": 1, "target": 2, "at": AT}
     with runtime.db.writing() as session:
-        for _ in range(100):
-            service.add_goal(session, values, created_by="key_1")
+        for _ in range(500):
+            service.GOALS.create(session, values, created_by="key_1")
     of_center = {"callCenterId": center.id, "from": 60, "to": 80, "by": "2026-12-31T00:00:00Z"}
     assert error_code(client.post("/goals", of_center)) == "CONFLICT"
     assert client.post("/goals", goal).status_code == 201

@@ -90,7 +90,7 @@ def create_goal() -> Response:
     document = {**texts, **{name: _number(texts.get(name, "")) for name in ("from", "to")}}
     values = forms.load(GoalCreate(), document)
     with audited(Action.GOAL_SET, values.get("executive_id") or "") as session:
-        service.add_goal(session, values, created_by=current_person().user_id)
+        service.GOALS.create(session, values, created_by=current_person().user_id)
     return redirect_with("goal-saved", "coaching.list_page")
 
 
