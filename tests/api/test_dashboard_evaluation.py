@@ -104,8 +104,8 @@ def test_the_number_of_measured_latencies_is_not_in_milliseconds(
     made = put_call(client, latencyMs=[900, 1000])
     judge()
     page = visit("viewer").get(f"/evaluations/{made['evaluationId']}").text
-    assert "<dt>Latency, max</dt><dd>1000 ms</dd>" in page
-    assert "<dt>Latency, count</dt><dd>2</dd>" in page
+    assert "<dt>Max</dt><dd>1000 ms</dd>" in page
+    assert "<dt>Count</dt><dd>2</dd>" in page
 
 
 def test_a_critical_failure_is_named_and_leads_to_its_criterion(visit: Any, chat: str) -> None:
