@@ -1,6 +1,6 @@
 """Working week of the demo: a draw of reviews partly done, receipts, an upheld dispute, coaching and goals."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -93,6 +93,13 @@ def _agents(session: Session) -> dict[str, Executive]:
     keys = [f"demo-exec-{name}" for name in _AGENTS]
     rows = session.scalars(select(Executive).where(Executive.external_id.in_(keys)))
     return {str(row.external_id): row for row in rows}
+
+
+def _led(session: Session) -> Sequence[Executive]:
+    """Return the agents of the leads."""
+    rows = select(Executive).join(CallCenter, CallCenter.id == Executive.call_center_id)
+    of_leads = CallCenter.external_id.in_(people.LEADS)
+    return session.scalars(rows.where(of_leads).order_by(Executive.id)).all()
 
 
 def _judged(session: Session, agent: Executive) -> Iterator[tuple[Evaluation, EvaluationResult]]:
@@ -198,7 +205,7 @@ def _most_helped(runtime: Runtime, at: datetime) -> _Coached | None:
     """Return the criterion that has improved most clearly since a moment, if one has."""
     found: list[_Coached] = []
     with open_facts(runtime) as facts:
-        for agent in _agents(facts.session).values():
+        for agent in _led(facts.session):
             evaluation = next(iter(_judged(facts.session, agent)), None)
             if evaluation is None:
                 continue
