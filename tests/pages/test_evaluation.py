@@ -16,7 +16,7 @@ from app.evaluations.judging import judgements
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo
 from tests.recordings import AUDIO, upload
-from tests.visitor import signed_in
+from tests.visitor import Visitor, add_user
 from tests.waiting import wait_until
 
 TALKED_OVER = "demo-recording-talked-over"
@@ -483,7 +483,9 @@ def test_a_browser_plays_the_copy_of_what_it_cannot_play(demo: Demo, page: Page)
 def test_paused_listeners_leave_the_service_free(demo: Demo) -> None:
     body = b"RIFF" + bytes(4 << 20)
     recording = upload(demo.process.caller(), body)
-    visitor = signed_in(demo.base, demo.runtime, "admin")
+    add_user(demo.runtime, "admin", "listener")
+    visitor = Visitor(demo.base)
+    visitor.sign_in("listener")
     request = (
         f"GET /recordings/{recording}/sound?original HTTP/1.1\r\nHost: 127.0.0.1:{demo.process.port}\r\n"
         f"Cookie: {visitor.cookie}\r\nRange: bytes=0-\r\n\r\n"
