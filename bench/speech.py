@@ -5,7 +5,7 @@ stereo calls also have `turns` with `channel`, `start` (s) and `text`. An empty 
 nobody speaks; lines whose text is null are left out.
 
 python -m bench.speech --decoding FILE… compares decoding in a process of its own with decoding in
-this one.
+this one. --muted FILE… prints the digits that are heard in a recording and in its muted copy.
 """
 
 import argparse
@@ -25,10 +25,12 @@ from typing import Any
 import jiwer
 from whisper_normalizer.english import EnglishTextNormalizer
 
+from app.audio_files.muting import silences
+from app.redaction.masking import mask_transcript
 from app.speech.decoder import decode
 from app.speech.decoding.reader import read
 from app.speech.decoding.sound import DecodingLimits
-from app.speech.transcriber import TranscriptionOptions, build_transcriber
+from app.speech.transcriber import TranscriptionOptions, build_transcriber, decoded
 from app.transcript import Transcript
 
 _normal = EnglishTextNormalizer()
@@ -80,6 +82,9 @@ def main() -> None:
     if arguments.decoding:
         _compare_decoding(arguments.decoding)
         return
+    if arguments.muted:
+        _compare_muted(arguments.muted)
+        return
     transcriber = build_transcriber(
         model_dir=arguments.model_dir,
         models_dir=arguments.base,
@@ -107,14 +112,15 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.speech", description=__doc__)
     parser.add_argument("manifest", type=Path, nargs="?")
     parser.add_argument("--decoding", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--muted", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--model-dir", type=Path, help="another converted Whisper model")
     parser.add_argument("--base", type=Path, help="folder for the base model, which transcribes")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="", help="only files whose name holds this")
     parser.add_argument("--files", action="store_true", help="print what was heard in each file")
     arguments = parser.parse_args()
-    if not arguments.manifest and not arguments.decoding:
-        parser.error("name a manifest, or files after --decoding")
+    if not (arguments.manifest or arguments.decoding or arguments.muted):
+        parser.error("name a manifest, or files after --decoding or --muted")
     return arguments
 
 
@@ -126,6 +132,33 @@ def _compare_decoding(files: list[Path]) -> None:
         more = [after - before for before, after in zip(inside, confined, strict=True)]
         columns = (f"{passed:7.3f} {used:5.3f}cpu" for passed, used in (inside, confined, more))
         print(f"{file.name:32} {' '.join(f'{column:>16}' for column in columns)}")
+
+
+def _compare_muted(files: list[Path]) -> None:
+    """Print the digits and words that are heard in English recordings, and in their muted copies."""
+    transcriber, options = build_transcriber(), TranscriptionOptions(language="en")
+    transcribe = partial(transcriber.transcribe, options=options, progress=lambda share: None)
+    for file in files:
+        original = transcribe(file)
+        masked, _ = mask_transcript(original)
+        spans = list(silences(masked))
+        with tempfile.TemporaryDirectory() as folder:
+            with decoded(
+                file,
+                options,
+                spool_dir=Path(folder),
+                min_free_bytes=0,
+                should_stop=lambda: False,
+                silent=spans,
+            ) as sound:
+                copy = Path(folder) / "copy.m4a"
+                copy.write_bytes(sound.play_copy.read() if sound.play_copy else b"")
+            muted = transcribe(copy)
+        silent_s = sum(end - start for start, end in spans) / 1000
+        print(f"{file.name}: {len(spans)} stretches of {silent_s:.1f} s are silent")
+        for name, transcript in (("original", original), ("muted copy", muted)):
+            text = " ".join(segment.text for segment in transcript.segments)
+            print(f"  {name}: {sum(map(str.isdigit, text))} digits, {len(text.split())} words")
 
 
 def _decode_here(file: Path) -> None:
