@@ -17,7 +17,6 @@ import numpy as np
 
 from app.judge.acts.catalogue import Act
 from app.judge.acts.reading import SHOWN, Mark, read_lines, shipped_readers
-from app.judge.ledger.course import shipped_course_model
 from app.judge.ledger.entries import Spoken, ledger_of
 from app.judge.ledger.opinion import shipped_opinion_model
 from app.judge.ledger.status import stated_status
@@ -122,7 +121,7 @@ def print_answers(talks: Sequence[Talk]) -> None:
     """Print how many of the judge's own answers are a reader's, before and after the second look."""
     given = answers_in()
     asked = [talk for talk in talks if talk.id in given]
-    looks = list(looks_at(asked, shipped_readers(fast=False), shipped_course_model()))
+    looks = list(looks_at(asked, shipped_readers(fast=False)))
     print(f"\nAnswers on {len(looks)} held-out conversations: right, stand, right of those, AUC")
     every: list[tuple[float, bool]] = []
     for question in ANSWERS:

@@ -2,7 +2,7 @@
 
 import hashlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,14 @@ import orjson
 from app.judge.acts.classifier import classifier_from
 from app.judge.acts.encoder import Encoder
 from app.judge.acts.reading import Readers
-from app.judge.ledger.course import course_model_from
 from training.acts.agent_voice import agent_voice_document
 from training.acts.classifier import act_classifier
-from training.acts.course import course_document, cross_readers, values_of
 from training.acts.labelled import (
     ANSWERED,
     HELD_OUT_SOURCE,
     HELD_OUT_TRADES,
     LABELLED,
+    READ,
     Talk,
     answers_in,
     talks_in,
@@ -33,6 +32,7 @@ def train(
     base: Path | None = None,
     labelled: Path = LABELLED,
     answered: Path = ANSWERED,
+    read: Path = READ,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Write a file for every model and `manifest.json`; return the manifest.
@@ -42,6 +42,7 @@ def train(
             encoder stays as it is.
         labelled: the conversations to learn from.
         answered: what a reader answered to the questions about some of them.
+        read: further conversations with answers, whose lines have no labels.
         progress: told what is done next.
     """
     talks = [talk for talk in talks_in(labelled) if not talk.held_out]
@@ -50,32 +51,28 @@ def train(
     customer, service = (act_classifier(talks, customer=customer) for customer in (True, False))
     _write(into / "acts-customer.json", customer)
     _write(into / "acts-service.json", service)
-    progress("the course of conversations")
-    cross = cross_readers(talks)
-    course = course_document(talks, values_of(talks, cross))
-    _write(into / "course.json", course)
     if base is not None:
         # It needs torch, which nothing else does.
         importlib.import_module("training.acts.encoder").fit_encoder(talks, base, into, progress)
     progress("the opinion of readers")
     encoder = Encoder.shipped(into) or Encoder.shipped()
     readers = Readers(classifier_from(customer), classifier_from(service), encoder)
-    opinion = opinion_document(
-        talks, answers_in(answered), cross, readers, course_model_from(course)
-    )
+    answers = {**answers_in(answered), **answers_in(read)}
+    opinion = opinion_document([*talks, *talks_in(read)], answers, readers)
     _write(into / "opinion.json", opinion)
     progress("the voice of the agent")
     _write(into / "agent-voice.json", agent_voice_document(talks))
-    manifest = _manifest(talks, labelled, answered, into)
+    manifest = _manifest(talks, labelled, (answered, read), into)
     text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     (into / "manifest.json").write_bytes(text)
     return manifest
 
 
-def _manifest(talks: list[Talk], labelled: Path, answered: Path, into: Path) -> dict[str, Any]:
+def _manifest(
+    talks: list[Talk], labelled: Path, answered: Sequence[Path], into: Path
+) -> dict[str, Any]:
     models = [
         *sorted(into.glob("acts-*.json")),
-        into / "course.json",
         into / "opinion.json",
         into / "agent-voice.json",
         into / "acts.onnx",
@@ -88,9 +85,9 @@ def _manifest(talks: list[Talk], labelled: Path, answered: Path, into: Path) -> 
                 "lines": sum(len(talk.lines) for talk in talks),
                 "without": sorted({*HELD_OUT_TRADES, HELD_OUT_SOURCE}),
             },
-            answered.name: {
-                "sha256": _digest(answered),
-                "conversations": len(answers_in(answered)),
+            **{
+                file.name: {"sha256": _digest(file), "conversations": len(answers_in(file))}
+                for file in answered
             },
         },
         "encoder": {

@@ -121,7 +121,7 @@ def judgement_of(
 def _dimensions(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float | None]:
     """Work out the dimensions from the criteria that feed them, the reading and the outcome."""
     dimensions = {name: _of_criteria(score, name) for name in DIMENSIONS}
-    if facts.course is not None and outcome.probability is not None:
+    if facts.opinion is not None and outcome.probability is not None:
         effective = effectiveness(facts)
         resolution = (effective + outcome.probability) / 2
         most = _MOST_UNRESOLVED if outcome.status == UNRESOLVED else 1.0
@@ -241,15 +241,15 @@ def _signals(
     What was not judged is left out. Empty where the words are not read: then there is nothing that
     a calibration could go by.
     """
-    if facts.course is None:
+    if facts.opinion is None:
         return {}
     signals = {
         SCORE: score.raw_score,
         **{f"dimension.{name}": value for name, value in dimensions.items()},
         "resolutionProbability": outcome.probability,
         "predictedSatisfaction": outcome.satisfaction,
-        "effectiveness": facts.course.effectiveness,
-        "manner": facts.course.manner,
+        "effectiveness": facts.opinion.rating("effectiveness"),
+        "manner": facts.opinion.rating("manner"),
         **facts.course_values,
     }
     return {name: round(value, 4) for name, value in signals.items() if value is not None}

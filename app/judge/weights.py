@@ -15,7 +15,7 @@ _CODES = {32: "i", 64: "q"}
 
 
 def model_document(name: str) -> dict[str, Any]:
-    """Read one model by its name, such as `course`."""
+    """Read one model by its name, such as `opinion`."""
     document: dict[str, Any] = orjson.loads((MODELS / f"{name}.json").read_bytes())
     return document
 

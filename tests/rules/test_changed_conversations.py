@@ -23,7 +23,7 @@ def test_what_people_call_resolved_is_likelier_resolved() -> None:
         shown = outputs(judge(row["messages"]))
         chances[row["labels"]["resolved"]].append(shown["resolution.probability"])
     means = {label: sum(values) / len(values) for label, values in chances.items()}
-    assert means[True] > means[False] + 0.2
+    assert means[True] > means[False] + 0.15
 
 
 def test_masked_numbers_hardly_change_scores() -> None:
@@ -31,5 +31,5 @@ def test_masked_numbers_hardly_change_scores() -> None:
         plain, without = (
             outputs(judge(messages)) for messages in (row["messages"], masked(row["messages"]))
         )
-        assert abs(plain["score"] - without["score"]) <= 2
+        assert abs(plain["score"] - without["score"]) <= 3
         assert abs(plain["resolution.probability"] - without["resolution.probability"]) < 0.05

@@ -142,7 +142,7 @@ def test_each_line_of_a_mixed_conversation_is_read_in_its_own_language() -> None
     assert acts[1].shows(Act.APOLOGISE)
     assert acts[3].shows(Act.NEXT)
     assert acts[4].shows(Act.THANK)
-    assert facts.course is None
+    assert facts.opinion is None
 
 
 def test_an_english_line_of_a_hindi_conversation_may_hold_hindi() -> None:

@@ -590,9 +590,7 @@ def test_asking_for_a_person_is_not_what_it_is_about() -> None:
         C: thank u
     """)
     assert document["summary"]["issue"] == "my card is blocked"
-    assert criterion(document, "resolution.confirmed")["explanation"] == (
-        "The customer closed content after what the agent did or said."
-    )
+    assert worth(criterion(document, "resolution.confirmed")) > 0.5
 
 
 def test_an_unanswered_transfer_stays_one() -> None:

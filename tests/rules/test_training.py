@@ -13,8 +13,6 @@ from app.judge.acts.catalogue import Act
 from app.judge.acts.classifier import classifier_from
 from app.judge.acts.features import Heard
 from app.judge.acts.reading import Readers, read_lines
-from app.judge.ledger.course import course_model_from, course_values
-from app.judge.ledger.entries import ledger_of
 from app.judge.ledger.opinion import opinion_model_from
 from app.judge.weights import MODELS
 from app.operations.commands import judge
@@ -88,10 +86,7 @@ def test_training_repeats_to_the_byte_and_names_what_it_was_made_from(
     labelled: Path, answered: Path, models: Path, tmp_path: Path
 ) -> None:
     manifest = train(tmp_path, labelled=labelled, answered=answered)
-    names = [
-        *("acts-customer.json", "acts-service.json", "agent-voice.json"),
-        *("course.json", "opinion.json"),
-    ]
+    names = ["acts-customer.json", "acts-service.json", "agent-voice.json", "opinion.json"]
     assert sorted(manifest["models"]) == names
     assert manifest["trainedOn"]["acts.jsonl.gz"]["conversations"] == 40
     for name in (*names, "manifest.json"):
@@ -115,16 +110,6 @@ def test_the_written_models_know_what_they_were_fitted_to(models: Path) -> None:
     assert found[True][2][Act.DONE].probability > 0.5 > found[True][2][Act.CANNOT].probability
 
 
-def test_the_written_course_tells_a_good_one_from_a_bad_one(models: Path) -> None:
-    model = course_model_from(json.loads((models / "course.json").read_bytes()))
-    values = course_values([], ledger_of([]), [])
-    assert set(model.scales) == set(values)
-    done, failed = ({**values, name: 1.0} for name in ("end.confirmed", "end.failed"))
-    good, bad = model.course(done), model.course(failed)
-    assert good.resolved > bad.resolved
-    assert good.satisfaction > bad.satisfaction
-
-
 def test_the_written_opinion_agrees_with_what_readers_answered(models: Path) -> None:
     model = opinion_model_from(json.loads((models / "opinion.json").read_bytes()))
     opinion = model.opinion({name: mean for name, (mean, _) in model.scales.items()})
@@ -133,6 +118,12 @@ def test_the_written_opinion_agrees_with_what_readers_answered(models: Path) -> 
         assert sum(likely.values()) == pytest.approx(1)
     good, bad = (opinion.of("status", own) for own in ("resolved", "unresolved"))
     assert good["resolved"] > bad["resolved"]
+    means = {name: mean for name, (mean, _) in model.scales.items()}
+    done, failed = (
+        model.opinion({**means, f"end.{own}": 1.0, f"end.{other}": 0.0})
+        for own, other in (("done", "failed"), ("failed", "done"))
+    )
+    assert 1 < failed.rating("satisfaction") < done.rating("satisfaction") < 5
 
 
 def test_the_manifest_of_the_package_names_its_models_and_labels() -> None:

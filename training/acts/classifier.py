@@ -5,7 +5,7 @@ sentence that shows it best teaches it, which is found in a few rounds.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from app.judge.acts.catalogue import Act
-from app.judge.acts.classifier import SCALE, Classifier, probability_of
+from app.judge.acts.classifier import SCALE
 from app.judge.acts.features import contexts_of
 from app.judge.acts.sentences import features_of
 from training.acts.labelled import Talk, acts_of_side
@@ -54,21 +54,6 @@ def act_classifier(talks: Sequence[Talk], *, customer: bool) -> dict[str, Any]:
             if np.abs(row).max() >= least
         },
     }
-
-
-def acts_read(talk: Talk, classifiers: Mapping[bool, Classifier]) -> Iterator[dict[Act, float]]:
-    """Yield how likely each line performs each act: that of its likeliest sentence."""
-    for line, contexts in zip(talk.lines, contexts_of(talk.lines), strict=True):
-        classifier = classifiers[line.by_customer]
-        logits = [
-            classifier.logits(sentence, context)
-            for sentence, context in zip(line.sentences, contexts, strict=True)
-        ]
-        best = map(max, zip(*logits, strict=True))
-        yield {
-            Act(label): probability_of(logit)
-            for label, logit in zip(classifier.labels, best, strict=False)
-        }
 
 
 def _sentences(

@@ -18,6 +18,8 @@ from training.examples import transcript_of
 DATA = Path(__file__).parent.parent / "data"
 LABELLED, READ_TWICE = DATA / "acts.jsonl.gz", DATA / "acts-second.jsonl.gz"
 ANSWERED = DATA / "answers.jsonl.gz"
+# Conversations that were read whole, without labels of their lines.
+READ = DATA / "read.jsonl.gz"
 # What no model is fitted to, so that it can be measured on them.
 HELD_OUT_TRADES, HELD_OUT_SOURCE = frozenset({"insurance", "car", "education"}), "tau"
 STATUSES = ("resolved", "partially_resolved", "unresolved", "escalated", "unknown")
@@ -50,7 +52,7 @@ def talks_in(file: Path = LABELLED) -> list[Talk]:
 
 def _talk(record: dict[str, Any]) -> Talk:
     roles = {"c": "customer", "a": "agent"}
-    messages = [{"role": roles[side], "text": text} for side, text, _ in record["lines"]]
+    messages = [{"role": roles[side], "text": text} for side, text, *_ in record["lines"]]
     dialogue = dialogue_of(transcript_of(messages), channel="chat", language="en")
     cues = find_cues(dialogue)
     return Talk(
@@ -59,7 +61,9 @@ def _talk(record: dict[str, Any]) -> Talk:
         trade=record["trade"],
         channel=record["channel"],
         lines=tuple(heard_line(line, cues.in_line(line)) for line in dialogue.lines),
-        acts=tuple(frozenset(map(Act, acts)) for _, _, acts in record["lines"]),
+        acts=tuple(
+            frozenset(map(Act, *acts)) if acts else frozenset() for _, _, *acts in record["lines"]
+        ),
         outcome=record["outcome"],
     )
 

@@ -1,4 +1,4 @@
-"""Fits the opinion of a reader: what a reader answered, from the acts and from what the rules answer."""
+"""Fits the opinion of a reader: what a reader answered and rated, from the acts and the answers of the rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,8 +11,7 @@ from app.judge.acts.reading import Readers
 from app.judge.context import Context
 from app.judge.facts.conversation_facts import Facts, facts_of
 from app.judge.insights.outcome import stated_resolution
-from app.judge.ledger.course import LIMIT, CourseModel
-from app.judge.ledger.opinion import NO, YES, opinion_values
+from app.judge.ledger.opinion import LIMIT, NO, YES, opinion_values
 from app.judge.ledger.spoken import spoken_lines
 from app.judge.rules.catalogue import RULES
 from app.judge.rules.closing import ending_parts
@@ -23,7 +22,10 @@ from app.scorecards.default_scorecards import document_of
 from training.acts.labelled import STATUSES, Talk
 from training.examples import transcript_of
 
-_PENALTY = 1 / 0.003
+_PENALTY, _PENALTY_OF_RATINGS = 100.0, 1_000.0
+# Conversations whose lines the readers of acts were not fitted to are as hard as new ones, and weigh more.
+_WEIGHT = {"read": 3.0}
+_RATINGS = ("satisfaction", "effectiveness", "manner")
 # How much the judge's own answer counts beside a value one scale away from its mean.
 _OWN = 3.0
 _LEAST_SCALE = 0.02
@@ -50,38 +52,33 @@ class Look(NamedTuple):
 
 
 def opinion_document(
-    talks: Sequence[Talk],
-    answers: Mapping[str, Mapping[str, str]],
-    cross: Sequence[Readers],
-    readers: Readers,
-    course: CourseModel,
+    talks: Sequence[Talk], answers: Mapping[str, Mapping[str, str]], readers: Readers
 ) -> dict[str, Any]:
-    """Fit the models; the document is what `app.judge.ledger.opinion` reads.
-
-    Each conversation with answers is read twice: by the readers of the service, and by classifiers that
-    were not fitted to it, which read as the service does where the words are new.
-    """
-    looks = list(looks_at([talk for talk in talks if talk.id in answers], readers, course))
-    for fold, others in enumerate(cross):
-        of_fold = [talk for index, talk in enumerate(talks) if index % len(cross) == fold]
-        looks += looks_at([talk for talk in of_fold if talk.id in answers], others, course)
+    """Fit the models to the conversations with answers; `app.judge.ledger.opinion` reads the document."""
+    looks = list(looks_at([talk for talk in talks if talk.id in answers], readers))
+    shares = np.array([_WEIGHT.get(look.talk.source, 1.0) for look in looks])
     names = sorted(looks[0].values)
     rows = np.array([[look.values[name] for name in names] for look in looks])
-    means, scales = rows.mean(axis=0), np.maximum(rows.std(axis=0), _LEAST_SCALE)
+    means = np.average(rows, axis=0, weights=shares)
+    spread = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=shares))
+    scales = np.maximum(spread, _LEAST_SCALE)
     distances = np.clip((rows - means) / scales, -LIMIT, LIMIT)
-    given = [{**answers[look.talk.id], "status": look.talk.outcome["status"]} for look in looks]
+    given = [
+        {**answers.get(look.talk.id, {}), "status": look.talk.outcome["status"]} for look in looks
+    ]
     return {
         "values": [
             [name, round(float(mean), 4), round(float(scale), 4)]
             for name, mean, scale in zip(names, means, scales, strict=True)
         ],
         "questions": {
-            question: _question(question, distances, looks, given) for question in ANSWERS
+            question: _question(question, distances, shares, looks, given) for question in ANSWERS
         },
+        "ratings": {name: _rating(name, distances, shares, looks) for name in _RATINGS},
     }
 
 
-def looks_at(talks: Sequence[Talk], readers: Readers, course: CourseModel) -> Iterator[Look]:
+def looks_at(talks: Sequence[Talk], readers: Readers) -> Iterator[Look]:
     """Yield what the judge sees in each conversation that takes its course."""
     cards = {name: scorecard_from(document_of(name)) for name in ("chat", "voice", "voice_bot")}
     for talk in talks:
@@ -89,15 +86,41 @@ def looks_at(talks: Sequence[Talk], readers: Readers, course: CourseModel) -> It
         facts = facts_of(_transcript(talk), card, Context(), readers=readers)
         if not facts.course_values:
             continue
-        went = course.course(facts.course_values)
-        facts = replace(facts, course=went, opinion=None)
+        facts = replace(facts, opinion=None)
         lines, manners = spoken_lines(facts.acts), facts.readings.manners
-        values = opinion_values(lines, facts.course_values, went, manners)
+        values = opinion_values(lines, facts.ledger, facts.course_values, manners)
         yield Look(talk, values, dict(_own_answers(facts, card)))
 
 
+def _rating(
+    name: str, distances: Numbers, shares: Numbers, looks: Sequence[Look]
+) -> dict[str, Any]:
+    from sklearn.linear_model import Ridge  # noqa: PLC0415 - it takes a second
+
+    given = np.array([float(look.talk.outcome[name]) for look in looks])
+    model = Ridge(_PENALTY_OF_RATINGS)
+    model.fit(distances, given, shares)
+    # A penalty draws ratings towards the middle; readers use the whole scale.
+    read = model.predict(distances)
+    stretch = _spread(given, shares) / _spread(read, shares)
+    middle = float(np.average(given, weights=shares) - stretch * np.average(read, weights=shares))
+    return {
+        "bias": round(stretch * float(model.intercept_) + middle, 4),
+        "weights": [round(float(stretch * weight), 4) for weight in model.coef_],
+    }
+
+
+def _spread(values: Numbers, shares: Numbers) -> float:
+    mean = np.average(values, weights=shares)
+    return float(np.sqrt(np.average((values - mean) ** 2, weights=shares)))
+
+
 def _question(
-    question: str, distances: Numbers, looks: Sequence[Look], given: Sequence[Mapping[str, str]]
+    question: str,
+    distances: Numbers,
+    shares: Numbers,
+    looks: Sequence[Look],
+    given: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - it takes a second
 
@@ -111,7 +134,9 @@ def _question(
     )
     model = LogisticRegression(C=1 / _PENALTY, max_iter=3_000)
     model.fit(
-        np.hstack([distances[asked], _OWN * own]), [given[place][question] for place in asked]
+        np.hstack([distances[asked], _OWN * own]),
+        [given[place][question] for place in asked],
+        shares[asked],
     )
     weights, biases = model.coef_, model.intercept_
     if len(model.classes_) == 2:

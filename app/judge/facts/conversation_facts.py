@@ -13,12 +13,13 @@ from app.judge.conduct.readings import Readings, SpokenLine, readings_of
 from app.judge.context import Context
 from app.judge.dialogue.cues import Cue, Cues, find_cues
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
+from app.judge.dialogue.instructions import lines_with_instructions
 from app.judge.dialogue.turns import Dialogue, Exchanges, Line, Side, dialogue_of, exchanges_of
 from app.judge.facts.metrics import Measures, measure
 from app.judge.facts.phrases import SpokenPhrases
 from app.judge.facts.sentiment import Sentiment, feelings_of, sentiment_of
 from app.judge.facts.timing import Timing, timing_of
-from app.judge.ledger.course import Course, course_values, shipped_course_model
+from app.judge.ledger.course import course_values
 from app.judge.ledger.entries import Ledger, ledger_of
 from app.judge.ledger.opinion import Opinion, opinion_values, shipped_opinion_model
 from app.judge.ledger.spoken import spoken_lines
@@ -44,8 +45,8 @@ class Facts:
 
     `acts` and `readings` are those of single lines, `ledger` follows the customer's requests through
     them, all in every known language; where the words are not read or the sides are unknown, they
-    are empty. `course` is known in English only, and where there is enough of both sides; the
-    `course_values` behind it are empty then. `opinion` is known where the course is. `read_by_model` says
+    are empty. `opinion` is known in English only, and where there is enough of both sides; otherwise the
+    `course_values` behind it are empty. `read_by_model` says
     that a language model has read the acts and the requests, in whatever language.
     """
 
@@ -56,7 +57,6 @@ class Facts:
     sentiment: Sentiment
     acts: Acts
     ledger: Ledger
-    course: Course | None
     course_values: Mapping[str, float]
     opinion: Opinion | None
     readings: Readings
@@ -147,7 +147,7 @@ def facts_of(
     sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, sentiment, context, scorecard.metrics)
     ledger = ledger_of(spoken_lines(acts))
-    values, course, opinion = _course_of(dialogue, acts, ledger, readings)
+    values, opinion = _course_of(dialogue, acts, ledger, readings)
     return Facts(
         dialogue=dialogue,
         cues=cues,
@@ -156,7 +156,6 @@ def facts_of(
         sentiment=sentiment,
         acts=acts,
         ledger=ledger,
-        course=course,
         course_values=values,
         opinion=opinion,
         readings=readings,
@@ -172,7 +171,7 @@ def read_again(facts: Facts, cues: Cues, acts: Acts, ledger: Ledger) -> Facts:
     """Return the facts as they follow from what a language model has read in each line."""
     dialogue, readings = facts.dialogue, readings_of(cues, acts, by_model=True)
     sentiment = sentiment_of(dialogue, readings, facts.settings, read_all=True)
-    values, course, opinion = _course_of(dialogue, acts, ledger, readings)
+    values, opinion = _course_of(dialogue, acts, ledger, readings)
     return replace(
         facts,
         cues=cues,
@@ -181,7 +180,6 @@ def read_again(facts: Facts, cues: Cues, acts: Acts, ledger: Ledger) -> Facts:
         readings=readings,
         sentiment=sentiment,
         measures=measure(dialogue, facts.timing, cues, sentiment, facts.context, facts.settings),
-        course=course,
         course_values=values,
         opinion=opinion,
         read_by_model=True,
@@ -190,14 +188,16 @@ def read_again(facts: Facts, cues: Cues, acts: Acts, ledger: Ledger) -> Facts:
 
 def _course_of(
     dialogue: Dialogue, acts: Acts, ledger: Ledger, readings: Readings
-) -> tuple[Mapping[str, float], Course | None, Opinion | None]:
+) -> tuple[Mapping[str, float], Opinion | None]:
     if not _has_course(dialogue):
-        return {}, None, None
-    lines = spoken_lines(acts)
+        return {}, None
+    # What an agent writes to the judge moves no matter forward, and neither does an insult.
+    idle = {line.position for line in lines_with_instructions(dialogue.service)}
+    idle |= {line.line.position for line in acts.service if line.shows(Act.INSULT)}
+    lines = [line for line in spoken_lines(acts) if line.position not in idle]
     values = course_values(lines, ledger, feelings_of(line.line.text for line in acts.customer))
-    course = shipped_course_model().course(values)
-    seen = opinion_values(lines, values, course, readings.manners)
-    return values, course, shipped_opinion_model().opinion(seen)
+    seen = opinion_values(lines, ledger, values, readings.manners)
+    return values, shipped_opinion_model().opinion(seen)
 
 
 def _has_course(dialogue: Dialogue) -> bool:

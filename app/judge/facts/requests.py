@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from app.judge.acts.catalogue import Act
 from app.judge.acts.reading import LineActs
 from app.judge.dialogue.cues import Cue
-from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.judge.dialogue.evidence import (
+    CONTRADICTS,
+    SUPPORTS,
+    Evidence,
+    sentence_around,
+    sentence_spans,
+)
 from app.judge.dialogue.turns import Side
 from app.judge.facts.conversation_facts import Facts, performed, shown_act
 from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State, Step
@@ -65,6 +71,12 @@ SURE_OF = {
     State.FAILED: 0.55,
     State.REFUSED: 0.55,
 }
+# Words of something that is past, or is so now.
+TELLS_DONE = re.compile(
+    r"\b(?:have|has|i've|we've|is|are|it's|they're|you're|was|were|been|just|now)\b[^.!?]{0,40}?"
+    r"\b(?:\w{2,}ed|done|sent|made|set|put|taken|given|paid|gone|off|out)\b|^\W*(?:\w{2,}ed|done|sent)\b",
+    re.IGNORECASE,
+)
 _NOT_DONE = (Act.CANNOT, Act.UNDONE, Act.REFUSE, Act.REFUSE_REASON)
 # Where the service side does or refuses something, there was a request.
 _SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
@@ -145,22 +157,22 @@ def effectiveness(facts: Facts) -> float:
     third. Each line in which something failed or was refused on the way lowers it.
     """
     entries = facts.ledger.matters
-    if facts.course is None:
+    if facts.opinion is None:
         share = sum(_FULFILLED[entry.state] for entry in entries) / max(1, len(entries))
     else:
-        share = facts.course.effective_share
+        share = facts.opinion.share("effectiveness")
         if entries and all(entry.closed for entry in entries):
             share = (1 + 2 * share) / 3
-    return share * math.exp(-_strain(facts))
+    return share * smoothness(facts)
 
 
-def _strain(facts: Facts) -> float:
+def smoothness(facts: Facts) -> float:
+    """Return what lines in which something failed or was refused leave of the effectiveness, 0 to 1."""
     failed = facts.said_at("failure")
     missing = facts.said_at("no_result", "bad_news") - failed
     refused = {line.line.position for line in facts.acts.service if line.shows(*_REFUSES)}
-    return (
-        _FAILED * len(failed) + _MISSING * len(missing) + _REFUSED * len(refused - failed - missing)
-    )
+    strain = _FAILED * len(failed) + _MISSING * len(missing)
+    return math.exp(-strain - _REFUSED * len(refused - failed - missing))
 
 
 def surely_told(facts: Facts, entry: Entry) -> Step | None:
@@ -232,7 +244,17 @@ def state_evidence(facts: Facts, entry: Entry) -> Evidence:
     if not entry.steps:
         return shown_act(facts.acts.at(entry.position), STATE_ACTS[State.OPEN], polarity)
     step = surely_told(facts, entry) or entry.steps[-1]
-    return shown_act(facts.acts.at(step.position), STATE_ACTS[step.state], polarity)
+    return step_evidence(facts.acts.at(step.position), step.state, polarity)
+
+
+def step_evidence(line: LineActs, state: State, polarity: str = SUPPORTS) -> Evidence:
+    """Quote the sentence of a line that shows a state: of something done, one that speaks of the past."""
+    evidence = shown_act(line, STATE_ACTS[state], polarity)
+    if state is State.DONE and not TELLS_DONE.search(evidence.quote):
+        for start, end in sentence_spans(line.line.text):
+            if TELLS_DONE.search(line.line.text[start:end]):
+                return sentence_around(line.line.segment, start, end, polarity)
+    return evidence
 
 
 def _is_told(entry: Entry, step: Step) -> bool:

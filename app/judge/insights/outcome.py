@@ -17,14 +17,13 @@ from app.judge.facts.requests import (
     was_transferred,
     worst_first,
 )
-from app.judge.ledger.entries import Entry, State
+from app.judge.ledger.entries import CLOSED, Entry, State
 from app.judge.ledger.status import (
     ESCALATED,
     PARTLY,
     RESOLVED,
     UNKNOWN,
     UNRESOLVED,
-    likely_status,
     probability_within,
     stated_status,
 )
@@ -32,6 +31,8 @@ from app.judge.wording import sentence
 
 # How likely a reader gives a status at least where lines do not surely state it.
 _SURELY = {RESOLVED: 0.65, PARTLY: 0.5, UNRESOLVED: 0.5, ESCALATED: 0.5, UNKNOWN: 0.0}
+# Where one of these is so likely, the likeliest is told.
+_OPEN, _SURELY_OPEN = (PARTLY, UNRESOLVED, ESCALATED), 0.6
 _ENDED = {
     RESOLVED: "resolution.likely",
     PARTLY: "resolution.in_part",
@@ -83,12 +84,14 @@ class Resolution:
 def outcome_of(facts: Facts) -> Outcome:
     """Judge the outcome: what lines state decides the status, otherwise the probability does."""
     resolution = _resolution(facts)
-    course, readable = facts.course, facts.dialogue.readable or facts.read_by_model
+    readable = facts.dialogue.readable or facts.read_by_model
     is_known = readable or facts.context.transferred is not None
     return Outcome(
         status=resolution.status,
         probability=resolution.probability,
-        satisfaction=None if course is None else round(course.satisfaction, 2),
+        satisfaction=None
+        if facts.opinion is None
+        else round(facts.opinion.rating("satisfaction"), 2),
         explanation=resolution.explanation,
         evidence=resolution.evidence,
         escalated=_is_escalated(facts) if is_known else None,
@@ -110,29 +113,42 @@ def _is_promised(facts: Facts) -> bool:
 def _resolution(facts: Facts) -> Resolution:
     """Take a second look at what the lines state: a reader may see it otherwise."""
     stated = stated_resolution(facts)
-    if facts.course is None or facts.opinion is None:
+    if facts.opinion is None:
         return stated
     likely = facts.opinion.of("status", stated.status)
     status = stated.status if _is_certain(facts) else _believed(facts, stated.status, likely)
-    seen = (facts.course.probability + likely[RESOLVED] + likely[PARTLY] / 2) / 2
+    seen = (facts.opinion.share("effectiveness") + likely[RESOLVED] + likely[PARTLY] / 2) / 2
     probability = probability_within(status, seen)
-    if status == stated.status:
+    if status == stated.status != UNKNOWN:
         return replace(stated, probability=probability)
     return _likely(facts, status, probability)
 
 
 def _believed(facts: Facts, stated: str, likely: Mapping[str, float]) -> str:
     """Return the status that a reader would give: what lines state needs less, and good news the most."""
-    best = max(likely, key=likely.__getitem__)
+    possible = _possible(facts)
+    best = max(possible, key=likely.__getitem__)
     if likely[best] >= _SURELY[best]:
         return best
     told = [surely_told(facts, entry) is not None for entry in facts.ledger.matters]
     closed = [entry.closed for entry in facts.ledger.matters]
     least = _TOLD if all(told) else _CLOSED if all(closed) else _SURELY[stated]
-    return stated if likely[stated] >= least else UNKNOWN
+    if stated != UNKNOWN and likely[stated] >= least:
+        return stated
+    if sum(likely[status] for status in _OPEN) < _SURELY_OPEN:
+        return UNKNOWN
+    return stated if stated in _OPEN else max({*_OPEN} & {*possible}, key=likely.__getitem__)
 
 
-def _likely(facts: Facts, status: str, probability: float | None = None) -> Resolution:
+def _possible(facts: Facts) -> list[str]:
+    """List the statuses that lines do not rule out: for a part, or a handover, there has to be one."""
+    matters = facts.ledger.matters
+    some = any(entry.last(*CLOSED) for entry in matters)
+    handed = bool(takeovers(facts)) and not all(entry.closed for entry in matters)
+    return [RESOLVED, UNRESOLVED, UNKNOWN, *[PARTLY] * some, *[ESCALATED] * handed]
+
+
+def _likely(facts: Facts, status: str, probability: float) -> Resolution:
     """Tell a status that no line states, with those requests that ended so."""
     entries = worst_first(facts.ledger.matters)
     if status == ESCALATED:
@@ -151,11 +167,11 @@ def _is_certain(facts: Facts) -> bool:
     """Tell whether no second look is needed, or none can be taken."""
     told_otherwise = facts.context.transferred is not None or bool(unanswered_calls(facts))
     denied = any(entry.state is State.DENIED for entry in facts.ledger.matters)
-    return facts.reader is None or facts.read_by_model or told_otherwise or denied
+    return facts.read_by_model or told_otherwise or denied
 
 
 def stated_resolution(facts: Facts) -> Resolution:
-    """Tell the status by what lines state, otherwise by how the conversation went."""
+    """Tell the status that lines state: unknown where they state none."""
     if was_transferred(facts):
         evidence = distinct(shown_act(line, _HANDED) for line in takeovers(facts))
         known = facts.context.transferred is not None
@@ -169,14 +185,10 @@ def stated_resolution(facts: Facts) -> Resolution:
     if unanswered and status != RESOLVED:
         explanation = facts.sentence("resolution.abandoned")
         return Resolution(UNRESOLVED, explanation, quoted(unanswered, CONTRADICTS))
-    if status is not None or facts.course is None:
-        entries = worst_first(facts.ledger.matters)
-        told = " ".join(state_sentences(facts, entries))
-        why = told if status else told or _why_unknown(facts)
-        return Resolution(status or UNKNOWN, why, _shown(facts, entries))
-    probability = facts.course.probability
-    status = likely_status(facts.ledger, probability)
-    return _likely(facts, status)
+    entries = worst_first(facts.ledger.matters)
+    told = " ".join(state_sentences(facts, entries))
+    why = told if status else told or _why_unknown(facts)
+    return Resolution(status or UNKNOWN, why, _shown(facts, entries))
 
 
 def _shown(facts: Facts, entries: Iterable[Entry]) -> tuple[Evidence, ...]:

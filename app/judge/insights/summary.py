@@ -10,12 +10,19 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from app.judge.acts.catalogue import Act
-from app.judge.acts.reading import SHOWN, LineActs
+from app.judge.acts.reading import SHOWN
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.evidence import MOST_WORDS, quotable_span, sentence_spans
 from app.judge.dialogue.turns import Line, Side, content_of
 from app.judge.facts.conversation_facts import Facts, shown_act
-from app.judge.facts.requests import SURE, SURE_OF, asks_nothing, takeovers
+from app.judge.facts.requests import (
+    SURE,
+    SURE_OF,
+    TELLS_DONE,
+    asks_nothing,
+    step_evidence,
+    takeovers,
+)
 from app.judge.insights.outcome import Outcome
 from app.judge.languages.detection import ENGLISH
 from app.judge.languages.lexicon import lexicon_of, plain_of
@@ -54,11 +61,6 @@ _MOST_TOLD = 2
 # How much each word adds that a quote shares with the requests, and words of something done; how much is
 # taken off where the matter was settled before.
 _SHARED, _MOST_SHARED, _PLAINLY, _AFTERWARDS = 0.1, 3, 0.2, 0.3
-_DONE = re.compile(
-    r"\b(?:have|has|i've|we've|is|are|it's|they're|you're|was|were|been|just|now)\b[^.!?]{0,40}?"
-    r"\b(?:\w{2,}ed|done|sent|made|set|put|taken|given|paid|gone|off|out)\b|^\W*(?:\w{2,}ed|done|sent)\b",
-    re.IGNORECASE,
-)
 # With these words nothing is promised for sure.
 _HEDGED = re.compile(
     r"\b(?:could|would|might|may|maybe|perhaps|possibly|probably|try)\b|\w'd\b", re.IGNORECASE
@@ -272,26 +274,18 @@ def _told(facts: Facts, status: str, issue: str | None) -> list[_Told]:
             least = 0.0 if state is State.TRANSFERRED else SURE_OF.get(state, SURE)
             if likely < max(least, line.of(Act.HYPOTHETICAL)):
                 continue
-            quote = _sentence_with(line, state)
+            quote = step_evidence(line, state).quote
             shared = len(wanted & content_of(quote))
             if not _tells(quote) or (state is State.EXPLAINED and not shared):
                 continue
             rank = likely + _SHARED * min(_MOST_SHARED, shared)
-            rank += _PLAINLY * (_DONE.search(quote) is not None) - _AFTERWARDS * (place > settled)
+            rank += _PLAINLY * (TELLS_DONE.search(quote) is not None) - _AFTERWARDS * (
+                place > settled
+            )
             found.setdefault(quote, _Told(rank, place, quote))
         if found and state in _ENOUGH:
             break
     return sorted(found.values(), reverse=True)[:_MOST_TOLD]
-
-
-def _sentence_with(line: LineActs, state: State) -> str:
-    """Quote the sentence of a line that shows a state: of something done, one that speaks of the past."""
-    quote = shown_act(line, STATE_ACTS[state]).quote
-    if state is not State.DONE or _DONE.search(quote):
-        return quote
-    text = line.line.text
-    spans = [span for span in sentence_spans(text) if _DONE.search(text[slice(*span)])]
-    return text[slice(*quotable_span(text, *spans[0]))] if spans else quote
 
 
 def _promised(facts: Facts) -> list[str]:

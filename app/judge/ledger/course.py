@@ -1,21 +1,11 @@
-"""Course of a conversation in numbers: how likely it was resolved, and how well it went.
-
-Linear models over what became of the requests, what the customer says and feels, and how often the service
-side fails, puts off or says sorry. What else it does is left out: how much of it is usual differs too much
-from one trade to the next. Each value counts by its distance from the mean in scales, at most three.
-"""
+"""Course of a conversation in numbers: what became of the requests, what both sides say, and how late."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from collections.abc import Sequence
 
-from app.judge.acts.catalogue import CUSTOMER_ACTS, Act
+from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
 from app.judge.ledger.entries import Ledger, RequestKind, Spoken, State
-from app.judge.weights import model_document
 
-LIMIT = 3.0
 _BAD = (State.REFUSED, State.FAILED, State.SENT_ELSEWHERE, State.PUT_OFF)
 _LAST_LINES = 2
 # How much the service side says of these, over all its lines.
@@ -24,60 +14,11 @@ _AMOUNTS = {
     "stalls": (Act.STALL,),
     "apologies": (Act.APOLOGISE,),
 }
-_LEAST_RATING, _MOST_RATING = 1.0, 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """`resolved` is how much it looks resolved, 0 to 1; the others are ratings, 1 to 5, as a reader would give them.
-
-    `satisfaction` is the customer's, `effectiveness` says how well the service side moved the matter
-    forward, and `manner` how it treated the customer.
-    """
-
-    resolved: float
-    satisfaction: float
-    effectiveness: float
-    manner: float
-
-    @property
-    def effective_share(self) -> float:
-        """Return the effectiveness as a share, 0 to 1."""
-        return (self.effectiveness - _LEAST_RATING) / (_MOST_RATING - _LEAST_RATING)
-
-    @property
-    def probability(self) -> float:
-        """Return how likely the matter was resolved: so it looks, and so well it went."""
-        return (self.resolved + self.effective_share) / 2
-
-
-@dataclass(frozen=True, slots=True)
-class CourseModel:
-    """`scales` holds a mean and a scale for each value, `heads` for each output a bias and weights."""
-
-    scales: Mapping[str, tuple[float, float]]
-    heads: Mapping[str, tuple[float, tuple[float, ...]]]
-
-    def course(self, values: Mapping[str, float]) -> Course:
-        """Work out the outputs from the values of a conversation."""
-        distances = [
-            min(LIMIT, max(-LIMIT, (values[name] - mean) / scale))
-            for name, (mean, scale) in self.scales.items()
-        ]
-        outputs = {
-            name: bias + math.fsum(w * d for w, d in zip(weights, distances, strict=True))
-            for name, (bias, weights) in self.heads.items()
-        }
-        resolved = 1 / (1 + math.exp(-outputs.pop("resolved")))
-        ratings = {name: _rating(value) for name, value in outputs.items()}
-        return Course(resolved=round(resolved, 4), **ratings)
-
-
-def _rating(value: float) -> float:
-    # Bent towards both ends of the scale, which it never passes, so that no two fall together.
-    spread = _MOST_RATING - _LEAST_RATING
-    bend = math.exp(4 / spread * ((_LEAST_RATING + _MOST_RATING) / 2 - value))
-    return round(_LEAST_RATING + spread / (1 + bend), 4)
+# With each line of the same side that follows, an act counts this much less as one of the end.
+_FADES = 0.7
+# By their third line, people have said who they are: who gives a name later may be another.
+_INTRODUCED = 2
+_AFTER_A_TRANSFER = (Act.DONE, Act.PROMISE, Act.PROMISE_BY, Act.DOING, Act.INFORM)
 
 
 def course_values(
@@ -129,17 +70,33 @@ def _amount(lines: Sequence[Spoken], acts: Sequence[Act]) -> float:
     return math.log1p(sum(max(line.acts.get(act, 0.0) for act in acts) for line in lines))
 
 
-@cache
-def shipped_course_model() -> CourseModel:
-    """Return the model of the package."""
-    return course_model_from(model_document("course"))
+def ending_values(lines: Sequence[Spoken], ledger: Ledger) -> dict[str, float]:
+    """Return which acts the conversation ends with, through what the requests went, and who took over."""
+    service = [line for line in lines if not line.by_customer]
+    steps = [step for entry in ledger.entries for step in entry.steps]
+    handed = max((step.position for step in steps if step.state is State.TRANSFERRED), default=None)
+    after = [line for line in service if handed is not None and line.position > handed]
+    states = {step.state for entry in ledger.matters for step in entry.steps}
+    return {
+        **_late("customer", CUSTOMER_ACTS, lines, by_customer=True),
+        **_late("service", SERVICE_ACTS, lines, by_customer=False),
+        **{f"ever.{state}": float(state in states) for state in State},
+        "handed": float(handed is not None),
+        "another": _most(Act.NAME, service[_INTRODUCED:]),
+        **{f"afterwards.{act}": _most(act, after) for act in _AFTER_A_TRANSFER},
+    }
 
 
-def course_model_from(document: Mapping[str, Any]) -> CourseModel:
-    """Read the models from their JSON document."""
-    return CourseModel(
-        scales={name: (mean, scale) for name, mean, scale in document["values"]},
-        heads={
-            name: (head["bias"], tuple(head["weights"])) for name, head in document["heads"].items()
-        },
-    )
+def _late(
+    name: str, acts: Sequence[Act], lines: Sequence[Spoken], *, by_customer: bool
+) -> dict[str, float]:
+    said = [line for line in reversed(lines) if line.by_customer is by_customer]
+    faded = [(line, _FADES**place) for place, line in enumerate(said)]
+    return {
+        f"{name}.late.{act}": max((line.acts.get(act, 0.0) * f for line, f in faded), default=0.0)
+        for act in acts
+    }
+
+
+def _most(act: Act, lines: Sequence[Spoken]) -> float:
+    return max((line.acts.get(act, 0.0) for line in lines), default=0.0)

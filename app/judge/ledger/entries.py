@@ -191,7 +191,7 @@ _SAME_SUBJECT = 0.5
 # What would or could be done is none of these.
 _CLAIMED = frozenset({State.DONE, State.PROMISED, State.TRANSFERRED})
 # While nothing was done or told, or it was refused, only a plain word of the customer closes a request.
-_BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROMISED, State.TRANSFERRED)
+_BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROMISED)
 _PLAINLY = 0.75
 _CONTENT = (Act.CLOSE, Act.THANK, Act.PRAISE, Act.OK)
 # With these, the customer does not just take what was said.

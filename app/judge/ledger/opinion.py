@@ -1,8 +1,8 @@
 """Opinion of a reader: how likely each answer to a question about a conversation is what a reader would give.
 
-Linear models over the acts of its lines and the course of its requests, fitted to the answers of people
-who read whole conversations. They check what single phrases and lines tell: an answer that a reader would
-hardly give is not said.
+Linear models over the acts of its lines and the course of its requests, fitted to the answers and ratings
+of people who read whole conversations. They check what single phrases and lines tell: an answer that a
+reader would hardly give is not said. Each value counts by its distance from the mean in scales, at most three.
 """
 
 import math
@@ -12,13 +12,15 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
-from app.judge.ledger.course import LIMIT, Course
-from app.judge.ledger.entries import Spoken
+from app.judge.ledger.course import ending_values
+from app.judge.ledger.entries import Ledger, Spoken
 from app.judge.weights import model_document
 
 YES, NO, NONE = "yes", "no", "none"
-# The judge's own answer stands where it is at least this likely; another takes its place where that is.
-_STANDS, _LIKELY = 0.35, 0.5
+LIMIT = 3.0
+_LEAST_RATING, _MOST_RATING = 1.0, 5.0
+# The judge's own answer stands where it is at least this likely.
+_STANDS = 0.35
 # What was found in words is there, unless a reader would be almost sure that it is not.
 _FOUND, _HARDLY = 0.2, 0.05
 _FIRST_LINES = _LAST_LINES = 2
@@ -34,10 +36,15 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpinionModel:
-    """`scales` holds a mean and a scale for each value, `questions` a head for each answer."""
+    """`scales` holds a mean and a scale for each value, `questions` a head for each answer.
+
+    `ratings` holds the bias and the weights of what readers rated from 1 to 5: the customer's
+    `satisfaction`, how well the service side moved the matter forward (`effectiveness`), and its `manner`.
+    """
 
     scales: Mapping[str, tuple[float, float]]
     questions: Mapping[str, Mapping[str, Head]]
+    ratings: Mapping[str, tuple[float, tuple[float, ...]]]
 
     def opinion(self, values: Mapping[str, float]) -> "Opinion":
         """Form the opinion of a conversation from its values."""
@@ -69,21 +76,18 @@ class Opinion:
         total = math.fsum(shares.values())
         return {answer: share / total for answer, share in shares.items()}
 
-    def verdict(
-        self, question: str, own: str, stands: float = _STANDS
-    ) -> tuple[str | None, dict[str, float]]:
-        """Return the answer that holds, and the probability of each.
+    def rating(self, name: str) -> float:
+        """Return the rating that a reader would give, 1 to 5."""
+        bias, weights = self.model.ratings[name]
+        value = bias + math.fsum(w * d for w, d in zip(weights, self.distances, strict=True))
+        # Bent towards both ends of the scale, which it never passes, so that no two fall together.
+        spread = _MOST_RATING - _LEAST_RATING
+        bend = math.exp(4 / spread * ((_LEAST_RATING + _MOST_RATING) / 2 - value))
+        return round(_LEAST_RATING + spread / (1 + bend), 4)
 
-        None where neither the judge's own answer stands nor another is as likely as not.
-
-        Args:
-            stands: how likely the judge's own answer has to be.
-        """
-        likely = self.of(question, own)
-        if likely.get(own, 0.0) >= stands:
-            return own, likely
-        best = max(likely, key=likely.__getitem__)
-        return (best if likely[best] >= _LIKELY else None), likely
+    def share(self, name: str) -> float:
+        """Return the rating as a share, 0 to 1."""
+        return (self.rating(name) - _LEAST_RATING) / (_MOST_RATING - _LEAST_RATING)
 
     def hardly(self, question: str) -> bool:
         """Tell whether a reader would be almost sure that the answer is no."""
@@ -95,7 +99,7 @@ class Opinion:
 
 
 def opinion_values(
-    lines: Sequence[Spoken], course_values: Mapping[str, float], course: Course, manners: float
+    lines: Sequence[Spoken], ledger: Ledger, course_values: Mapping[str, float], manners: float
 ) -> dict[str, float]:
     """Return what the models go by: always the same names, all finite.
 
@@ -113,10 +117,7 @@ def opinion_values(
         **_most("ending", SERVICE_ACTS, service[-_LAST_LINES:]),
         "lines": math.log1p(len(lines)),
         "manners": manners,
-        "course.resolved": course.resolved,
-        "course.satisfaction": course.satisfaction,
-        "course.effectiveness": course.effectiveness,
-        "course.manner": course.manner,
+        **ending_values(lines, ledger),
     }
 
 
@@ -151,5 +152,9 @@ def opinion_model_from(document: Mapping[str, Any]) -> OpinionModel:
                 for answer, head in heads.items()
             }
             for name, heads in document["questions"].items()
+        },
+        ratings={
+            name: (head["bias"], tuple(head["weights"]))
+            for name, head in document["ratings"].items()
         },
     )

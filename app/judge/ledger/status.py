@@ -1,11 +1,9 @@
-"""Status of a conversation: what its ledger states, else what its course makes likely."""
+"""Status of a conversation as its ledger states it, and the probabilities that go with it."""
 
 from app.judge.ledger.entries import CLOSED, Ledger, State
 
 RESOLVED, PARTLY, UNRESOLVED = "resolved", "partially_resolved", "unresolved"
 ESCALATED, UNKNOWN = "escalated", "unknown"
-# Between these probabilities nothing is said without a statement.
-_LIKELY, _UNLIKELY = 0.8, 0.3
 _ENDED_BADLY = frozenset(
     {
         *(State.DENIED, State.GIVEN_UP, State.TAKEN_BACK),
@@ -37,15 +35,6 @@ def stated_status(ledger: Ledger) -> str | None:
     if State.PARTLY in states or (states & _ENDED_WELL and states & _ENDED_BADLY):
         return PARTLY
     return None
-
-
-def likely_status(ledger: Ledger, probability: float) -> str:
-    """Return the status where nothing is stated: unknown unless the probability is clear."""
-    if probability >= _LIKELY:
-        return RESOLVED
-    if probability <= _UNLIKELY:
-        return PARTLY if any(entry.closed for entry in ledger.matters) else UNRESOLVED
-    return UNKNOWN
 
 
 def probability_within(status: str, probability: float) -> float:

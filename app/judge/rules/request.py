@@ -91,8 +91,13 @@ def _taken_up(facts: Facts) -> tuple[Evidence, ...]:
     """Quote what the customer asks for first, and the reply that takes it up."""
     for entry in facts.ledger.matters[:1]:
         asked = [line for line in facts.dialogue.customer if line.position >= entry.position]
-        taken_up = [step.position for step in entry.steps if step.state in _TAKES_UP]
-        replies = [facts.acts.at(position).line for position in taken_up]
+        steps = [step for step in entry.steps if step.state in _TAKES_UP]
+        replies = [
+            facts.acts.at(step.position).line
+            for step in steps
+            # Asking who somebody is takes nothing up.
+            if not facts.acts.at(step.position).shows(Act.VERIFY)
+        ]
         telling = [line for line in replies if len(line.text.split()) > _LEAST_WORDS]
         return examined([*informative_lines(asked)[:1], *telling[:1]], SUPPORTS)
     return examined(informative_lines(facts.dialogue.customer), SUPPORTS)

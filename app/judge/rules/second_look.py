@@ -7,9 +7,16 @@ from app.judge.acts.catalogue import Act
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.turns import Line
 from app.judge.facts.conversation_facts import Facts, breach_evidence, performed
-from app.judge.facts.requests import unanswered_calls
+from app.judge.facts.requests import smoothness, unanswered_calls
 from app.judge.ledger.opinion import NO, NONE, YES
-from app.judge.ledger.status import PARTLY, RESOLVED, UNRESOLVED, stated_status
+from app.judge.ledger.status import (
+    ESCALATED,
+    PARTLY,
+    RESOLVED,
+    UNKNOWN,
+    UNRESOLVED,
+    stated_status,
+)
 from app.judge.scorecard.values import Criterion
 from app.judge.scoring.answers import Answer, not_applicable, on_scale, unjudged
 from app.judge.wording import sentence
@@ -42,8 +49,9 @@ _FULL, _HALF, _NOT = "2", "1", "0"
 _WORTH = {_FULL: 1.0, _HALF: 0.5, _NOT: 0.0, YES: 1.0, NO: 0.0}
 # The least scores of the levels.
 _FULL_FROM, _HALF_FROM = 0.8, 0.25
-# The least that is fulfilled where lines state that all was done.
+# The least that is fulfilled where lines state that all was done, or that somebody took it over.
 _MOSTLY = 0.4
+_LIKELY = 0.5
 # From here on a line is rude whatever a reader would say of the whole.
 _PLAINLY_RUDE = 0.85
 # How likely an answer has to be so that words claim it: with so much, nine in ten are what a reader says.
@@ -55,6 +63,10 @@ _CLAIMED = {
     "clarity": 0.95,
 }
 _NO_OCCASION = 0.5
+# How much is left of the effectiveness at least, after what failed on the way, where all was done.
+_SMOOTH = 0.7
+# Which rating of the conversation an estimate goes by, besides the likely answers.
+_RATED = {"courtesy": "manner", "empathy": "manner"}
 # How the customer shows that something was not understood, and how likely a line does where it hints at it.
 _NOT_UNDERSTOOD = (Act.CORRECT, Act.REPEAT, Act.CONFUSED)
 _HINT = 0.4
@@ -85,11 +97,13 @@ def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answe
     likely = reader.of(question, own)
     if likely.get(NONE, 0.0) >= _NO_OCCASION:
         return answer if own == NONE else not_applicable(facts.sentence(f"no_need.{question}"))
+    worth = (_expected(likely) + reader.share(_RATED.get(question, "effectiveness"))) / 2
     if question == "completeness":
-        worth, own = _fulfilled(facts, answer, likely), _told_level(facts)
-    else:
-        worth = _expected(likely)
+        worth, own = _fulfilled(facts, answer, worth), _told_level(facts)
     doubted = question == "understanding" and own == _FULL and _is_doubted(facts)
+    if question == "completeness" and own == _FULL:
+        # Where much failed on the way, no level tells it.
+        doubted = smoothness(facts) < _SMOOTH
     if answer.unjudged or own == NONE or likely[own] < _CLAIMED[question] or doubted:
         return unjudged(sentence("not_judged.estimated"), estimate=worth)
     stands = on_scale(replace(answer, score=_WORTH[own]), criterion.options)
@@ -146,12 +160,13 @@ def is_missing(facts: Facts, question: str) -> bool:
     return facts.reader is None or facts.reader.hardly(question)
 
 
-def _fulfilled(facts: Facts, own: Answer, likely: Mapping[str, float]) -> float:
+def _fulfilled(facts: Facts, own: Answer, seen: float) -> float:
     """Return how far the requests were fulfilled, by their lines and by the conversation as a whole."""
-    seen = _expected(likely)
-    fulfilled = seen if own.score is None else (seen + own.score) / 2
-    is_done = stated_status(facts.ledger) == RESOLVED
-    return _MOSTLY + (1 - _MOSTLY) * fulfilled if is_done else fulfilled
+    stated = stated_status(facts.ledger) or UNKNOWN
+    # What was handed over did not fail, and is not up to the one who handed it over.
+    handed = facts.reader is not None and facts.reader.of("status", stated)[ESCALATED] >= _LIKELY
+    fulfilled = seen if handed or own.score is None else (seen + own.score) / 2
+    return _MOSTLY + (1 - _MOSTLY) * fulfilled if handed or stated == RESOLVED else fulfilled
 
 
 def _told_level(facts: Facts) -> str:
