@@ -164,7 +164,7 @@ def test_a_team_works_a_week(
         alerts.send_digests(team.runtime)
     [letter] = mailbox.wait_for(1)
     said = str(letter.get_body(("plain",)))
-    assert "Auto-fails without a review: 1" in said
+    assert "Auto-fails of 30 days without a review: 1" in said
     assert "Marcus, chat" in said
     assert "Rohan" not in said
     with team.at(4, 18):
