@@ -57,8 +57,8 @@ def test_a_repaired_failure_is_named_and_the_solution_is_confirmed() -> None:
         ("a", "You are welcome, goodbye."),
     )
     assert results["resolution"]["status"] == "resolved"
-    completeness = criterion(results, "resolution.completeness")
-    assert completeness["explanation"].startswith("The agent did what was asked for.")
+    # Full marks would hide the failure: what it is worth is estimated.
+    assert 0.5 < worth(criterion(results, "resolution.completeness")) < 1
     assert criterion(results, "resolution.confirmed")["answer"] == "yes"
 
 

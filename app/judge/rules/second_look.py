@@ -56,15 +56,17 @@ _LIKELY = 0.5
 _PLAINLY_RUDE = 0.85
 # How likely an answer has to be so that words claim it: with so much, nine in ten are what a reader says.
 _CLAIMED = {
-    **dict.fromkeys(("completeness", "understanding", "empathy"), 0.8),
+    **dict.fromkeys(("understanding", "empathy"), 0.8),
     "confirmed": 0.75,
     "probing": 0.87,
     "courtesy": 0.93,
     "clarity": 0.95,
 }
+# The same where lines state how far the requests were fulfilled: they are surer of good news.
+_CLAIMED_LEVEL = {_FULL: 0.5, _HALF: 0.8, _NOT: 0.9}
 _NO_OCCASION = 0.5
 # How much is left of the effectiveness at least, after what failed on the way, where all was done.
-_SMOOTH = 0.7
+_SMOOTH = 0.5
 # Which rating of the conversation an estimate goes by, besides the likely answers.
 _RATED = {"courtesy": "manner", "empathy": "manner"}
 # How the customer shows that something was not understood, and how likely a line does where it hints at it.
@@ -104,10 +106,14 @@ def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answe
     if question == "completeness" and own == _FULL:
         # Where much failed on the way, no level tells it.
         doubted = smoothness(facts) < _SMOOTH
-    if answer.unjudged or own == NONE or likely[own] < _CLAIMED[question] or doubted:
+    if answer.unjudged or own == NONE or likely[own] < _claimed_from(question, own) or doubted:
         return unjudged(sentence("not_judged.estimated"), estimate=worth)
     stands = on_scale(replace(answer, score=_WORTH[own]), criterion.options)
     return replace(stands if criterion.options else answer, confidence=round(likely[own], 4))
+
+
+def _claimed_from(question: str, own: str) -> float:
+    return _CLAIMED_LEVEL[own] if question == "completeness" else _CLAIMED[question]
 
 
 def _is_doubted(facts: Facts) -> bool:
