@@ -85,9 +85,10 @@ def numbered_voices(
 
 
 def lacks_agent(row: StoredTranscript) -> bool:
-    """Tell whether the voices of one channel were told apart and none is known to be the agent's."""
-    roles = {participant["role"] for participant in row.participants}
-    return row.origin["speakerAttribution"] == "diarized" and roles.isdisjoint(_AGENTS)
+    """Tell whether two voices of one channel were told apart and none is known to be the agent's."""
+    roles = [participant["role"] for participant in row.participants]
+    is_told_apart = row.origin["speakerAttribution"] == "diarized" and len(roles) == 2
+    return is_told_apart and _AGENTS.isdisjoint(roles)
 
 
 def _row(

@@ -69,7 +69,7 @@ def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
     """Store the ids and scores of current evaluations with their calls.
 
     The evaluation of a recording shows that it has a transcript now, so that its calls can be
-    evaluated.
+    evaluated, or that its voices have other names, so that they are evaluated again.
     """
     for current in changed:
         if current.source_type == SourceType.VOICE_CALL:
@@ -142,12 +142,27 @@ def _note_transcript(session: Session, recording_id: str) -> None:
     calls = session.scalars(
         select(VoiceCall).where(VoiceCall.recording_id == recording_id).with_for_update()
     ).all()
-    if not calls or _recording_transcript(session, recording_id) is None:
+    if not calls or (recording := _recording_transcript(session, recording_id)) is None:
         return
     for call in calls:
         call.has_transcript = True
-        if call.awaits_words:
+        if call.awaits_words or _is_renamed(session, call, recording):
             request_evaluation(session, call.id)
+
+
+def _is_renamed(session: Session, call: VoiceCall, recording: StoredTranscript) -> bool:
+    """Tell whether a call was judged by the voices of its recording, and another is the customer's now."""
+    former = session.get(Evaluation, call.evaluation_id) if call.evaluation_id else None
+    judged = transcripts.judged_by(session, former) if former is not None else None
+    if judged is None or judged.origin["speakerAttribution"] == "messages":
+        return False
+    return _customers(judged) != _customers(recording)
+
+
+def _customers(row: StoredTranscript) -> set[str]:
+    return {
+        participant["id"] for participant in row.participants if participant["role"] == "customer"
+    }
 
 
 def _recording_transcript(session: Session, recording_id: str) -> StoredTranscript | None:

@@ -10,6 +10,7 @@ from app.audio_files import jobs
 from app.core.runtime import Runtime
 from app.privacy.jobs import run_erasure
 from tests.caller import Caller
+from tests.contacts import judge, put_call
 from tests.own_scorecards import create
 from tests.recordings import SPEECH, show, upload, work
 from tests.transcription_server import TranscriptionServer, document_answer
@@ -62,6 +63,14 @@ def roles_of(client: Caller, recording: str) -> list[str]:
     return [segment["role"] for segment in transcript["segments"]]
 
 
+def agent_of_call(client: Caller, call_id: str) -> str | None:
+    """The voice that the current evaluation of a call takes for the agent's."""
+    evaluation_id = client.get(f"/voice-calls/{call_id}").json()["data"]["evaluationId"]
+    document = client.get(f"/evaluations/{evaluation_id}/transcript").json()["data"]
+    roles = {person["role"]: person["id"] for person in document["participants"]}
+    return roles.get("agent")
+
+
 @pytest.mark.parametrize("first", ["agent", "customer"])
 def test_the_agent_is_named_by_what_both_voices_say(
     client: Caller, server: TranscriptionServer, first: str
@@ -90,6 +99,12 @@ def test_a_person_names_the_agent_where_the_words_leave_a_doubt(
     assert waiting["id"] == evaluation["id"]
     assert client.get("/evaluations?agentUnnamed=false").json()["data"] == []
 
+    call_id = put_call(client, turns=[], channel="voice", recording={"audioFileId": recording})[
+        "id"
+    ]
+    judge()
+    assert agent_of_call(client, call_id) is None
+
     visitor = signed_in(base, runtime, "reviewer")
     page = visitor.get("/review?tab=voices").text
     assert page.count("This voice is the agent") == 2
@@ -110,8 +125,23 @@ def test_a_person_names_the_agent_where_the_words_leave_a_doubt(
         False,
     )
     assert "The agent is known" in visitor.get("/review?tab=voices").text
+    judge()
+    assert agent_of_call(client, call_id) == "voice_1", "the call is judged with the other names"
+    assert client.get("/evaluations?agentUnnamed=true").json()["data"] == []
     # What a person has said counts, whatever the words are.
     assert show(client, recording)["channelMap"] == {"agent": 1, "customer": 0}
+
+
+@pytest.mark.parametrize(("voices", "speakers"), [(3, 3), (21, 1)])
+def test_nobody_is_asked_to_name_one_of_many_voices(
+    client: Caller, server: TranscriptionServer, voices: int, speakers: int
+) -> None:
+    say(server, tuple((f"voice {at}", "So that is it then.") for at in range(voices)))
+    recording = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")
+    evaluation = evaluation_of(client, work(client, recording, language="en"))
+    transcript = client.get(f"/audio-files/{recording}/transcript").json()["data"]
+    assert len(transcript["participants"]) == speakers
+    assert evaluation["agentUnnamed"] is False
 
 
 def test_what_was_erased_waits_for_no_answer(

@@ -96,7 +96,8 @@ _TABS: tuple[QueueTab, ...] = (
     QueueTab(
         _VOICES,
         "Voices",
-        {"agentUnnamed": "true", "sort": "conversationAt"},
+        # A call that has the recording is judged again with it.
+        {"agentUnnamed": "true", "sourceType": "audio_file", "sort": "conversationAt"},
         is_dated=False,
         when_empty="The agent is known in every recording whose voices were told apart.",
     ),
