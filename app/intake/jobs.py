@@ -80,7 +80,7 @@ def _handle(job: RunningJob[IntakeDelivery]) -> None:
         if isinstance(collected, Sound):
             _store_sound(job, task, collected)
         elif collected is not None:
-            _store_record(job, task, *_with_sound(job.runtime, task, collected, fetch))
+            _store_record(job, task, *_with_sound(job, task, collected, fetch))
     if collected is None:
         with job.transaction() as session:
             service.finish(session, job.lease, _EMPTY, None)
@@ -126,17 +126,19 @@ def _collected(task: _Task, fetch: HostFetch) -> NativeRecord | Sound | None:
 
 
 def _with_sound(
-    runtime: Runtime, task: _Task, call: NativeRecord, fetch: HostFetch
+    job: RunningJob[IntakeDelivery], task: _Task, call: NativeRecord, fetch: HostFetch
 ) -> tuple[NativeRecord, str | None]:
     """Store the sound of a call and add it to its record, or say why it is stored without."""
-    place = task.vendor.sound(task.document, task.config)
-    if place is None:
-        return call, None
     name = re.sub(r"[^A-Za-z0-9_-]", "_", call.external_id or "call")[:_LONGEST_NAME]
     try:
+        place = task.vendor.sound(task.document, task.config)
+        if place is None:
+            return call, None
         (file,) = files.list_files(fetch.sound(place.url, place.headers, name + place.ending))
     except FetchRefused as error:
         return call, f"The sound is missing: {error}"
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return call, "The sound is missing: its address has another form than documented."
     except ServiceUnavailable as error:
         if task.waited > _SOUND_AWAITED:
             return call, f"The sound is missing: {error.message}"
@@ -148,7 +150,7 @@ def _with_sound(
         for ours, theirs in (("startedAt", "recordedAt"), ("direction", "direction"))
         if call.fields.get(ours)
     }
-    loaded = RecordingLoader(runtime, options, _Fields(fields)).load(file)
+    loaded = _loaded(job, RecordingLoader(job.runtime, options, _Fields(fields)), file)
     if isinstance(loaded, BadLine):
         return call, f"The sound is missing: {loaded.message}"
     return replace(call, fields={**call.fields, "recording": {"audioFileId": loaded[1]}}), None
@@ -176,12 +178,21 @@ def _outcome_of(counts: ImportCounts) -> str:
 def _store_sound(job: RunningJob[IntakeDelivery], task: _Task, sound: Sound) -> None:
     (file,) = files.list_files(sound.path)
     loader = RecordingLoader(job.runtime, task.options, _Fields(sound.fields))
-    loaded = loader.load(file)
+    loaded = _loaded(job, loader, file)
     if isinstance(loaded, BadLine):
         raise _Refused(loaded.code, loaded.message)
     outcome: RecordOutcome = loaded[0]
     with job.transaction() as session:
         service.finish(session, job.lease, outcome, sound.fields["externalId"])
+
+
+def _loaded(
+    job: RunningJob[IntakeDelivery], loader: RecordingLoader, file: ImportFile
+) -> tuple[RecordOutcome, str | None] | BadLine:
+    """Store fetched sound, unless the customer was erased while it was fetched."""
+    with job.transaction() as session:
+        leases.held(session, job.lease)
+    return loader.load(file)
 
 
 @dataclass(frozen=True, slots=True)

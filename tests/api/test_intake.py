@@ -36,7 +36,7 @@ from tests.intake_requests import (
     Sent,
     signed,
 )
-from tests.receiver import Receiver, status, write_ca_bundle
+from tests.receiver import Receiver, Visit, status, write_ca_bundle
 from tests.recordings import CALL, SPEECH
 from tests.running import running_runtime
 from tests.visitor import Visitor, signed_in
@@ -402,22 +402,49 @@ def test_the_sound_of_a_call_is_fetched_from_its_vendor(
         assert vendor_host.received(path)[0].headers["xi-api-key"] == "k-7"
 
 
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [("", "no host of this source"), ("https://[vapi.ai/1.wav", "another form than documented")],
+    ids=["foreign", "malformed"],
+)
 def test_a_call_whose_sound_cannot_be_had_is_stored_without(
-    base: str, runtime: Runtime, admin: Visitor, client: Caller
+    base: str, runtime: Runtime, admin: Visitor, client: Caller, address: str, reason: str
 ) -> None:
     foreign = Receiver()
     document = document_of("vapi")
-    document["message"]["artifact"]["recordingUrl"] = foreign.url("/calls/1.wav")
+    document["message"]["artifact"]["recordingUrl"] = address or foreign.url("/calls/1.wav")
     switch_on(admin, "vapi")
     send(base, "vapi", sent(base, "vapi", document))
     jobs.run_intake(runtime, "")
     (delivery,) = deliveries(runtime)
     assert (delivery.state, delivery.outcome) == ("succeeded", "created")
-    assert "no host of this source" in admin.get("/sources/vapi").text
+    assert reason in admin.get("/sources/vapi").text
     (call,) = client.get("/voice-calls").json()["data"]
     assert (call["hasRecording"], bool(call["evaluationId"])) == (False, True)
     assert foreign.requests == []
     foreign.close()
+
+
+def test_sound_of_a_customer_who_is_erased_while_it_is_fetched_is_not_stored(
+    base: str, runtime: Runtime, admin: Visitor, client: Caller, vendor_host: Receiver
+) -> None:
+    def erased_meanwhile(visit: Visit) -> bool:
+        erasure = client.post("/privacy/erase", {"customerRef": "+12137771234"})
+        run_erasure(runtime, erasure.json()["data"]["erasureId"])
+        return status(200, CALL.read_bytes())(visit)
+
+    vendor_host.script("/calls/1.wav", erased_meanwhile)
+    document = document_of("retell")
+    host = "https://retellai.s3.us-west-2.amazonaws.com"
+    document["call"]["recording_url"] = f"{host}/calls/1.wav"
+    switch_on(admin, "retell")
+    send(base, "retell", sent(base, "retell", document))
+    jobs.run_intake(runtime, "")
+    (delivery,) = deliveries(runtime)
+    assert (delivery.error or {})["code"] == "ERASED"
+    assert len(vendor_host.received("/calls/1.wav")) == 1
+    for path in ("/audio-files", "/voice-calls"):
+        assert client.get(path).json()["data"] == []
 
 
 def test_a_conversation_that_is_not_handed_out_whole_is_refused(
