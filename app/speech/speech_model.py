@@ -132,8 +132,9 @@ def _unfinished(target: Path) -> str:
 def _delete_unfinished(target: Path) -> None:
     """Delete what processes that were killed have left; others may be joining right now."""
     for folder in target.parent.glob(f"{_unfinished(target)}*"):
-        if folder.stat().st_mtime < time.time() - _UNFINISHED_S:
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            if folder.stat().st_mtime < time.time() - _UNFINISHED_S:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folder_of(package: str) -> Path | None:

@@ -47,11 +47,9 @@ def join(
 def _require_fit(left: Recording, right: Recording, leads: tuple[float, float]) -> None:
     if left.channels != 1 or right.channels != 1:
         raise UnsupportedMedia("A file of a pair must have one channel: this one has both sides.")
-    lead_s, seconds = (
-        max(leads),
-        sorted(
-            side.duration_ms / 1000 + lead for side, lead in zip((left, right), leads, strict=True)
-        ),
+    lead_s = max(leads)
+    seconds = sorted(
+        side.duration_ms / 1000 + lead for side, lead in zip((left, right), leads, strict=True)
     )
     if lead_s >= min(left.duration_ms, right.duration_ms) / 1000:
         raise UnsupportedMedia(

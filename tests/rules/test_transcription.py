@@ -1,8 +1,10 @@
 """Local transcriber, with the real model on real speech."""
 
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -223,6 +225,28 @@ def test_the_base_model_finds_the_language_and_leaves_english_to_the_other(tmp_p
         build_transcriber(models_dir=tmp_path).transcribe(
             SPANISH, TranscriptionOptions(), progress=ignore
         )
+
+
+def test_what_a_killed_process_has_joined_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, package in enumerate(("part_one", "part_two"), 1):
+        data = tmp_path / "site" / package / "data"
+        data.mkdir(parents=True)
+        (data.parent / "__init__.py").touch()
+        for name in (f"model.bin.part{number}", "config.json", "tokenizer.json", "vocabulary.txt"):
+            (data / name).write_text(package)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.setattr(speech_model, "BASE_PACKAGES", ("part_one", "part_two"))
+    models = tmp_path / "models"
+    left, running = models / ".base-killed", models / ".base-running"
+    for folder in (left, running):
+        folder.mkdir(parents=True)
+    two_hours_ago = time.time() - 7200
+    os.utime(left, (two_hours_ago, two_hours_ago))
+    joined = speech_model.find_base(models)
+    assert (joined.directory / "model.bin").read_text() == "part_onepart_two"
+    assert sorted(path.name for path in models.iterdir()) == [".base-running", "base"]
 
 
 def test_the_declared_content_type_is_checked(transcriber: Any) -> None:
