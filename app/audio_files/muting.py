@@ -157,8 +157,8 @@ def copy_to_hear(runtime: Runtime, audio_file_id: str) -> PlayedObject | None:
         is_known = _is_known(runtime, session, queries.find_stored(session, audio_file_id))
     if not is_known:
         message = (
-            "This sound is not transcribed, so that nothing in it is masked yet: only its original"
-            " can be heard, with the permission for originals."
+            "This sound is not transcribed, so that nothing in it is masked yet: process it first."
+            f" Until then only its original can be heard, which needs the scope {ORIGINAL_SOUND}."
         )
         raise Conflict(message)
     return _muted_copy(runtime, audio_file_id)

@@ -80,7 +80,7 @@ def get_processing_status(audio_file_id: str) -> Any:
 @require_scope("audio:download")
 @blp.arguments(schemas.DownloadQuery, location="query")
 @blp.response(200, schemas.DownloadSchema)
-@blp.alt_response(409, description="The recording has not been uploaded, or is being muted.")
+@blp.alt_response(409, description="Not uploaded, not transcribed yet, or being muted.")
 def get_download_url(query: dict[str, bool], audio_file_id: str) -> Any:
     """Return a signed download link; masked words are silent, unless the original is requested."""
     database = _database(audio_file_id)

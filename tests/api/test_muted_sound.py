@@ -118,7 +118,7 @@ def test_a_recording_without_a_transcript_is_an_original(
     for path in paths:
         refused = key.get(path)
         assert refused.status_code == 409
-        assert "nothing in it is masked yet" in refused.text
+        assert "needs the scope audio:original" in refused.text
     assert originals_heard(runtime) == []
     for path in paths:
         assert client.get(path).status_code == 200
