@@ -178,7 +178,8 @@ _COMPANY = re.compile(
     rf"|\b(?i:this is|i'm|i am|my name is)\s{_SERVICE_WORD}(?:\s{_SERVICE_WORD})?,?\s(?i:from|at|with)\s"
     rf"({_SERVICE_CAPITAL}(?:\s{_SERVICE_CAPITAL}){{0,2}}|{_SERVICE_WORD})"
 )
-_OWN_ELSEWHERE = re.compile(rf"\b{other_languages.OWN}{_OWN_NAME}")
+# "Habla Juan Pérez?" asks for the customer.
+_OWN_ELSEWHERE = re.compile(rf"\b{other_languages.OWN}{_OWN_NAME}(?![^.!,;:\u00bf?\n]{{0,20}}\?)")
 _WORD_OF_NAME = re.compile(_SERVICE_WORD)
 
 

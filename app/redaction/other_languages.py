@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from unicodedata import combining, normalize
 
 # Units from 0, numbers from 10, tens from 20, and the word between tens and units.
 _NUMBERS = {
@@ -31,10 +32,15 @@ _NUMBERS = {
         " e ",
     ),
 }
-_ALSO = {"de": {"zwo": "2"}, "pt": {"meia": "6", "dezasseis": "16", "dezassete": "17"}}
+_ALSO = {
+    "de": {"zwo": "2"},
+    "fr": {"soixante et onze": "71"},
+    "pt": {"meia": "6", "dezasseis": "16", "dezassete": "17", "dezanove": "19"},
+}
+_SPANISH_TWENTIES = "veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
 _WORD = re.compile(r"[^\W\d_]+")
 # Words of English, too; a text needs two others to be read in one of these languages.
-_ENGLISH = frozenset(["six", "once", "seize", "elf", "dos", "un", "sept"])
+_ENGLISH = frozenset(["six", "once", "seize", "elf", "dos", "un", "sept", "um", "null", "zero"])
 _LEAST_WORDS = 2
 
 
@@ -48,6 +54,10 @@ def _numbers(language: str) -> Mapping[str, str]:
         for unit, word in enumerate(units[1:], 1):
             joined = f"{word.removesuffix('s') if unit == 1 else word}und{ten}"
             numbers[f"{ten}{between}{word}" if between else joined] = f"{first}{unit}"
+        if language == "fr":
+            numbers[f"{ten} et un"] = f"{first}1"
+    if language == "es":
+        numbers |= {word: str(n) for n, word in enumerate(_SPANISH_TWENTIES.split(), 21)}
     if language == "fr":
         for number, word in enumerate(chain(teens, ["vingt"]), 10):
             numbers |= {
@@ -57,7 +67,15 @@ def _numbers(language: str) -> Mapping[str, str]:
         numbers |= {f"quatre-vingt-{word}": f"8{unit}" for unit, word in enumerate(units[1:], 1)}
         numbers |= {"quatre-vingts": "80", "quatre-vingt": "80"}
         del numbers["soixante-vingt"], numbers["quatre-vingt-vingt"]
-    return numbers | _ALSO.get(language, {})
+    numbers |= _ALSO.get(language, {})
+    # Accents are left out as often as they are typed.
+    return {typed: digits for word, digits in numbers.items() for typed in _spellings(word)}
+
+
+def _spellings(word: str) -> tuple[str, ...]:
+    without_sharp = word.replace("ß", "ss")
+    bare = "".join(letter for letter in normalize("NFD", without_sharp) if not combining(letter))
+    return word, without_sharp, without_sharp.replace("ü", "ue").replace("ö", "oe"), bare
 
 
 NUMBERS = {language: _numbers(language) for language in _NUMBERS}

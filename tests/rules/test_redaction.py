@@ -346,6 +346,15 @@ def test_names_of_agents_and_company_are_kept(lines, shown) -> None:
          "Me chamo [NAME], celular [PHONE], telemóvel [PHONE]."),
         ("A senha é 4821, IBAN PT50 0002 0123 1234 5678 9015 4, encomenda 55018.",
          "A senha é [PASSCODE], IBAN [IBAN], encomenda 55018."),
+        ("Mi móvil es seis doce treinta y cuatro veintiuno veintidos.", "Mi móvil es [PHONE]."),
+        ("Mon portable, c'est zéro six vingt et un trente-deux soixante et onze dix.",
+         "Mon portable, c'est [PHONE]."),
+        ("Meine Handynummer ist null eins sieben eins fuenf dreissig zwoelf acht neun.",
+         "Meine Handynummer ist [PHONE]."),
+        ("Meu telefone é nove dezanove vinte e um trinta e dois cinco seis.",
+         "Meu telefone é [PHONE]."),
+        ("Um, it says null, and um, my card is four five three nine one four eight eight zero three"
+         " four three six four six seven.", "Um, it says null, and um, my card is [CARD]."),
         ("Ich habe zwei oder drei Fragen, seit vier Tagen warte ich.",
          "Ich habe zwei oder drei Fragen, seit vier Tagen warte ich."),
         ("I called once, twice, and it took seven minutes to seize it.",
@@ -354,6 +363,16 @@ def test_names_of_agents_and_company_are_kept(lines, shown) -> None:
 )  # fmt: skip
 def test_personal_data_is_found_in_other_languages(said: str, masked: str) -> None:
     assert mask(said).text == masked
+
+
+def test_whom_an_agent_asks_for_is_no_agent() -> None:
+    assert masked(
+        "a: Le atiende Rosario, ¿en qué le ayudo? ¿Habla Juan Pérez?",
+        "c: Sí, me llamo Juan Pérez. Gracias, Rosario.",
+    ) == [
+        "Le atiende Rosario, ¿en qué le ayudo? ¿Habla [NAME] [NAME]?",
+        "Sí, me llamo [NAME]. Gracias, Rosario.",
+    ]
 
 
 def test_a_name_that_is_asked_for_in_german_is_masked_and_that_of_the_agent_is_kept() -> None:
