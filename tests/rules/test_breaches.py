@@ -91,6 +91,46 @@ def test_help_in_like_words_is_no_mockery(customer: str, agent: str) -> None:
     assert told(found, "communication.courtesy")["normalizedScore"] in (None, 1)
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "On that page you can learn how to read your meter.",
+        "Which part of the order did you receive?",
+        "Your router is too old to use the new network.",
+        "Thank you, customers like you are the reason we do this.",
+        "Let me spell it out for you: B for Bravo, Y for Yankee.",
+        "Please restart it, then you will see what comes up.",
+        "If the order goes missing, we send it again.",
+        "We do not want to make it more difficult for you.",
+        "The maker gives their own two year warranty.",
+        "Please calm down, we will mend this today.",
+    ],
+)
+def test_plain_help_breaches_nothing(agent: str) -> None:
+    found = results(("c", "It is still broken."), ("a", agent), ("c", "Okay."), ("a", "Goodbye!"))
+    assert not any(
+        word in incidents(found) for word in ("mocked", "threatened", "pressure", "another person")
+    )
+    assert found["autoFail"]["scope"] is None
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        ("Here is the reference.", "I read the reference out.", "The reference ends in 12."),
+        ("I have just now sent it.", "It came in just now.", "I looked at it just now."),
+        ("Tick the box that says yes.", "The box called more.", "It's the big green button."),
+        ("Your friend has ten days.", "Your friend got a code.", "Your friend also signs."),
+    ],
+)
+def test_hints_alone_breach_nothing_however_many_they_are(agent: tuple[str, ...]) -> None:
+    found = results(*(line for text in agent for line in (("c", "And now?"), ("a", text))))
+    assert not any(
+        word in incidents(found) for word in ("mocked", "threatened", "pressure", "another person")
+    )
+    assert found["autoFail"]["scope"] is None
+
+
 def test_pressing_on_against_a_no_is_pressure() -> None:
     found = results(
         ("c", "Please just cancel it."),
@@ -218,6 +258,7 @@ def test_mockery_keeps_a_solved_conversation_from_passing(channel: str) -> None:
             each for each in found.results["criteria"] if each["key"].endswith(".conduct")
         )
         assert conduct["answer"] == (None if passes else "no")
+        assert passes or conduct["explanation"] == "More than a slip: mockery (once)."
         assert found.results["autoFail"]["scope"] == (None if passes else "pass")
         assert found.score is not None
         if not passes:

@@ -9,7 +9,7 @@ from app.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
 
 VOICE, CHAT, BOT = scorecard("voice"), scorecard("chat"), scorecard("voice_bot")
-NEEDS_MODEL = "Not judged: this needs a language model (see CQE_JUDGE)."
+NEEDS_MODEL = "Not judged: only a language model can judge this."
 
 
 def judge(key: str, transcript: Transcript, card: Scorecard = VOICE, **known) -> Answer:

@@ -1,7 +1,8 @@
 """Breaches of good conduct and privacy: mockery, threats, pressure, and what is told of other people.
 
 A line is read with its neighbours. It breaches something where two signs point to it, or a strong one: a
-phrase that says enough by itself, a phrase that only hints, and what the models read.
+phrase that says enough by itself, a phrase that only hints, and what the models read. Lines that only hint
+say nothing, however many they are, unless another line breaches the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from app.judge.dialogue.cues import Cue, Cues
 from app.judge.dialogue.turns import Side
 
 _ENOUGH = 2
-# So many lines of one conversation that hint at the same are no accident.
+# So many lines of one conversation that hint at what another one surely says are no accident.
 _OFTEN = 3
 _TROUBLE = (Act.UNSOLVED, Act.NO, Act.COMPLAIN, Act.ANGRY, Act.DISAPPOINTED, Act.CONFUSED)
 _RESISTS = (Act.NO, Act.DECLINE, Act.OPT_OUT, Act.LEAVE, Act.GIVE_UP, Act.ANGRY)
@@ -67,6 +68,7 @@ def breaches_of(cues: Cues, acts: Acts) -> tuple[Breach, ...]:
 def _of_act(act: Act, cues: Cues, acts: Acts) -> Iterator[Breach]:
     hinted = list(_hinted(act, cues, acts))
     often = sum(item.phrases > 0 for item in hinted) >= _OFTEN
+    often = often and any(item.weight >= _ENOUGH for item in hinted)
     for item in hinted:
         if item.weight >= _ENOUGH or (often and item.phrases):
             yield Breach(act, item.line, item.where.start, item.where.end, item.weight)

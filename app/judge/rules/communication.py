@@ -212,10 +212,12 @@ def conduct(facts: Facts, criterion: Criterion) -> Answer:
     threatens = any(breach.act is Act.THREATEN for breach in breaches)
     if not threatens and sum(breach.weight for breach in breaches) < _NO_SLIP:
         return not_applicable(facts.sentence("conduct.none"))
-    act = next(act for act in _BREACHES if any(breach.act is act for breach in breaches))
+    acts = {breach.act for breach in breaches}
+    kinds = [part(f"conduct.{act}") for act in _BREACHES if act in acts]
+    lines = {breach.line.line.position for breach in breaches}
     return yes_or_no(
         False,
-        facts.sentence(f"courtesy.{act}"),
+        sentence("conduct.found", what=listed(kinds), times=times(len(lines))),
         confidence=0.75,
         evidence=breach_evidence(facts, *_BREACHES)[:1],
     )
