@@ -11,7 +11,7 @@ from app.judge.context import Context
 from app.judge.rule_judge import RuleJudge
 from app.judge.scoring.answers import Answer
 from app.judge.scoring.rescoring import Unscorable, rescored
-from tests.talks import GOOD_CALL, GOOD_CHAT, scorecard
+from tests.talks import GOOD_CALL, GOOD_CHAT, chat, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("chat", "voice")}
 TALKS = {"chat": GOOD_CHAT, "voice": GOOD_CALL}
@@ -69,6 +69,23 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
             assert criterion["original"]["judgedBy"] == criteria[criterion["key"]]["judgedBy"]
         else:
             assert criterion == criteria[criterion["key"]]
+
+
+def test_what_a_person_finds_right_is_no_incident() -> None:
+    mocking = chat(
+        ("c", 0, "I can't find the button for the invoice."),
+        ("a", 20, "Bravo. Shall I explain what a button is? Even a child can find it."),
+        ("c", 40, "Sorry. Where is it?"),
+        ("a", 60, "At the bottom, or is scrolling too hard for you? I sent the invoice by mail."),
+        ("c", 80, "Thank you."),
+    )
+    found = RuleJudge().judge(mocking, CARDS["chat"], Context()).results
+    assert "mocked" in str(found["coaching"])
+    for right in (human(1.0), human(None)):
+        answers = dict.fromkeys(("communication.conduct", "communication.courtesy"), right)
+        assert "mocked" not in str(rescored(found, CARDS["chat"], answers).results["coaching"])
+    kept = rescored(found, CARDS["chat"], {"communication.conduct": human(0.0)})
+    assert "mocked" in str(kept.results["coaching"])
 
 
 def test_a_failed_section_takes_its_points_along() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.judge.dialogue.evidence import Evidence
+from app.judge.dialogue.evidence import CONTRADICTS, Evidence
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
 from app.judge.scoring.documents import (
@@ -15,6 +15,8 @@ from app.judge.scoring.documents import (
 )
 from app.judge.scoring.score import Problem, score_of
 
+# Rules about what the service side should never say, which incidents tell as well.
+_OF_CONDUCT = frozenset(["conduct", "courtesy", "respect", "third_party"])
 _ORIGINAL = ("applicable", "answer", "normalizedScore", "judgedBy", "explanation", "confidence")
 
 
@@ -39,7 +41,7 @@ def rescored(
     """Return a results document with some answers replaced.
 
     Everything that follows from answers is computed again: points, sections, score, compliance
-    score, band, pass, auto-fail and coaching. What a calibration had made of the score falls away.
+    score, band, pass, auto-fail and coaching; what people found right is no incident. What a calibration had made of the score falls away.
     Each replaced answer keeps the judge's own one in `original`. Measures, sentiment, dimensions,
     moments and summary are not answers and stay.
 
@@ -70,7 +72,7 @@ def rescored(
             }
             for judged in score.judged
         ],
-        "coaching": coaching_of(score, _stored_incidents(results)),
+        "coaching": coaching_of(score, _stored_incidents(results, scorecard, answers)),
         "quality": {**results["quality"], "calibration": None},
     }
     return Rescored(document, score.failed_criteria)
@@ -80,9 +82,26 @@ def _otherwise(former: Mapping[str, Any]) -> dict[str, Any]:
     return {"otherwise": former["otherwise"]} if "otherwise" in former else {}
 
 
-def _stored_incidents(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _stored_incidents(
+    results: Mapping[str, Any], scorecard: Scorecard, answers: Mapping[str, Answer]
+) -> list[dict[str, Any]]:
     improvements = results["coaching"]["improvements"]
-    return [entry for entry in improvements if entry["criterionKey"] is None]
+    refuted = {
+        piece["segmentId"]
+        for criterion in results["criteria"]
+        if (answer := answers.get(criterion["key"])) is not None
+        and answer.score in (None, 1)
+        and not answer.unjudged
+        and scorecard.criterion(criterion["key"]).rule in _OF_CONDUCT
+        for piece in criterion["evidence"]
+        if piece["polarity"] == CONTRADICTS
+    }
+    return [
+        entry
+        for entry in improvements
+        if entry["criterionKey"] is None
+        and refuted.isdisjoint(piece["segmentId"] for piece in entry["evidence"])
+    ]
 
 
 def _judged_first(former: Mapping[str, Any], replaced: bool) -> dict[str, Any] | None:
