@@ -3,7 +3,9 @@
 import pytest
 
 from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
 from app.judge.judge import Judgement
+from app.judge.ledger.entries import State
 from app.judge.rule_judge import RuleJudge
 from tests.talks import GOOD_CALL, GOOD_CHAT, chat, scorecard
 
@@ -259,3 +261,13 @@ def test_an_arrangement_that_the_customer_rejects_is_not_resolved() -> None:
     assert evidence["quote"] == "No, I said Thursday!"
     moved = [*lines, ("b", "Your visit is moved to Thursday."), ("c", "Thanks, bye.")]
     assert judge(moved).resolution == "resolved"
+
+
+def test_who_leaves_the_choice_refuses_nothing() -> None:
+    choice = "I know, I'm sorry. If you would rather send all of it back, I can arrange the pickup."
+    for reply, refuses in ((choice, False), (f"I can't do that. {choice}", True)):
+        talk = chat(
+            ("c", 0, "The chairs have the wrong colour, I am tired of this."), ("a", 9, reply)
+        )
+        (entry,) = facts_of(talk, scorecard("chat"), Context()).ledger.entries
+        assert (entry.last(State.REFUSED, State.FAILED) is not None) is refuses

@@ -3,6 +3,7 @@
 English lines are read by models, lines of other languages by the phrases of their lexicon.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -75,6 +76,11 @@ _BY_CUE: Mapping[Side, Mapping[str, Mapping[Act, float]]] = {
 # Phrases of the English lexicon that say more than a model does.
 _SURE_IN_ENGLISH = frozenset({"fallback", "opt_out", "opt_out_done", "profanity"})
 _REFUSALS = (Act.REFUSE, Act.REFUSE_REASON)
+# Leaves the customer a choice, and denies nothing.
+_CHOICE = re.compile(
+    r"(?!.*\b(?:\w{2,6}n['\u2019]t|cant|wont|cannot|not|no|unable)\b).*\bif you(?:['\u2019]d| would) (?:rather|prefer)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _MEANT = (Act.PRAISE, Act.THANK, Act.SOLVED)
 
 
@@ -242,8 +248,8 @@ def _with_phrases(line: Line, marks: Mapping[Act, Mark], cues: Sequence[Cue]) ->
         marks = {}
     marks = _without_sarcasm(marks)
     found = {act: mark for act, mark in marks.items() if mark.probability >= _LEAST}
-    if any(cue.kind == "fallback" for cue in cues):
-        # Who did not understand refuses nothing.
+    if any(cue.kind == "fallback" for cue in cues) or _CHOICE.match(line.text):
+        # Who did not understand refuses nothing, and neither does who leaves the choice.
         found = {act: mark for act, mark in found.items() if act not in _REFUSALS}
     for cue in cues:
         if line.language == ENGLISH and cue.kind not in _SURE_IN_ENGLISH:
