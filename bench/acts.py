@@ -17,8 +17,9 @@ import numpy as np
 
 from app.judge.acts.catalogue import Act
 from app.judge.acts.reading import SHOWN, Mark, read_lines, shipped_readers
-from app.judge.ledger.entries import Spoken, ledger_of
+from app.judge.ledger.entries import ledger_of
 from app.judge.ledger.opinion import shipped_opinion_model
+from app.judge.ledger.spoken import Spoken
 from app.judge.ledger.status import stated_status
 from training.acts.labelled import (
     STATUSES,

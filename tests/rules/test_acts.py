@@ -7,7 +7,8 @@ import pytest
 
 from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
 from app.judge.acts.features import Heard, contexts_of
-from app.judge.ledger.entries import Spoken, State, ledger_of
+from app.judge.ledger.entries import State, ledger_of
+from app.judge.ledger.spoken import Spoken, spoken_line
 from app.judge.ledger.status import stated_status
 from training.acts.labelled import READ_TWICE, STATUSES, acts_of_side, talks_in
 
@@ -133,3 +134,24 @@ def test_short_answers_are_read_with_the_question_before_them():
     working, more = answer("Is it working now?"), answer("Anything else?")
     assert "no|p:working" in working - more
     assert "no|p:else" in more - working
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "state"),
+    [
+        ("My heating is cold.", "I have booked an engineer for Friday.", State.PROMISED),
+        ("My heating is cold.", "An engineer has been booked for Friday.", State.PROMISED),
+        ("My heating is cold.", "I have passed it to our repair team.", State.TRANSFERRED),
+        ("My heating is cold.", "The engineer has mended the pump.", State.DONE),
+        ("Can you send an engineer?", "I have booked an engineer for Friday.", State.DONE),
+        ("I want to book a boiler service.", "I have booked an engineer for May.", State.DONE),
+        ("Pass it to a manager, please.", "I have passed it to my manager.", State.DONE),
+    ],
+)
+def test_who_books_a_repair_or_passes_it_on_has_mended_nothing(asked, said, state):
+    lines = ((True, Act.REQUEST, asked), (False, Act.DONE, said))
+    spoken = [
+        spoken_line(place, text, by_customer=by_customer, acts={act: 0.9})
+        for place, (by_customer, act, text) in enumerate(lines)
+    ]
+    assert ledger_of(spoken).entries[0].state is state

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from app.judge.acts.catalogue import Act
-from app.judge.ledger.entries import Spoken
-from app.judge.ledger.spoken import spoken_line
+from app.judge.ledger.spoken import Spoken, spoken_line
 from training.acts.labelled import Talk
 
 

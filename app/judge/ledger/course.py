@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 
 from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
-from app.judge.ledger.entries import Ledger, RequestKind, Spoken, State
+from app.judge.ledger.entries import Ledger, RequestKind, State
+from app.judge.ledger.spoken import Spoken
 
 _BAD = (State.REFUSED, State.FAILED, State.SENT_ELSEWHERE, State.PUT_OFF)
 _LAST_LINES = 2

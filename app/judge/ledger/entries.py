@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from app.judge.acts.catalogue import Act
-from app.judge.acts.reading import SHOWN
+from app.judge.ledger.spoken import Spoken
 
 
 class State(StrEnum):
@@ -58,26 +58,6 @@ class RequestKind(StrEnum):
     QUESTION = "question"
     PERSON = "person"
     OPT_OUT = "opt_out"
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """A line as the ledger reads it: whose it is, its acts with their probabilities, its subject.
-
-    `content` are the words that carry the subject. `asks_fact` says that what it asks for is a fact,
-    `adds_matter` that it brings up a further matter ("also", "another thing").
-    """
-
-    position: int
-    by_customer: bool
-    acts: Mapping[Act, float]
-    content: frozenset[str] = frozenset()
-    asks_fact: bool = False
-    adds_matter: bool = False
-
-    def shows(self, *acts: Act) -> bool:
-        """Tell whether the line is taken to perform one of the acts."""
-        return any(self.acts.get(act, 0.0) >= SHOWN for act in acts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +173,8 @@ _CLAIMED = frozenset({State.DONE, State.PROMISED, State.TRANSFERRED})
 # While nothing was done or told, or it was refused, only a plain word of the customer closes a request.
 _BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROMISED)
 _PLAINLY = 0.75
+# With these words a visit or a call is what the customer wants.
+_BOOKS = frozenset(["appointment", "book", "booking", "come", "reschedule", "schedule", "visit"])
 _CONTENT = (Act.CLOSE, Act.THANK, Act.PRAISE, Act.OK)
 # With these, the customer does not just take what was said.
 _OPENS = (*_NEGATIVE, Act.ASK, Act.REQUEST)
@@ -254,6 +236,9 @@ class _Book:
             self._hand_over(line)
 
     def _enter(self, entry: Entry, state: State, line: Spoken) -> None:
+        if state is State.DONE and _is_left(entry, line):
+            # Who books a repair has mended nothing, and neither has who passes it on.
+            state = State.TRANSFERRED if line.passed_on else State.PROMISED
         # A "no" to a question for a fact answers it.
         refuses = state is State.REFUSED
         if refuses and self._asked_fact and not line.shows(Act.REFUSE_REASON):
@@ -358,6 +343,11 @@ def _is_hypothetical(line: Spoken, state: State) -> bool:
     return line.acts.get(Act.HYPOTHETICAL, 0.0) > max(
         line.acts.get(a, 0.0) for a in STATE_ACTS[state]
     )
+
+
+def _is_left(entry: Entry, line: Spoken) -> bool:
+    """Tell whether what was done only brings somebody else, whom the customer did not ask for."""
+    return bool(line.later) and line.later not in entry.content and _BOOKS.isdisjoint(entry.content)
 
 
 def _applies(entry: Entry, state: State, line: Spoken) -> bool:

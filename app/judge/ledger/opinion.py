@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
 from app.judge.ledger.course import ending_values
-from app.judge.ledger.entries import Ledger, Spoken
+from app.judge.ledger.entries import Ledger
+from app.judge.ledger.spoken import Spoken
 from app.judge.weights import model_document
 
 YES, NO, NONE = "yes", "no", "none"

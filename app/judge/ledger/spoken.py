@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from app.judge.acts.catalogue import Act
-from app.judge.acts.reading import Acts
+from app.judge.acts.reading import SHOWN, Acts
 from app.judge.dialogue.turns import Side, content_of
-from app.judge.ledger.entries import Spoken
 
 _ASKS_FACT = re.compile(
     r"(?:^|[.!?:]\s{1,3})\W*(?:(?:and|but|so|or|hi|hello|hey)\W+){0,3}(?:is|are|was|were|do|does|did|has|have"
@@ -18,6 +18,41 @@ _ADDS_MATTER = re.compile(
     r"|as well|too)\b",
     re.IGNORECASE,
 )
+# Who mends something later, and what is arranged for them.
+_COMES = r"(engineer|technician|mechanic|plumber|electrician|surveyor|inspector|callback)"
+_ARRANGED = r"(?:booked|arranged|scheduled|dispatched|organi[sz]ed|requested)"
+_BOOKED = re.compile(
+    rf"\b{_ARRANGED}\b[^.!?]{{0,40}}?\b{_COMES}\b|\b{_COMES}\b[^.!?]{{0,20}}?\b(?:is|was|been) {_ARRANGED}\b",
+    re.IGNORECASE,
+)
+_PASSED_ON = re.compile(
+    r"\b(?:passed|forwarded|escalated|referred)\b[^.!?]{0,40}?\bto (?:a|an|my|our|the)\b[^.!?]{0,30}?"
+    r"\b(team|department|specialists?|supervisor|manager|colleagues?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A line as the ledger reads it: whose it is, its acts with their probabilities, its subject.
+
+    `content` are the words that carry the subject. `asks_fact` says that what it asks for is a fact,
+    `adds_matter` that it brings up a further matter ("also", "another thing"). `later` names who is to
+    see to it later ("engineer"), and `passed_on` says that they took it over.
+    """
+
+    position: int
+    by_customer: bool
+    acts: Mapping[Act, float]
+    content: frozenset[str] = frozenset()
+    asks_fact: bool = False
+    adds_matter: bool = False
+    later: str = ""
+    passed_on: bool = False
+
+    def shows(self, *acts: Act) -> bool:
+        """Tell whether the line is taken to perform one of the acts."""
+        return any(self.acts.get(act, 0.0) >= SHOWN for act in acts)
 
 
 def spoken_lines(acts: Acts) -> list[Spoken]:
@@ -37,6 +72,8 @@ def spoken_line(
     position: int, text: str, *, by_customer: bool, acts: Mapping[Act, float]
 ) -> Spoken:
     """Read the subject of a line, and what it asks for."""
+    passed_on = _PASSED_ON.search(text)
+    booked = passed_on or _BOOKED.search(text)
     return Spoken(
         position=position,
         by_customer=by_customer,
@@ -44,4 +81,6 @@ def spoken_line(
         content=content_of(text),
         asks_fact=_ASKS_FACT.search(text) is not None,
         adds_matter=_ADDS_MATTER.search(text) is not None,
+        later=booked[booked.lastindex or 0].lower() if booked else "",
+        passed_on=passed_on is not None,
     )
