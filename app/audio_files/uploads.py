@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
 from app.audio_files.links import RecordingLinks
-from app.audio_files.models import AudioFile
+from app.audio_files.models import AudioFile, WaveformJob
 from app.audio_files.processing import requests
 from app.audio_files.processing.steps import UPLOAD_MISMATCH
 from app.audio_files.stored_objects import recording_of
@@ -263,7 +263,7 @@ class AudioObjects:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def exists(self, object_id: str) -> bool:
+    def exists(self, object_id: str, _: str = "", /) -> bool:
         with self._runtime.db.reading() as session:
             audio = session.get(AudioFile, object_id)
             return audio is not None and audio.erased_at is None and not audio.purge_bytes
@@ -311,8 +311,12 @@ class AudioObjects:
 class MutedObjects(AudioObjects):
     """Handles muted copies, which are only downloaded, by the recordings that they belong to."""
 
-    def exists(self, object_id: str) -> bool:
-        return super().exists(recording_of(object_id))
+    def exists(self, object_id: str, version: str = "", /) -> bool:
+        """Return whether the copy may be downloaded: an earlier one has words that are masked now."""
+        with self._runtime.db.reading() as session:
+            job = session.get(WaveformJob, object_id)
+            is_current = job is not None and (job.made_of or "").startswith(version)
+        return is_current and super().exists(recording_of(object_id))
 
     def mark_stored(self, object_id: str, stored: StoredObject) -> None:
         """Refuse an upload: no link allows one."""

@@ -95,7 +95,7 @@ class ImportFiles:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def exists(self, object_id: str) -> bool:
+    def exists(self, object_id: str, _: str = "", /) -> bool:
         """Return whether an import waits for the file, or has not read it to its end."""
         with self._runtime.db.reading() as session:
             row = session.get(Import, object_id)

@@ -47,8 +47,8 @@ class RangeNotSatisfiable(errors.AppError):
 class BlobOwner(Protocol):
     """Owner of the stored objects of one id prefix."""
 
-    def exists(self, object_id: str) -> bool:
-        """Return whether the row still exists; a URL may be valid for minutes longer."""
+    def exists(self, object_id: str, version: str = "", /) -> bool:
+        """Return whether the row still exists, in this version; a URL may be valid for minutes longer."""
         ...
 
     def mark_stored(self, object_id: str, stored: StoredObject) -> None:
@@ -131,7 +131,7 @@ class Blobs:
     def get(self, object_id: str) -> Response:
         """Send the object or a range of it, or redirect to the storage; HEAD sends its headers."""
         grant = self._grant(object_id, permission="r")
-        self._owner(object_id)
+        self._owner(object_id, grant.sha256)
         size_bytes = self._storage.size_of(object_id)
         if size_bytes is None:
             raise _no_object()
@@ -177,9 +177,9 @@ class Blobs:
             raise UrlSignatureInvalid("This URL is not valid for this method.")
         return grant
 
-    def _owner(self, object_id: str) -> BlobOwner:
+    def _owner(self, object_id: str, version: str = "") -> BlobOwner:
         owner = self._owners.get(object_id.partition("_")[0])
-        if owner is None or not owner.exists(object_id):
+        if owner is None or not owner.exists(object_id, version):
             raise _no_object()
         return owner
 

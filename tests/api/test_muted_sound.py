@@ -132,11 +132,15 @@ def test_a_remade_copy_replaces_the_earlier_one_and_has_another_etag(
 ) -> None:
     make_copy(runtime)
 
-    def fetched() -> requests.Response:
-        link = client.get(f"/audio-files/{recording}/download-url").json()["data"]
-        return requests.get(link["downloadUrl"], timeout=10)
+    def link() -> str:
+        answer = client.get(f"/audio-files/{recording}/download-url").json()["data"]
+        return str(answer["downloadUrl"])
 
-    first = fetched()
+    def fetched() -> requests.Response:
+        return requests.get(link(), timeout=10)
+
+    earlier = link()
+    first = requests.get(earlier, timeout=10)
     said = {"role": "customer", "text": "I am Ann Smith.", "startMs": 1_000, "endMs": 3_000}
     put_call(client, turns=[said], recording={"audioFileId": recording})
     again = client.get(f"/audio-files/{recording}/download-url")
@@ -147,6 +151,7 @@ def test_a_remade_copy_replaces_the_earlier_one_and_has_another_etag(
     assert second.content != first.content
     assert second.headers["ETag"] != first.headers["ETag"]
     assert fetched().headers["ETag"] == second.headers["ETag"]
+    assert requests.get(earlier, timeout=10).status_code == 404, "an earlier copy of other words"
 
 
 def test_a_deleted_original_leaves_the_muted_copy(

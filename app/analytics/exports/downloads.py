@@ -74,7 +74,7 @@ class ExportFiles:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def exists(self, object_id: str) -> bool:
+    def exists(self, object_id: str, _: str = "", /) -> bool:
         with self._runtime.db.reading() as session:
             return service.is_downloadable(session, object_id)
 
