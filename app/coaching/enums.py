@@ -15,5 +15,5 @@ class SessionState(LabelledEnum):
 class NotesFor(LabelledEnum):
     """Readers of the notes of a session."""
 
-    BOTH = "both", "Coach and agent"
-    COACH = "coach", "Coach only"
+    BOTH = "both", "Coaches and the agent"
+    COACH = "coach", "Coaches, not the agent"

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from app.coaching.enums import NotesFor, SessionState
 from app.coaching.models import CoachingSession, Goal
 from app.core.database.filters import Filters, at_least, before, conditions, equal
+from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest
 from app.core.database.records import Records
 from app.core.errors import Conflict, InvalidInput, NotFound
@@ -21,7 +22,7 @@ from app.evaluations.models import Evaluation
 from app.scorecards import service as scorecards
 
 Row = TypeVar("Row", CoachingSession, Goal)
-_PURGE_BATCH = 500
+_BATCH = 500
 _STATES = list(SessionState)
 
 
@@ -30,7 +31,7 @@ class CoachingRecords(Records[Row]):
 
     def purge(self, session: Session, *, before: datetime) -> int:
         """Delete a batch of records whose date was before this moment; return how many."""
-        old = select(self.table.id).where(self.table.at < before).limit(_PURGE_BATCH)
+        old = select(self.table.id).where(self.table.at < before).limit(_BATCH)
         deleted = delete(self.table).where(self.table.id.in_(old)).returning(self.table.id)
         return len(session.scalars(deleted).all())
 
@@ -91,6 +92,7 @@ def add_session(
             or evaluation of the agent, or a quote does not occur in the conversation.
     """
     _refuse_acknowledged(values)
+    _lock_evidence(session)
     EXECUTIVES.require(session, values["executive_id"])
     _check(session, values["executive_id"], values["scorecard_id"], values)
     executive = EXECUTIVES.get(session, values["executive_id"])
@@ -111,8 +113,9 @@ def change_session(session: Session, session_id: str, changes: Mapping[str, Any]
         Conflict: it is closed, or its state would go back.
         InvalidInput: as `add_session`.
     """
-    row = SESSIONS.find(session, session_id, for_update=True)
     _refuse_acknowledged(changes)
+    _lock_evidence(session)
+    row = SESSIONS.find(session, session_id, for_update=True)
     if row.state == SessionState.CLOSED:
         raise Conflict("The session is closed.")
     advanced = SessionState(changes.get("state", row.state))
@@ -165,14 +168,14 @@ def exported(session: Session, **filters: Any) -> Iterator[dict[str, Any]]:
     given = {name: value for name, value in filters.items() if value is not None}
     known = {**bounds, **SESSIONS.filters}
     statement = select(*column).where(*conditions(known, given)).order_by(column.at, column.id)
-    rows = shown(session, [dict(row) for row in session.execute(statement).mappings()])
-    names = EXECUTIVES.names(session, {row["executive_id"] for row in rows})
-    for row in rows:
-        yield {**row, "executive": names.get(row["executive_id"])}
+    for batch in session.execute(statement).mappings().partitions(_BATCH):
+        names = EXECUTIVES.names(session, {row["executive_id"] for row in batch})
+        for row in shown(session, [dict(row) for row in batch]):
+            yield {**row, "executive": names.get(row["executive_id"])}
 
 
 def words_of(session: Session, *rows: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of the agents of sessions and goals, and the titles of criteria by scorecard and key."""
+    """Return the names of agents and call centres, and the titles of criteria by scorecard and key."""
     ids = {row["scorecard_id"] for row in rows if row["scorecard_id"]}
     titles = {
         (scorecard_id, criterion.key): criterion.title
@@ -180,10 +183,13 @@ def words_of(session: Session, *rows: Mapping[str, Any]) -> dict[str, Any]:
         for criterion in scorecards.find(session, scorecard_id).scorecard.criteria
     }
     executive_ids = {row["executive_id"] for row in rows if row["executive_id"]}
-    return {"names": EXECUTIVES.names(session, executive_ids), "titles": titles}
+    center_ids = {row["call_center_id"] for row in rows if row["executive_id"] is None}
+    names = EXECUTIVES.names(session, executive_ids) | CALL_CENTERS.names(session, center_ids)
+    return {"names": names, "titles": titles}
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
+    _lock_evidence(session)
     of_sources = select(Evaluation.id).where(Evaluation.source_id.in_(source_ids))
     erased = set(session.scalars(of_sources))
     with_evidence = cast(CoachingSession.evidence, String) != "[]"
@@ -193,6 +199,11 @@ def erase(session: Session, source_ids: Sequence[str]) -> None:
                 {**item, "quote": None} if item["evaluation_id"] in erased else item
                 for item in row.evidence
             ]
+
+
+def _lock_evidence(session: Session) -> None:
+    """Let an erasure find the quotes of other transactions, and these what it has erased."""
+    one_at_a_time(session, CoachingSession.__tablename__)
 
 
 def _refuse_acknowledged(given: Mapping[str, Any]) -> None:

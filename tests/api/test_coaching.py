@@ -1,6 +1,7 @@
 """Coaching: sessions and goals over the API and on pages, who sees them, and what they changed."""
 
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
+from app.privacy import service as privacy
 from tests.caller import Caller, error_code, findings
 from tests.contacts import judge, put, put_chat
 from tests.team_walk import limited_person
@@ -229,7 +231,7 @@ def test_a_goal_says_where_it_stands_with_how_many(
     add_user(runtime, "admin")
     lead = limited_person(base, runtime, "lead", call_center_ids=[center.id])
     ann = limited_person(base, runtime, "agent", executive_id=center.ann)
-    assert "n = 20" in lead.get("/coaching").text
+    assert re.search(r"<td>Alpha</td>.*n = 20", lead.get("/coaching").text)
     for page in (
         lead.get(f"/executives/{center.ann}?period=all").text,
         ann.get("/my/coaching").text,
@@ -296,7 +298,7 @@ def test_the_agent_reads_acknowledges_and_does_not_see_what_is_the_coachs(
     assert "Good morning!" in page
     assert "Was tired." not in page
     assert "For both of us." in ann.get(f"/coaching/{shared['id']}").text
-    assert "Was tired." in lead.get(path).text
+    assert 'Was tired. <span class="muted">The agent does not see them.' in lead.get(path).text
     for visitor in (bob, other):
         assert visitor.get(path).status_code == 404
     assert made["id"] not in bob.get("/my/coaching").text + other.get("/coaching").text
@@ -347,6 +349,24 @@ def test_a_lead_starts_a_session_from_an_evaluation_and_follows_it(
     assert lead.post("/goals", goal).status_code == 422
     assert lead.post("/goals", {**goal, "to": "80"}).status_code == 303
     assert '<td class="number">80</td>' in lead.get("/coaching").text
+
+
+def test_no_quote_is_added_while_its_words_are_erased(
+    center: Center, client: Caller, runtime: Runtime
+) -> None:
+    path = f"/coaching-sessions/{center.plan(evidence=[]).json()['data']['id']}"
+    quote = {"evaluationId": center.evaluation["id"], "quote": "Good morning!"}
+    answers: list[Any] = []
+    adding = threading.Thread(
+        target=lambda: answers.append(client.patch(path, {"evidence": [quote]}))
+    )
+    with runtime.db.writing() as session:
+        privacy.erase_conversations(session, [center.evaluation["sourceId"]])
+        adding.start()
+        # It ends now only where it does not wait.
+        adding.join(1)
+    adding.join()
+    assert findings(answers[0]) == {"evidence[0].quote": "FORMAT"}
 
 
 def test_erasure_takes_the_quotes_and_retention_the_rest(
