@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.filters import Filters, before, conditions, equal, one_of
+from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
 from app.core.errors import Conflict
@@ -87,6 +88,8 @@ def replace(session: Session, assignment_id: str, *, reason: str) -> dict[str, A
     if row.state not in HELD:
         raise Conflict("This assignment has ended: only open ones can be replaced.")
     plan = find_row(session, ReviewPlan, row.plan_id, "review plan", for_update=True)
+    # A draw of another plan may not give the same conversation meanwhile.
+    one_at_a_time(session, ReviewAssignment.__tablename__)
     day = date.fromisoformat(row.week)
     left = [
         candidate

@@ -1,5 +1,6 @@
 """Review plans over the API and in pages: drawn on Monday, reviewed, replaced, and ended."""
 
+import threading
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -137,6 +138,35 @@ def test_two_workers_give_no_conversation_twice(client: Caller, runtime: Runtime
                 plans.draw_week(session, week)
     given = [row["evaluationId"] for row in assignments(client)]
     assert len(given) == len(set(given)) == 12
+
+
+@pytest.mark.sql
+def test_a_replacement_is_none_that_another_plan_draws_meanwhile(
+    client: Caller, runtime: Runtime
+) -> None:
+    nora = add_user(runtime, "reviewer", "nora")
+    monday = next_monday()
+    plan(client, [nora], perAgent=1)
+    conversations(runtime, monday, priya=2, tom=0)
+    draw_at(runtime, monday)
+    [given] = assignments(client)
+    other = plan(client, [nora], name="Other", perAgent=1)["id"]
+    path = f"/reviews/assignments/{given['id']}/replace"
+    answers: list[Any] = []
+    replacing = threading.Thread(
+        target=lambda: answers.append(client.post(path, {"reason": "A test call."}))
+    )
+    with time_machine.travel(monday, tick=False):
+        with runtime.db.reading() as session:
+            week = plans.week_of(session, other)
+        with runtime.db.writing() as session:
+            plans.draw_week(session, week)
+            replacing.start()
+            # It ends now only where it does not wait.
+            replacing.join(1)
+        replacing.join()
+    assert answers[0].json()["data"]["replacement"] is None
+    assert len(assignments(client, "&state=open")) == 1
 
 
 @pytest.mark.sql
