@@ -32,7 +32,7 @@ def create(runtime: Runtime) -> None:
     if not runtime.settings.dashboard:
         return
     with runtime.db.reading() as session:
-        if find(session, REVIEWERS[0]) is not None:
+        if people.find_by_email(session, _email(REVIEWERS[0])) is not None:
             return
     password = passwords.new_one_time_password()
     password_hash = passwords.hash_password(password)

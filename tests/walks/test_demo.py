@@ -14,10 +14,11 @@ from app.core.runtime import Runtime
 from app.demo import people, sample_data, service
 from app.evaluations import jobs as evaluations
 from app.imports.formats.records import Kind
+from app.people import service as accounts
 from tests.caller import Caller
 from tests.conftest import SharedService
 from tests.recordings import progress, reserve, show
-from tests.visitor import Visitor
+from tests.visitor import Visitor, add_user
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, run_to_end
 
@@ -180,6 +181,13 @@ def test_the_people_of_the_demo_have_worked(judged: Caller, loaded: Demo) -> Non
     page = rohan.get("/my/results").text
     assert "Dispute accepted" in page
     assert "Anna Whitlock" not in page
+    # Accounts that an admin has disabled are not made again.
+    add_user(runtime, "admin")
+    with runtime.db.writing() as session:
+        helen = people.find(session, "Helen Brook")
+        assert helen is not None
+        accounts.disable(session, helen)
+    assert service.load(runtime, small=True).total == 0
 
 
 def test_a_recording_is_transcribed_and_evaluated(loaded: Demo) -> None:
