@@ -1,7 +1,11 @@
 """Links of accounts to agents: proposed by address or external id, and confirmed in bulk."""
 
 import re
+import threading
 
+import pytest
+
+from app.core.database.locks import one_at_a_time
 from app.core.runtime import Runtime
 from app.people import service
 from app.people.audit import Action
@@ -67,6 +71,29 @@ def test_agents_are_linked_where_one_executive_fits(
         entries = session.query(AuditEntry.object_id).filter_by(action=Action.ROLE_CHANGED).all()
     assert linked == {**fitting, tom: None}
     assert sorted(object_id for (object_id,) in entries) == sorted([nora, bea])
+
+
+@pytest.mark.sql
+def test_an_executive_who_is_linked_meanwhile_is_not_linked_twice(
+    base: str, runtime: Runtime, client: Caller
+) -> None:
+    admin = signed_in(base, runtime, "admin")
+    executive_id = put(client, "executives", "nora", {"name": "Nora"})["id"]
+    nora, other = add_user(runtime, "agent", "nora"), add_user(runtime, "agent", "other")
+    admin.get("/people/links")
+    link = {"link": f"{nora}:{executive_id}"}
+    confirming = threading.Thread(target=lambda: admin.post("/people/links", link))
+    with runtime.db.writing() as session:
+        one_at_a_time(session, "links of agents")
+        user = service.get(session, other)
+        service.change_role(session, user, "agent", executive_id=executive_id)
+        session.flush()
+        confirming.start()
+        # It ends now only where it does not wait.
+        confirming.join(1)
+    confirming.join()
+    with runtime.db.reading() as session:
+        assert service.get(session, nora).executive_id is None
 
 
 def test_others_do_not_see_the_page(base: str, runtime: Runtime) -> None:
