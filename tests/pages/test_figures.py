@@ -70,6 +70,16 @@ def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
     assert rows
 
 
+def test_the_tables_of_the_overview_are_shown_whole(demo: Demo, page: Page) -> None:
+    demo.wait_judged("chat")
+    for width in (1280, 1024):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto("/?channel=chat")
+        assert page.get_by_role("region", name="Weakest criteria").locator("a.chip").count()
+        cut = "parts => parts.filter(part => part.scrollWidth > part.clientWidth).length"
+        assert page.locator(".card .table").evaluate_all(cut) == 0, width
+
+
 def test_long_names_leave_the_figures_in_sight(demo: Demo, page: Page) -> None:
     demo.wait_judged("chat")
     for path, width, parts in (
