@@ -342,6 +342,9 @@ def test_a_lead_starts_a_session_from_an_evaluation_and_follows_it(
     assert made.status_code == 303, made.text
     path = made.headers["Location"].partition("?")[0]
     assert "not enough conversations yet" in lead.get(path).text
+    assert "=Greet." in lead.get(path).text
+    assert lead.post(path, {"state": "held", "steps": ""}).status_code == 303
+    assert "None are agreed yet." in lead.get(path).text
     assert lead.post(path, {"state": "closed", "steps": "Done."}).status_code == 303
     assert 'href="/exports?dataset=coaching_sessions#new"' in lead.get("/coaching").text
     assert path in lead.get("/coaching").text

@@ -119,8 +119,9 @@ def show(coaching_session_id: str) -> str:
 def change(coaching_session_id: str) -> Response:
     """Change the state, the steps and the notes of a session."""
     values = forms.load(CoachingSessionChange(), _moments(request.form.to_dict(), "due"))
+    emptied = {name: None for name in ("steps", "notes") if request.form.get(name) == ""}
     with audited(Action.COACHED, coaching_session_id) as session:
-        service.change_session(session, coaching_session_id, values)
+        service.change_session(session, coaching_session_id, {**emptied, **values})
     return redirect_with("coaching-saved", "coaching.show", coaching_session_id=coaching_session_id)
 
 
