@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import mul
 from typing import Any, NamedTuple
 
 from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
@@ -68,7 +69,7 @@ class Opinion:
         """Return the probability of each answer where the judge's `own` is known."""
         logits = {
             answer: head.bias
-            + math.fsum(w * d for w, d in zip(head.weights, self.distances, strict=True))
+            + math.fsum(map(mul, head.weights, self.distances))
             + head.own.get(own, 0.0)
             for answer, head in self.model.questions[question].items()
         }
@@ -80,7 +81,7 @@ class Opinion:
     def rating(self, name: str) -> float:
         """Return the rating that a reader would give, 1 to 5."""
         bias, weights = self.model.ratings[name]
-        value = bias + math.fsum(w * d for w, d in zip(weights, self.distances, strict=True))
+        value = bias + math.fsum(map(mul, weights, self.distances))
         # Bent towards both ends of the scale, which it never passes, so that no two fall together.
         spread = _MOST_RATING - _LEAST_RATING
         bend = math.exp(4 / spread * ((_LEAST_RATING + _MOST_RATING) / 2 - value))
