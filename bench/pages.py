@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.dashboard.views.scored import is_estimated
 from app.judge.judge import Judgement
 
 _SIDES = {"agent": "Agent", "customer": "Customer", "bot": "Bot"}
@@ -16,6 +17,8 @@ def page_of(title: str, messages: Sequence[Mapping[str, str]], found: Judgement)
 
 def _result(results: Mapping[str, Any]) -> Iterator[str]:
     verdict = results["band"] or results["noVerdictReason"] or "no score"
+    if is_estimated(results):
+        verdict = "estimated: little is sure"
     yield f"Score: {results['score']} of 100, {verdict}"
     resolution = results["resolution"]
     yield f"Status: {resolution['status']} (probability {resolution['probability']})"

@@ -5,11 +5,13 @@ from typing import Any
 from app.agents import disputes, receipts, schemas
 from app.analytics.engine.selection import selection_of
 from app.core.clock import utc_now
+from app.core.database.paging import cut_page
 from app.evaluations.schemas.results import ReviewSchema
 from app.reviews.schemas.agreement import AgreementQuery
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
+from app.web.schemas.query_fields import PageQuery
 
 blp = Blueprint(
     "agents", __name__, description="Extension: what agents answer to their evaluations"
@@ -18,11 +20,12 @@ blp = Blueprint(
 
 @blp.get("/evaluations/<id:evaluation_id>/receipts")
 @require_scope("evaluations:read")
+@blp.arguments(PageQuery, location="query")
 @blp.response(200, schemas.ReceiptSchema(many=True))
-def list_receipts(evaluation_id: str) -> Any:
+def list_receipts(query: dict[str, Any], evaluation_id: str) -> Any:
     """List when a revision was seen and acknowledged by its agent, and their comments."""
     with current_runtime().db.reading() as session:
-        return receipts.list_of(session, evaluation_id)
+        return cut_page(receipts.list_of(session, evaluation_id), query["page_request"])
 
 
 @blp.post("/evaluations/<id:evaluation_id>/receipts")

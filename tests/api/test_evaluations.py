@@ -26,7 +26,7 @@ FIELDS = {
     *("predictedSatisfaction", "topics", "scorecardId", "scorecardVersion", "scorecardName"),
     *("engine", "confidence", "durationSeconds", "turnCount", "startedAt", "conversationAt"),
     *("createdAt", "completedAt", "updatedAt", "redacted", "revision", "supersedesId"),
-    *("isCurrent", "error"),
+    *("isCurrent", "error", "agentUnnamed"),
     *("externalId", "labels"),
 }
 

@@ -184,6 +184,8 @@ def test_changed_answers_are_listed_and_equal_ones_are_not() -> None:
 @pytest.mark.parametrize(("estimated", "expected"), [(40, False), (60, True), (100, True)])
 def test_a_score_that_rests_mostly_on_estimates_is_said_to(estimated: int, expected: bool) -> None:
     judged = {"points": 1, "maxPoints": 100 - estimated, "estimate": None}
-    unsure = {"points": 1, "maxPoints": estimated, "estimate": 0.5}
+    unsure = {"points": None, "maxPoints": estimated, "estimate": 0.5}
     without_place = {"points": None, "maxPoints": 500, "estimate": None}
-    assert is_estimated({"criteria": [judged, unsure, without_place]}) is expected
+    results = {"criteria": [judged, unsure, without_place], "autoFail": {"triggered": False}}
+    assert is_estimated(results) is expected
+    assert not is_estimated({**results, "autoFail": {"triggered": True}})

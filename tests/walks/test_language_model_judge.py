@@ -91,7 +91,8 @@ def test_the_model_is_asked_once_and_only_what_is_a_models(server: ModelServer, 
     assert "tools" not in prompt
     asked = {each["question"] for each in questions_in(prompt)}
     meant = {each.question for each in CARD.criteria if each.methods[0] == "model"}
-    assert asked == meant
+    # What the rules leave open is asked as well, where a model may judge it.
+    assert meant <= asked <= {each.question for each in CARD.criteria if "model" in each.methods}
     [request] = server.received("/v1/chat/completions")
     assert request.headers["authorization"] == "Bearer sk-test-1234567890"
     assert judgement.engine.as_json() == {
@@ -387,7 +388,8 @@ def test_a_hybrid_takes_the_surer_answers_and_differing_judges_ask_for_a_person(
     assert asked == {each.question for each in CARD.criteria if "model" in each.methods}
     assert told["embeddedScore"] - told["modelScore"] > 30
     assert judgement.needs_review
-    assert told["modelScore"] < judgement.score
+    assert criterion(judgement, "discovery.probing")["judgedBy"] == "rule"
+    assert criterion(judgement, "discovery.understanding")["judgedBy"] == "model"
     noted = [each["otherwise"] for each in judgement.results["criteria"] if "otherwise" in each]
     assert {each["judgedBy"] for each in noted} == {"rule", "model"}
     server.answer_with(server.judged())

@@ -87,7 +87,8 @@ def load_keyring(settings: Settings) -> Keyring:
     file = settings.data_dir / KEY_FILE
     if not file.is_file():
         raise SettingsError(
-            f"there are no master keys: run `{COMMAND} up`, which makes {KEY_FILE}, or set CQE_MASTER_KEYS"
+            f"there is no {file}: put a copy of it back, or set CQE_MASTER_KEYS; in a new data folder "
+            f"`{COMMAND} up` makes it"
         )
     if not is_private(file.stat()):
         raise SettingsError(f"others may read {file}: run `chmod 600 {file}`")

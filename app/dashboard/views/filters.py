@@ -125,6 +125,7 @@ FIELDS: tuple[FilterField, ...] = (
     FilterField("passed", "Passed", Control.SELECT, _YES_NO),
     FilterField("autoFailed", "Auto-failed", Control.SELECT, _YES_NO),
     FilterField("hasVerdict", "With a verdict", Control.SELECT, _YES_NO),
+    FilterField("agentUnnamed", "The agent's voice is not known", Control.SELECT, _YES_NO),
     _choices("channel", "Channel"),
     _choices("status", "Status"),
     _choices("reviewStatus", "Review"),

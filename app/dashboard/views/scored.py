@@ -111,10 +111,11 @@ def scored_sections(
 
 
 def is_estimated(results: Mapping[str, Any]) -> bool:
-    """Return whether more than half of the points of a score are estimates, not judged answers."""
-    counted = [one for one in results["criteria"] if one["points"] is not None]
-    estimated: float = sum(one["maxPoints"] for one in counted if one.get("estimate") is not None)
-    return bool(2 * estimated > sum(one["maxPoints"] for one in counted))
+    """Return whether a score is estimated from more points than were judged, and no critical failure decides it."""
+    criteria, decided = results["criteria"], results["autoFail"]["triggered"]
+    judged: float = sum(one["maxPoints"] for one in criteria if one["points"] is not None)
+    estimated = sum(one["maxPoints"] for one in criteria if one.get("estimate") is not None)
+    return bool(estimated > judged and not decided)
 
 
 def quotes_of(

@@ -31,8 +31,6 @@ from app.judge.wording import sentence
 
 # How likely a reader gives a status at least where lines do not surely state it.
 _SURELY = {RESOLVED: 0.65, PARTLY: 0.5, UNRESOLVED: 0.5, ESCALATED: 0.5, UNKNOWN: 0.0}
-# Where one of these is so likely, the likeliest is told.
-_OPEN, _SURELY_OPEN = (PARTLY, UNRESOLVED, ESCALATED), 0.6
 _ENDED = {
     RESOLVED: "resolution.likely",
     PARTLY: "resolution.in_part",
@@ -126,18 +124,13 @@ def _resolution(facts: Facts) -> Resolution:
 
 def _believed(facts: Facts, stated: str, likely: Mapping[str, float]) -> str:
     """Return the status that a reader would give: what lines state needs less, and good news the most."""
-    possible = _possible(facts)
-    best = max(possible, key=likely.__getitem__)
+    best = max(_possible(facts), key=likely.__getitem__)
     if likely[best] >= _SURELY[best]:
         return best
     told = [surely_told(facts, entry) is not None for entry in facts.ledger.matters]
     closed = [entry.closed for entry in facts.ledger.matters]
     least = _TOLD if all(told) else _CLOSED if all(closed) else _SURELY[stated]
-    if stated != UNKNOWN and likely[stated] >= least:
-        return stated
-    if sum(likely[status] for status in _OPEN) < _SURELY_OPEN:
-        return UNKNOWN
-    return stated if stated in _OPEN else max({*_OPEN} & {*possible}, key=likely.__getitem__)
+    return stated if likely[stated] >= least else UNKNOWN
 
 
 def _possible(facts: Facts) -> list[str]:

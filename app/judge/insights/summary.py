@@ -58,6 +58,8 @@ _TELLING = {
 }
 _ENOUGH = (State.DONE,)
 _MOST_TOLD = 2
+# How likely a sentence that apologises tells an outcome at least.
+_PLAIN = 0.75
 # How much each word adds that a quote shares with the requests, and words of something done; how much is
 # taken off where the matter was settled before.
 _SHARED, _MOST_SHARED, _PLAINLY, _AFTERWARDS = 0.1, 3, 0.2, 0.3
@@ -278,6 +280,8 @@ def _told(facts: Facts, status: str, issue: str | None) -> list[_Told]:
             shared = len(wanted & content_of(quote))
             if not _tells(quote) or (state is State.EXPLAINED and not shared):
                 continue
+            if likely < _PLAIN and _is_apology(facts, line.line, quote):
+                continue
             rank = likely + _SHARED * min(_MOST_SHARED, shared)
             rank += _PLAINLY * (TELLS_DONE.search(quote) is not None) - _AFTERWARDS * (
                 place > settled
@@ -316,6 +320,11 @@ def _left_to_customer(facts: Facts, told: Container[str]) -> list[str]:
     return []
 
 
+def _is_apology(facts: Facts, line: Line, quote: str) -> bool:
+    cues = facts.said("apology", lines=[line])
+    return any(line.text[cue.start : cue.end] in quote for cue in cues)
+
+
 def _tells(quote: str) -> bool:
     return not quote.endswith("?") and len(quote.split()) > _LEAST_WORDS
 
@@ -324,7 +333,8 @@ def _last_word(facts: Facts) -> str | None:
     """Quote what the service side said last that bears on the matter."""
     for line in reversed(facts.acts.service[-_LAST_LINES:]):
         quote = shown_act(line, _BEARING).quote
-        if max(map(line.of, _BEARING)) >= SURE and _tells(quote):
+        likely = max(map(line.of, _BEARING))
+        if likely >= SURE and _tells(quote) and not _is_apology(facts, line.line, quote):
             return quote
     return None
 

@@ -233,6 +233,7 @@ class Evaluation(TypedDict):
     passThreshold: int | None
     band: str | None
     autoFailed: bool
+    agentUnnamed: bool
     failedCriteria: list[str]
     customerSentiment: float | None
     sentimentTrend: str | None
