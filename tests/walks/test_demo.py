@@ -99,7 +99,7 @@ def test_chats_and_calls_get_the_expected_scores(judged: Caller) -> None:
         if each["sourceType"] != "audio_file"
     }
     assert {each["status"] for each in found.values()} == {"completed"}
-    assert found["demo-chat-parcel-late"]["score"] >= 90
+    assert found["demo-chat-parcel-late"]["score"] >= 85
     assert found["demo-chat-rude-agent"]["score"] < 50
     assert "compliance.data_handling" in found["demo-chat-asks-card"]["failedCriteria"]
     assert found["demo-call-opt-out-ignored"]["autoFailed"]
@@ -121,9 +121,7 @@ def test_a_rude_agent_is_criticised_and_an_excellent_one_praised(
 ) -> None:
     rude = coaching(judged, "demo-chat-rude-agent")
     assert rude["strengths"] == []
-    assert rude["improvements"][0]["text"].startswith(
-        "The agent was rude or dismissive to the customer"
-    )
+    assert rude["improvements"][0]["text"].startswith("The agent mocked or belittled the customer")
     assert "Did you even look properly?" in rude["improvements"][0]["text"]
     excellent = coaching(judged, "demo-chat-charged-twice")
     praised = {entry["criterionKey"]: entry["text"] for entry in excellent["strengths"]}

@@ -111,8 +111,8 @@ def scored_sections(
 
 
 def is_estimated(results: Mapping[str, Any]) -> bool:
-    """Return whether a score is estimated from more points than were judged, and no critical failure decides it."""
-    criteria, decided = results["criteria"], results["autoFail"]["triggered"]
+    """Return whether a score has more estimated than judged points, and no critical failure decides it."""
+    criteria, decided = results["criteria"], results.get("autoFail", {}).get("triggered")
     judged: float = sum(one["maxPoints"] for one in criteria if one["points"] is not None)
     estimated = sum(one["maxPoints"] for one in criteria if one.get("estimate") is not None)
     return bool(estimated > judged and not decided)
