@@ -102,7 +102,9 @@ def test_chats_and_calls_get_the_expected_scores(judged: Caller) -> None:
     assert found["demo-chat-parcel-late"]["score"] >= 85
     assert found["demo-chat-rude-agent"]["score"] < 50
     assert "compliance.data_handling" in found["demo-chat-asks-card"]["failedCriteria"]
-    assert found["demo-call-opt-out-ignored"]["autoFailed"]
+    ignored = found["demo-call-opt-out-ignored"]
+    assert "safety.opt_out" in ignored["failedCriteria"]
+    assert not ignored["passed"]
     assert found["demo-call-thursday-fine"]["passed"]
 
 

@@ -112,10 +112,10 @@ def scored_sections(
 
 def is_estimated(results: Mapping[str, Any]) -> bool:
     """Return whether a score has more estimated than judged points, and no critical failure decides it."""
-    criteria, decided = results["criteria"], results.get("autoFail", {}).get("triggered")
+    criteria, failed = results["criteria"], results["autoFail"]
     judged: float = sum(one["maxPoints"] for one in criteria if one["points"] is not None)
     estimated = sum(one["maxPoints"] for one in criteria if one.get("estimate") is not None)
-    return bool(estimated > judged and not decided)
+    return bool(estimated > judged and not (failed and failed["triggered"]))
 
 
 def quotes_of(
