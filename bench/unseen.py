@@ -1,7 +1,7 @@
 """Measures the judge on conversations with expectations from before any result: python -m bench.unseen.
 
-Sixty conversations and paraphrases of some of them (training/data/unseen.jsonl.gz); nothing is fitted to
-them. It prints how many statuses are as expected, which were expected where, how scores and ratings rank
+Sixty conversations and paraphrases of some of them (training/data/unseen.jsonl.gz), and forty later ones
+(fresh.jsonl.gz); nothing is fitted to them. For each set it prints how many statuses are as expected, which were expected where, how scores and ratings rank
 beside the expected ones, and how many paraphrases keep status, and score within 10 points.
 """
 
@@ -23,7 +23,7 @@ from app.transcript import Role, Segment, Transcript
 from bench.judgement import spearman
 from bench.pages import page_of
 
-CONVERSATIONS = Path("training/data/unseen.jsonl.gz")
+CONVERSATIONS, _LATER = Path("training/data/unseen.jsonl.gz"), Path("training/data/fresh.jsonl.gz")
 _CARDS = {"chat": "chat", "voice": "voice", "bot": "voice_bot"}
 _MOST_POINTS = 10
 
@@ -41,17 +41,24 @@ def main() -> None:
     parser.add_argument("--results", action="store_true", help="print each status with its reason")
     parser.add_argument("--write", type=Path, help="a folder for the pages of the results, as text")
     options = parser.parse_args()
-    rows = [orjson.loads(row) for row in gzip.decompress(CONVERSATIONS.read_bytes()).splitlines()]
     judge = RuleJudge(fast=options.fast)
+    for title, file in (("Sixty", CONVERSATIONS), ("Forty later ones", _LATER)):
+        print(f"\n# {title}")
+        _measure(judge, file, options)
+
+
+def _measure(judge: RuleJudge, file: Path, options: argparse.Namespace) -> None:
+    rows = [orjson.loads(row) for row in gzip.decompress(file.read_bytes()).splitlines()]
     found = {row["id"]: judged(judge, row) for row in rows}
     expected = [row for row in rows if "expect" in row]
     print_statuses(expected, found)
     print_ranks(expected, found)
     paraphrases = [row for row in rows if "of" in row]
     alike = sum(_is_alike(found[row["id"]], found[row["of"]]) for row in paraphrases)
-    print(
-        f"\nParaphrases that keep status and {_MOST_POINTS} points: {alike} of {len(paraphrases)}"
-    )
+    if paraphrases:
+        print(
+            f"\nParaphrases that keep status and {_MOST_POINTS} points: {alike} of {len(paraphrases)}"
+        )
     if options.write:
         options.write.mkdir(parents=True, exist_ok=True)
         for row in expected:
