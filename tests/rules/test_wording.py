@@ -26,7 +26,7 @@ SOURCES = "\n".join(
 )
 # Templates that are parts of sentences and not whole ones.
 PARTS = re.compile(
-    r"(?:event|metric|obstacle)\.|no_repetition\.(?:fallbacks|repeats|no_.*)|metric_range\.(?:full|half)"
+    r"(?:event|metric|obstacle)\.|conduct\.(?!found|none)|no_repetition\.(?:fallbacks|repeats|no_.*)|metric_range\.(?:full|half)"
     r"|act\.(?:at_.*|not_at_all)|pace\.(?:interrupted|patient)|turn_taking\.(?!measured)"
 )
 SAMPLES = {
