@@ -16,7 +16,7 @@ from app.imports.formats.records import Kind
 
 _DAYS = 60
 _BOT_CALLS = 26
-# The hotels are a new client; the provider had an outage, in which nobody could help much.
+# The hotels are a new client; the provider had an outage, and its agents could do little.
 _FIRST_DAY = {"hotel": 35}
 _OUTAGE = ("internet", range(19, 25))
 _RARE_RECAP = "energy"

@@ -1,4 +1,4 @@
-"""Mockery, threats, pressure and what is told of others: each beside neighbours that are right."""
+"""Mockery, threats, pressure and details of other people: each beside lines that are right."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Breaches of good conduct and privacy: mockery, threats, pressure, and what is told of other people.
+"""Breaches of good conduct and privacy: mockery, threats, pressure, and details of other people.
 
 A line is read with its neighbours. It breaches something where two signs point to it, or a strong one: a
 phrase that says enough by itself, a phrase that only hints, and what the models read. Lines that only hint
