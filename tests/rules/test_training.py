@@ -103,7 +103,7 @@ def test_the_written_models_know_what_they_were_fitted_to(models: Path) -> None:
     for well in (True, False):
         talk = conversation(3, well=well)
         heard = [Heard(side == "c", text) for side, text, _ in talk["lines"]]
-        acts = list(read_lines(heard, readers))
+        acts = [marks for marks, _ in read_lines(heard, readers)]
         for marks, (_, _, given) in zip(acts, talk["lines"], strict=True):
             assert all(marks[Act(act)].probability > 0.5 for act in given)
         found[well] = acts

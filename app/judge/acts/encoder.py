@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from app.judge.acts.catalogue import Act
-from app.judge.acts.features import MOST_CHARS, Heard
+from app.judge.acts.features import MOST_CHARS, EncodedLine, Heard
 from app.judge.weights import MODELS
 
 MODEL, TOKENIZER = "acts.onnx", "acts-tokenizer.json"
@@ -65,14 +65,16 @@ class Encoder:
             return None
         return cls(models / MODEL, models / TOKENIZER)
 
-    def probabilities(self, lines: Sequence[Heard]) -> list[dict[Act, float]]:
-        """Return how likely each line of a conversation performs each act of its side."""
-        found: list[dict[Act, float]] = []
+    def read(self, lines: Sequence[Heard]) -> list[EncodedLine]:
+        """Read each line of a conversation together with the one before it."""
+        found: list[EncodedLine] = []
         for line, pieces in zip(lines, pieces_of(lines, self._tokenizer), strict=True):
             place, acts = self._heads[line.by_customer]
-            logits = (self._run(piece, "logits")[place : place + len(acts)] for piece in pieces)
-            rows = [(1 / (1 + np.exp(-row))).tolist() for row in logits]
-            found.append(dict(zip(acts, map(max, zip(*rows, strict=True)), strict=True)))
+            runs = [self._run(piece, "logits", _MEANING) for piece in pieces]
+            logits = np.max([row[place : place + len(acts)] for row, _ in runs], axis=0)
+            likely = (1 / (1 + np.exp(-logits))).tolist()
+            meaning = _of_length_one(np.mean([vector for _, vector in runs], axis=0))
+            found.append(EncodedLine(dict(zip(acts, likely, strict=True)), meaning))
         return found
 
     def meaning(self, text: str, *, by_customer: bool) -> Any:
@@ -81,18 +83,21 @@ class Encoder:
 
     def _read_meaning(self, text: str, by_customer: bool) -> Any:
         [[piece, *_]] = pieces_of([Heard(by_customer, text)], self._tokenizer)
-        vector = self._run(piece, _MEANING)
-        return vector / np.linalg.norm(vector)
+        (vector,) = self._run(piece, _MEANING)
+        return _of_length_one(vector)
 
-    def _run(self, piece: Piece, output: str) -> Any:
+    def _run(self, piece: Piece, *outputs: str) -> Any:
         # One by one: weights of eight bits round by the largest number of all that is read at once, so
         # that a line would be read differently next to others.
         tokens = np.array([piece.tokens], np.int64)
         types = np.ones_like(tokens)
         types[0, : piece.own] = 0
         asked = {"tokens": tokens, "types": types, "mask": np.ones_like(tokens)}
-        ((row,),) = self._session.run([output], asked)
-        return row
+        return [row for (row,) in self._session.run(outputs, asked)]
+
+
+def _of_length_one(vector: Any) -> Any:
+    return vector / np.linalg.norm(vector)
 
 
 def _with_output(model: bytes, name: str) -> bytes:

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple
 
+from app.judge.acts.catalogue import Act
 from app.judge.acts.sentences import Sentence, sentences_of
 
 # Longer lines are read up to here.
@@ -41,6 +43,13 @@ class Heard:
     def subject(self) -> frozenset[str]:
         words = (word for sentence in self.sentences for word in sentence.words)
         return frozenset(word for word in words if len(word) >= _LONG_WORD)
+
+
+class EncodedLine(NamedTuple):
+    """Acts of a line with how likely each is, and its meaning as a vector of length 1."""
+
+    acts: dict[Act, float]
+    meaning: Any
 
 
 def contexts_of(lines: Sequence[Heard]) -> Iterator[list[list[str]]]:

@@ -5,14 +5,14 @@ English lines are read by models, lines of other languages by the phrases of the
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 from app.judge.acts.catalogue import Act
 from app.judge.acts.classifier import Classifier, classifier_from, probability_of
-from app.judge.acts.features import Heard, contexts_of
+from app.judge.acts.features import EncodedLine, Heard, contexts_of
 from app.judge.dialogue.cues import Cue, Cues
 from app.judge.dialogue.instructions import lines_with_instructions
 from app.judge.dialogue.turns import Dialogue, Line, Side
@@ -94,10 +94,11 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LineActs:
-    """A line with the acts that it may perform."""
+    """A line with the acts that it may perform and, where the encoder read it, its meaning as a vector."""
 
     line: Line
     marks: Mapping[Act, Mark]
+    meaning: Any = field(default=None, compare=False, repr=False)
 
     def of(self, act: Act) -> float:
         """Return the probability of an act, 0 where nothing shows it."""
@@ -144,8 +145,8 @@ class Acts:
 class LineReader(Protocol):
     """Reads the lines of a conversation."""
 
-    def probabilities(self, lines: Sequence[Heard]) -> list[dict[Act, float]]:
-        """Return how likely each line performs each act of its side."""
+    def read(self, lines: Sequence[Heard]) -> list[EncodedLine]:
+        """Read each line of a conversation."""
         ...
 
     def meaning(self, text: str, *, by_customer: bool) -> Any:
@@ -189,8 +190,10 @@ def acts_of(dialogue: Dialogue, cues: Cues, readers: Readers) -> Acts:
     read = read_lines([heard_line(line, cues.in_line(line)) for line in lines], readers)
     return Acts(
         tuple(
-            LineActs(line, _with_phrases(line, marks, cues.in_line(line)))
-            for line, marks in zip(lines, read if english else repeat({}), strict=False)
+            LineActs(line, _with_phrases(line, marks, cues.in_line(line)), meaning)
+            for line, (marks, meaning) in zip(
+                lines, read if english else repeat(({}, None)), strict=False
+            )
         )
     )
 
@@ -201,14 +204,17 @@ def heard_line(line: Line, cues: Sequence[Cue]) -> Heard:
     return Heard(line.side is Side.CUSTOMER, line.text, phrases)
 
 
-def read_lines(lines: Sequence[Heard], readers: Readers) -> Iterator[dict[Act, Mark]]:
-    """Yield what the models read in each line of an English conversation."""
+def read_lines(lines: Sequence[Heard], readers: Readers) -> Iterator[tuple[dict[Act, Mark], Any]]:
+    """Yield what the models read in each line of an English conversation, and its meaning."""
     encoder = readers.encoder if len(lines) <= _MOST_ENCODED else None
-    encoded = repeat(None) if encoder is None else encoder.probabilities(lines)
-    for line, contexts, likely in zip(lines, contexts_of(lines), encoded, strict=False):
+    encoded = repeat(None) if encoder is None else encoder.read(lines)
+    for line, contexts, read in zip(lines, contexts_of(lines), encoded, strict=False):
         classifier = readers.customer if line.by_customer else readers.service
         marks = _classified(line, contexts, classifier)
-        yield marks if likely is None else _averaged(marks, likely, len(line.text))
+        if read is None:
+            yield marks, None
+        else:
+            yield _averaged(marks, read.acts, len(line.text)), read.meaning
 
 
 def _classified(
