@@ -32,6 +32,9 @@ from app.transcript import Segment, Transcript
 
 # Recognisers place words some hundredths of a second too early or too late.
 _MARGIN_MS = 150
+# What is said of a card may be misheard before and after the words that were masked.
+_CARD_TYPES = frozenset({"card", "cvv"})
+_BEFORE_CARD_MS, _AFTER_CARD_MS = 3_000, 1_000
 _END_MS = 1_000_000_000
 # They travel in one argument of a process; more are silenced from the first to the last.
 _MOST_SPANS = 4_000
@@ -68,7 +71,11 @@ def silences(transcript: Transcript) -> Iterator[tuple[int, int]]:
             yield 0, _END_MS
             return
         whole = (segment.start_ms, segment.end_ms)
-        for start, end in _masked_words(segment) or [whole]:
+        spans = _masked_words(segment) or [whole]
+        if any(redaction.entity_type in _CARD_TYPES for redaction in segment.redactions):
+            first, last = spans[0][0] - _BEFORE_CARD_MS, spans[-1][1] + _AFTER_CARD_MS
+            spans = [(max(first, segment.start_ms), min(last, segment.end_ms))]
+        for start, end in spans:
             yield max(0, start - _MARGIN_MS), end + _MARGIN_MS
 
 

@@ -8,6 +8,7 @@ from itertools import accumulate, zip_longest
 from operator import attrgetter
 
 from app.redaction.digit_runs import CUT, CueMatch, NumberCue, cues_of, lower_case
+from app.redaction.entities import Entity
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 # The most characters between a cue and a number of the same turn.
@@ -19,6 +20,16 @@ _MAX_INVITATION_WORDS = 8
 # The most turns of others within which a speaker continues a number.
 MAX_TURNS_BETWEEN = 20
 _JOINT = "\n"
+# So a line asks for the number of a card, and not whether it was paid by card.
+_CARD_NUMBER = re.compile(
+    r"\bcard(?:'s)? (?:number|no\b|details|digits)|\b(?:number|digits) (?:on|of|from) (?:the|your)\b"
+    r"|\b(?:16|sixteen)[ -]digits?\b|\blong number\b|karten?[ -]?(?:nummer|daten)\b"
+    r"|\bnummer (?:ihrer|deiner|der|auf der) (?:\w+ ?)?karte|\b(?:n[úu]mero|datos) de (?:la |su |tu )?tarjeta"
+    r"|\bnum[ée]ro de (?:la |votre |ta )?carte|\b(?:n[úu]mero|dados) d[eo] (?:seu |teu )?cart[ãa]o"
+)
+_LAST_DIGITS = re.compile(
+    r"\blast (?:four|4)|\bletzten (?:vier|4)|\búltimos (?:cuatro|quatro|4)|\bderniers\b"
+)
 # Longer than the distance between a cue and what it announces, and than most of what is announced.
 _REACH = 250
 
@@ -101,6 +112,23 @@ class ConversationText:
             if "?" in self.turns[back].text:
                 return None
         return None
+
+    def asked_before(self, turn: int) -> Entity | None:
+        """Return what a turn answers, if that is the number of a card or its security code."""
+        for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
+            cues = self.cues(back)
+            if self.turns[back].speaker != self.turns[turn].speaker and cues:
+                return self._asks_for_card(back, cues[-1].cue)
+            if cues or "?" in self.turns[back].text:
+                return None
+        return None
+
+    def _asks_for_card(self, turn: int, cue: NumberCue) -> Entity | None:
+        if cue is NumberCue.CVV:
+            return Entity.CVV
+        text = self.lower_case(turn)
+        asks = cue is NumberCue.CARD and _CARD_NUMBER.search(text) and not _LAST_DIGITS.search(text)
+        return Entity.CARD if asks else None
 
     def before(self, turn: int) -> int | None:
         """Return the nearest of the two turns before that another speaker has."""

@@ -26,6 +26,8 @@ _BREAK = re.compile(r"\n|[.!?;]\s|,\s")
 CUT = "\f"
 # A run with more tokens is not a number; it is cut, so that its length is bounded.
 _MAX_TOKENS = 1000
+# The most characters between two numbers of one answer: some misheard words.
+_NEAR = 25
 
 
 def _numbered(words: str, *, first: int) -> dict[str, str]:
@@ -127,8 +129,7 @@ def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
     """Yield the runs of a text in lower case up to `end`; a lone word such as "one" is no run."""
     tokens: list[DigitToken] = []
     last_end = 0
-    language = other_languages.language_of_numbers(text)
-    pattern = _TOKENS[language] if language else _TOKEN
+    language, pattern = _language_and_pattern(text)
     for match in pattern.finditer(text, 0, len(text) if end is None else end):
         token_start, token_end = match.span()
         gap = text[last_end:token_start] if tokens else ""
@@ -147,6 +148,24 @@ def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
         last_end = token_end
     if tokens:
         yield from _run_of(text, tokens)
+
+
+def with_near_numbers(text: str, start: int, end: int, stop: int) -> tuple[int, int]:
+    """Widen a span of a text in lower case by the lone numbers near to it, before `stop`."""
+    _, pattern = _language_and_pattern(text)
+    places = [match.span() for match in pattern.finditer(text, 0, stop)]
+    for first, last in reversed(places):
+        if last <= start <= last + _NEAR:
+            start = first
+    for first, last in places:
+        if end <= first <= end + _NEAR:
+            end = last
+    return start, end
+
+
+def _language_and_pattern(text: str) -> tuple[str | None, re.Pattern[str]]:
+    language = other_languages.language_of_numbers(text)
+    return language, _TOKENS[language] if language else _TOKEN
 
 
 def _written_digits(token: str) -> str:
@@ -199,10 +218,10 @@ class CueMatch(NamedTuple):
 
 _PATTERNS = {
     NumberCue.CVV: (
-        r"cvv2?|cvc2?|csc|card (?:verification|security)(?: code| value| number)?|security code"
-        r"|(?:(?:three|four|3|4)[ -]digits? )?(?:code|number|digits) (?:on|at) the (?:back|front)"
+        r"cvv2?|cvc2?|csc|card (?:verification|security)(?: code| value| number)?|security codes?"
+        r"|(?:(?:three|four|3|4)[ -]digits? )?(?:codes?|numbers?|digits) (?:on|at) the (?:back|front)"
         r"|(?:three|3)[ -]digits?(?: security)? (?:code|number)|kartenprüfnummer|prüf(?:ziffer|nummer)"
-        r"|sicherheitscode|(?:drei|3) (?:ziffern|zahlen)|código de segur\w+|(?:tres|3) (?:dígitos|números)"
+        r"|sicherheitscodes?|(?:drei|3) (?:ziffern|zahlen)|código de segur\w+|(?:tres|3) (?:dígitos|números)"
         r"|cryptogramme|code de sécurité|(?:trois|3) chiffres|(?:três|3) dígitos"
     ),
     NumberCue.OTHER: (

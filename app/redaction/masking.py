@@ -18,7 +18,14 @@ from app.redaction.conversation_text import (
     SpeakerText,
     SpeakerTurn,
 )
-from app.redaction.digit_runs import NUMBER_WORDS, DigitRun, cue_after, digit_runs
+from app.redaction.digit_runs import (
+    NUMBER_WORDS,
+    DigitRun,
+    NumberCue,
+    cue_after,
+    digit_runs,
+    with_near_numbers,
+)
 from app.redaction.entities import Entity, EntitySpan, merged_spans
 from app.redaction.names import is_service_name, service_name_words
 from app.transcript import Redaction, Role, Segment, Transcript, Word
@@ -33,6 +40,7 @@ _MAX_REREAD = 250_000
 _MAX_FINDS = 20_000
 SERVICE_ROLES = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 _MIN_DIGITS = 3
+_OF_CARDS = (None, NumberCue.CARD, NumberCue.CVV)
 _DIGIT = re.compile(r"\d")
 
 
@@ -242,9 +250,11 @@ def _number_spans(
             for turn, start, end in speaker_text.parts_by_turn(0, speaker_text.end):
                 yield turn, _rest(start, end)
             continue
+        runs: list[DigitRun] = []
         for run in digit_runs(speaker_text.text, speaker_text.end):
             tokens += len(run.tokens)
             is_rest = tokens > _MAX_FINDS
+            runs.append(run)
             spans = (
                 [_rest(run.start, speaker_text.end)]
                 if is_rest
@@ -255,6 +265,7 @@ def _number_spans(
                     yield turn, EntitySpan(start, end, span.entity)
             if is_rest:
                 break
+        yield from _answers(conversation, speaker_text, runs)
 
 
 def _numbers(
@@ -262,9 +273,35 @@ def _numbers(
 ) -> Iterable[EntitySpan]:
     if len(run.digits) < _MIN_DIGITS:
         return ()
-    turn, position = speaker_text.turn_at(run.start)
-    cue = cue_after(speaker_text.text, run.end) or conversation.cue_at(turn, position)
+    cue = _cue_of(conversation, speaker_text, run)
     return personal_numbers.find(run, cue, speaker_text.text)
+
+
+def _cue_of(
+    conversation: ConversationText, speaker_text: SpeakerText, run: DigitRun
+) -> NumberCue | None:
+    turn, position = speaker_text.turn_at(run.start)
+    return cue_after(speaker_text.text, run.end) or conversation.cue_at(turn, position)
+
+
+def _answers(
+    conversation: ConversationText, speaker_text: SpeakerText, runs: Sequence[DigitRun]
+) -> Iterator[tuple[int, EntitySpan]]:
+    """Yield what answers a question for a card: from the first to the last digit, however misheard.
+
+    A number that other words announce ends the answer.
+    """
+    entity = conversation.asked_before(speaker_text.turns[0])
+    if entity is None:
+        return
+    cues = (_cue_of(conversation, speaker_text, run) for run in runs)
+    count = next((index for index, cue in enumerate(cues) if cue not in _OF_CARDS), len(runs))
+    if sum(len(run.digits) for run in runs[:count]) < _MIN_DIGITS:
+        return
+    stop = runs[count].start if count < len(runs) else speaker_text.end
+    span = with_near_numbers(speaker_text.text, runs[0].start, runs[count - 1].end, stop)
+    for turn, start, end in speaker_text.parts_by_turn(*span):
+        yield turn, EntitySpan(start, end, entity)
 
 
 def _rest(start: int, end: int) -> EntitySpan:

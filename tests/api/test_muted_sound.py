@@ -225,3 +225,14 @@ def test_what_is_silent(words: Any, expected: tuple[int, int]) -> None:
         redactions=(Redaction("CARD", 8, 14),),
     )
     assert list(silences(replace(said, segments=(masked,)))) == [expected]
+
+
+def test_around_a_card_number_what_may_be_misheard_is_silent_as_well() -> None:
+    said = call(("c", 0, 9_000, "It is four [CARD]"))
+    words = (("It", 0, 200), ("is", 200, 400), ("four", 400, 900), ("[CARD]", 4_000, 6_000))
+    masked = replace(
+        said.segments[0],
+        words=tuple(Word(text, start, end, None) for text, start, end in words),
+        redactions=(Redaction("card", 11, 17),),
+    )
+    assert list(silences(replace(said, segments=(masked,)))) == [(850, 7_150)]

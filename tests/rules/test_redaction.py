@@ -388,3 +388,32 @@ def test_a_name_that_is_asked_for_in_german_is_masked_and_that_of_the_agent_is_k
         "Danke, Herr [NAME]. Ich heiße Petra Vogt.",
         "Gut, Frau Vogt.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "masked"),
+    [
+        ("Your card number?", "four five three nigh, one four ate ate, oh three", "[CARD]"),
+        ("Ihre Kartennummer bitte.", "Ja, vier fünf drei, wer acht, null drei", "Ja, [CARD]"),
+        ("and the security codes on the back.", "724, thanks", "[CVV], thanks"),
+        (
+            "What is the number of your card?",
+            "4539 14, my order is 48213",
+            "[CARD], my order is 48213",
+        ),
+        ("What are the last four digits of your card?", "4482", "4482"),
+        ("Did you pay by card?", "Yes, on 12 05 2026.", "Yes, on 12 05 2026."),
+    ],
+)
+def test_the_answer_to_a_question_for_a_card_is_masked_however_misheard(
+    question: str, answer: str, masked: str
+) -> None:
+    turns = mask_turns([SpeakerTurn("agent", question), SpeakerTurn("customer", answer)])
+    assert turns[1].text == masked
+
+
+def test_a_card_number_that_is_misheard_is_masked_over_the_turns_of_its_answer() -> None:
+    said = ("Your card number please?", "4539 1488", "mhm", "0343", "yes", "64")
+    turns = [SpeakerTurn(f"speaker {place % 2}", text) for place, text in enumerate(said)]
+    masked = [turn.text for turn in mask_turns(turns)]
+    assert masked == [said[0], "[CARD]", "mhm", "[CARD]", "yes", "[CARD]"]
