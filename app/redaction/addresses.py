@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from app.redaction.conversation_text import ConversationText, matches_near, split_words
+from app.redaction.conversation_text import ConversationText, matches_near, places_of, split_words
 from app.redaction.entities import Entity, EntitySpan
 
 # A conversation without these words contains no personal address, and a turn only as an answer.
@@ -71,7 +71,9 @@ _ASKED = re.compile(
     r"address\b(?! (?:of|for) (?:the|our|a) (?:shop|store|branch|office|hotel|station))"
     r"|\bwhere (?:do you live|(?:should|shall|do|can|may) (?:it|we|i|they) (?:go|send|deliver|ship))\b"
 )
-_CODE_ASKED = re.compile(r"\byour\s(?:\w{1,20}\s){0,2}?(?:postcode|post code|postal code|zip)\b")
+_ASKING = ("address", "where ")
+_CODES = ("postcode", "post code", "postal code", "zip")
+_CODE_ASKED = re.compile(rf"\byour\s(?:\w{{1,20}}\s){{0,2}}?(?:{'|'.join(_CODES)})\b")
 _NOT_POSTAL = re.compile(r"\b(?:e-?mail|ip|web|mac)\s(?:\w+\s)?address")
 # After an address was asked for, a question with these words asks for a part of it, or again.
 _SAME_QUESTION = split_words(
@@ -102,9 +104,13 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     elif not conversation.words(turn).isdisjoint(_ADDRESS_WORDS):
         yield from _announced(text, conversation.lower_case(turn))
     before = conversation.before(turn)
-    if before is not None and _CODE_ASKED.search(conversation.lower_case(before)):
+    if before is not None and _asks_for_code(conversation.lower_case(before)):
         for match in _CODE_ALONE.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.ADDRESS)
+
+
+def _asks_for_code(text: str) -> bool:
+    return any(matches_near(_CODE_ASKED, text, places_of(_CODES, text)))
 
 
 def _answered(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
@@ -115,8 +121,9 @@ def _answered(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
 
 
 def _announced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
+    places = places_of(_ANNOUNCING, lower_case_text)
     for pattern in _PATTERNS:
-        for match in matches_near(pattern, text, _ANNOUNCING, lower_case_text):
+        for match in matches_near(pattern, text, places):
             if _is_announced(lower_case_text, match.start()):
                 yield EntitySpan(match.start(), _end_of(match), Entity.ADDRESS)
 
@@ -128,7 +135,8 @@ def _end_of(match: re.Match[str]) -> int:
 def _is_answer(conversation: ConversationText, turn: int) -> bool:
     """Return whether a turn answers a question for somebody's address."""
     for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
-        question = _ASKED.search(conversation.lower_case(back))
+        before = conversation.lower_case(back)
+        question = next(matches_near(_ASKED, before, places_of(_ASKING, before)), None)
         if question is not None:
             return _NOT_POSTAL.search(question[0]) is None
         if "address" in conversation.words(back) or _asks_otherwise(conversation, back, turn):

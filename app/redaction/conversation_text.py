@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, zip_longest
 from operator import attrgetter
@@ -201,23 +201,13 @@ class SpeakerText:
 
 
 def matches_near(
-    pattern: re.Pattern[str],
-    text: str,
-    cues: Collection[str],
-    lower_case_text: str,
-    *,
-    also_at_start: bool = False,
+    pattern: re.Pattern[str], text: str, places: Iterable[int]
 ) -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern that begin within a few hundred characters of one of the cues.
+    """Yield the matches of a pattern that begin within a few hundred characters of these places.
 
     Most texts have few cues, and a pattern takes long where nothing calls for it.
-
-    Args:
-        also_at_start: for what the cue of a question announces at the start of its answer.
     """
     end = 0
-    places = [0] if also_at_start else []
-    places += (place for cue in cues for place in _places(lower_case_text, cue))
     for low, high in _windows(sorted(places)):
         for match in pattern.finditer(text, max(low, end), high + _REACH):
             if match.start() > high:
@@ -237,6 +227,11 @@ def _windows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
         high = place + _REACH
     if low >= 0:
         yield low, high
+
+
+def places_of(cues: Iterable[str], lower_case_text: str) -> list[int]:
+    """Return where a text in lower case has these cues; some of many in one place are left out."""
+    return [place for cue in cues for place in _places(lower_case_text, cue)]
 
 
 def _places(text: str, cue: str) -> Iterator[int]:

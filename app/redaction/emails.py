@@ -21,10 +21,14 @@ _PART = r"[a-z0-9_'-]{1,64}"
 # Letters that are spelled out one by one.
 _SPELLED = r"(?<!(?<!\w)[a-z0-9][ -])[a-z0-9](?:[ -][a-z0-9](?!\w)){2,}+"
 _LINK = r"(?:dot|period|point|underscore|under score|dash|hyphen|minus|plus)"
+_AT_DOMAIN = (
+    rf"\s(?:at|@)\s(?:the rate\s)?{_PART}(?:\s{_PART})?"
+    rf"(?:\s?(?:dot\s|\.){_PART}){{0,2}}\s?(?:dot\s|\.){_DOMAIN}\b"
+)
+_SPOKEN_DOMAIN = re.compile(_AT_DOMAIN)
 _SPOKEN = re.compile(
     rf"\b(?:{_PART}+|{_SPELLED})(?:\.{_PART}+|\s{_LINK}\s{_PART}+){{0,8}}"
-    rf"(?:\s\d{{1,4}})?\s(?:at|@)\s(?:the rate\s)?{_PART}(?:\s{_PART})?"
-    rf"(?:\s?(?:dot\s|\.){_PART}){{0,2}}\s?(?:dot\s|\.){_DOMAIN}\b"
+    rf"(?:\s\d{{1,4}})?{_AT_DOMAIN}"
 )
 # A text without these words has no spoken address.
 _SPOKEN_WORDS = split_words("dot com org net co uk in io edu gov info de fr es eu")
@@ -36,6 +40,7 @@ _NO_MAILBOXES = split_words(
     are is or and email e-mail mail reach contact write again up store buy
     """
 )
+_DOTTED = re.compile(r"\.\d{1,3}\.")
 _IPV4 = re.compile(
     r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\.?\w)"
 )
@@ -51,7 +56,8 @@ def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
         for match in _WRITTEN.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
     if not words.isdisjoint(_SPOKEN_WORDS) and ("at" in words or "@" in text):
-        for match in matches_near(_SPOKEN, text, ("at", "@"), text):
+        domains = [match.start() for match in _SPOKEN_DOMAIN.finditer(text)]
+        for match in matches_near(_SPOKEN, text, domains):
             first = match[0].split()[0]
             if first not in _NO_MAILBOXES:
                 yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
@@ -59,7 +65,8 @@ def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
 
 def find_ip_addresses(text: str) -> Iterator[EntitySpan]:
     """Yield IP addresses; skip four numbers after a word such as "version"."""
-    for match in _IPV4.finditer(text) if text.count(".") > 2 else ():
+    dotted = [match.start() for match in _DOTTED.finditer(text)]
+    for match in matches_near(_IPV4, text, dotted):
         if not _VERSION.search(text, max(0, match.start() - 12), match.start()):
             yield EntitySpan(match.start(), match.end(), Entity.IP_ADDRESS)
     if text.count(":") > 1:

@@ -74,7 +74,8 @@ def mask(text: str) -> MaskedTurn:
 def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
     """Mask the turns of one conversation, in their order."""
     masked = [MaskedTurn(turn.text, (), ()) for turn in turns]
-    conversation, service_words = ConversationText(turns), service_name_words(turns)
+    conversation = ConversationText(turns)
+    service_words = service_name_words(conversation)
     changed, left = frozenset(range(len(turns))), _MAX_REREAD
     for _ in range(_MAX_ROUNDS):
         detected = _detect(conversation, changed)

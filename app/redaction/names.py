@@ -11,6 +11,7 @@ from app.redaction.conversation_text import (
     ConversationText,
     SpeakerTurn,
     matches_near,
+    places_of,
     split_words,
 )
 from app.redaction.entities import Entity, EntitySpan
@@ -39,8 +40,7 @@ _NAMED = re.compile(
 )
 # A capitalised name follows if the words after it say so too.
 _INTRODUCED = re.compile(
-    rf"(?i:\b(?:this is|it's|it is|here is|you(?:'re| are) (?:speaking|talking|chatting) (?:with|to)"
-    rf"|speaking (?:with|to)|i am called|they call me|called|(?:am i|is this) speaking (?:with|to))\s)"
+    rf"(?i:\b(?:this is|it's|it is|here is|i am called|they call me|called)\s)"
     rf"{_CAPITALS}(?i:(?=\s(?:speaking|calling|here|from|with|again|at)\b))"
 )
 _SPOKEN_WITH = re.compile(
@@ -56,17 +56,20 @@ _SIGNED = re.compile(
 _CALLING = split_words("speaking calling")
 _ASKED_BY = split_words("name names who who's spell") | other_languages.ASKED_BY
 _LED_BY = split_words("this it it's i'm im am here called call")
+_I_AM_CUES = ("this is", "i'm", "i\u2019m", "i am")
 # The words before a name in an introduction, and the capital of the name.
 _LEAD = re.compile(
     r"(?:[Tt][Hh][Ii][Ss] [Ii][Ss]|[Ii][Tt](?:'[Ss]|\u2019s| [Ii][Ss])|[Ii](?:'?[Mm]|\u2019m| [Aa][Mm])"
     r"|[Hh]ere is|[Cc]alled|[Cc]all me)\s[A-Z\u00c0-\u00de]"
 )
+_LEADS = (*_I_AM_CUES, "it's", "it\u2019s", "it is", "im ", "im\n", "here is", "called", "call me")
 # Both are looked for in questions in lower case.
 _ASKED = re.compile(
     r"\b(?:your|his|her|their|customer's|passenger's)\s(?:\w+\s){0,3}?names?\b|\bwho am i (?:speaking|talking|chatting)"
     r"|\bwho(?:'s| is) (?:this|calling|speaking)\b|\bname\s?\?|\bspell (?:that|it|your)"
     rf"|{other_languages.ASKED}",
 )
+_ASKING = ("name", "who", "spell", *other_languages.ASKING)
 _NOT_A_PERSON = re.compile(
     r"\b(?:user ?|company |business |file |brand |product |domain |pet |hotel |restaurant )names?\b"
     r"|\bname of (?:the|your) (?!account|card)",
@@ -180,6 +183,14 @@ _COMPANY = re.compile(
 )
 # "Habla Juan Pérez?" asks for the customer.
 _OWN_ELSEWHERE = re.compile(rf"\b{other_languages.OWN}{_OWN_NAME}(?![^.!,;:\u00bf?\n]{{0,20}}\?)")
+_SERVICE_PATTERNS = (
+    (
+        _OWN,
+        (*_I_AM_CUES, "name", "speaking", "talking", "chatting", "connected", "call me", "here"),
+    ),
+    (_COMPANY, (*_I_AM_CUES, "name is", "welcome to", "for c", "for ringing")),
+    (_OWN_ELSEWHERE, other_languages.OWN_CUES),
+)
 _WORD_OF_NAME = re.compile(_SERVICE_WORD)
 
 
@@ -206,7 +217,7 @@ def repeated(
     }
     if not names:
         return
-    lower_case = {word.lower() for word in names}
+    lower_case = frozenset(word.lower() for word in names)
     spellings = _spellings_of(names)
     first_parts = frozenset(_FIRST_PART.findall(spelling)[0] for spelling in spellings)
     for turn in spans:
@@ -214,10 +225,13 @@ def repeated(
             yield turn, _known(conversation.turns[turn].text, spellings, first_parts)
 
 
-def service_name_words(turns: Iterable[SpeakerTurn]) -> frozenset[str]:
+def service_name_words(conversation: ConversationText) -> frozenset[str]:
     """Return the words of the names with which agents and bots introduce themselves, in lower case."""
     return frozenset(
-        word.lower() for turn in turns if turn.is_service for word in _introduced_words(turn)
+        word.lower()
+        for place, turn in enumerate(conversation.turns)
+        if turn.is_service
+        for word in _introduced_words(turn, conversation.lower_case(place))
     )
 
 
@@ -261,16 +275,16 @@ def _spellings(name: str) -> Iterator[str]:
 
 def _announced(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
     if not words.isdisjoint(_NAMED_BY):
-        for match in matches_near(_NAMED, lower_case_text, ("name",), lower_case_text):
+        for match in matches_near(_NAMED, lower_case_text, places_of(["name"], lower_case_text)):
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
     for cues, pattern in _PATTERNS:
         if not words.isdisjoint(cues):
-            for match in matches_near(pattern, text, cues, lower_case_text):
+            for match in matches_near(pattern, text, places_of(cues, lower_case_text)):
                 yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
     if "this" in words and not words.isdisjoint(_CALLING):
         yield from _introduced_in_lower_case(text, lower_case_text)
-    if not words.isdisjoint(_LED_BY) and _LEAD.search(text):
-        yield from _introduced(text)
+    if not words.isdisjoint(_LED_BY):
+        yield from _introduced(text, lower_case_text)
 
 
 def _introduced_in_lower_case(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
@@ -279,10 +293,13 @@ def _introduced_in_lower_case(text: str, lower_case_text: str) -> Iterator[Entit
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
 
 
-def _introduced(text: str) -> Iterator[EntitySpan]:
-    for match in _INTRODUCED.finditer(text):
+def _introduced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
+    places = places_of(_LEADS, lower_case_text)
+    if not any(matches_near(_LEAD, text, places)):
+        return
+    for match in matches_near(_INTRODUCED, text, places):
         yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
-    for match in _I_AM.finditer(text):
+    for match in matches_near(_I_AM, text, places):
         first = match[1].split()[0].rstrip(".").lower()
         if first in _GIVEN_NAMES or _is_connected(match):
             yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
@@ -298,7 +315,8 @@ def _is_connected(match: re.Match[str]) -> bool:
 
 def _answered(text: str, question: str) -> Iterator[EntitySpan]:
     """Yield the name that an answer to a question in lower case consists of or begins with."""
-    if not _ASKED.search(question) or _NOT_A_PERSON.search(question):
+    asked = matches_near(_ASKED, question, places_of(_ASKING, question))
+    if not any(asked) or _NOT_A_PERSON.search(question):
         return
     match = _ANSWER.match(text)
     if match is None:
@@ -327,10 +345,8 @@ def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterat
         yield EntitySpan(start, stop, Entity.NAME)
 
 
-def _introduced_words(turn: SpeakerTurn) -> Iterator[str]:
+def _introduced_words(turn: SpeakerTurn, lower_case_text: str) -> Iterator[str]:
     yield from _WORD_OF_NAME.findall(turn.name or "")
-    for pattern in (_OWN, _COMPANY):
-        for match in pattern.finditer(turn.text):
-            yield from _WORD_OF_NAME.findall(match[1] or match[2])
-    for match in _OWN_ELSEWHERE.finditer(turn.text):
-        yield from _WORD_OF_NAME.findall(match[1])
+    for pattern, cues in _SERVICE_PATTERNS:
+        for match in matches_near(pattern, turn.text, places_of(cues, lower_case_text)):
+            yield from _WORD_OF_NAME.findall(match[match.lastindex or 0])

@@ -157,12 +157,19 @@ OWN = (
     r"|mon nom est|en ligne avec|(?:o )?meu nome é|me chamo|aqui é|sou|fala|quem fala é)"
     r"\s(?:(?i:die|der|frau|herr|o|a)\s)?"
 )
+OWN_CUES = (
+    *("mein name", "ich ", "sprechen", "sprichst", "hier ", "nombre", "llamo", "soy", "atiende"),
+    *("saluda", "habla", "appelle", "je suis", "mon nom", "en ligne", "meu nome", "chamo", "aqui"),
+    *("sou", "fala"),
+)
 ASKED = (
     r"\bwie (?:ist|lautet|war|hei(?:ß|ss)en)\b.{0,20}(?:name|sie)\b|\bihren? (?:\w+ )?namen?\b"
     r"|\bmit wem (?:spreche|habe)\b|\b(?:su|tu) nombre\b|\bnombre completo\b|\ba nombre de quién"
     r"|\bcon quién (?:hablo|tengo)\b|\bvotre nom\b|\bquel nom\b|\bà qui ai[- ]je\b"
     r"|\b(?:seu|teu) nome\b|\bnome completo\b|\bcom quem (?:falo|estou)\b"
 )
+# Each of these questions has one of these in it.
+ASKING = ("nom", "sie", "wem", "qui", "quem")
 ASKED_BY = frozenset(
     ["name", "namen", "nombre", "nom", "nome", "wem", "quién", "quem", "qui", "heißen", "heissen"]
 )

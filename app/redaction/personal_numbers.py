@@ -6,7 +6,7 @@ from functools import cache
 from itertools import accumulate, chain
 from string import ascii_lowercase
 
-from app.redaction.conversation_text import matches_near, split_words
+from app.redaction.conversation_text import matches_near, places_of, split_words
 from app.redaction.digit_runs import DigitRun, DigitToken, NumberCue
 from app.redaction.entities import Entity, EntitySpan
 
@@ -37,8 +37,8 @@ _MAX_CARD_LENGTH = 19
 _MIN_CARD_LENGTH = 12
 # United States: the groups are never 000, 666, 9xx, 00 or 0000 (Social Security Administration).
 _SSN = re.compile(r"(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}")
-# A text without any of these has no id with letters.
-_LETTERS_AND_DIGITS = re.compile(r"[a-z][ -]?\d\d|passport|licen[cs]e|identity card|national id")
+# An id with letters has this in it.
+_LETTERS_AND_DIGITS = re.compile(r"\d\d(?:(?<=[a-z]\d\d)|(?<=[a-z][ -]\d\d))")
 # United Kingdom: HMRC's rules for prefixes; the last letter is A to D.
 _NINO = re.compile(
     r"\b(?!bg|gb|kn|nk|nt|tn|zz)[a-ceghj-pr-tw-z][a-ceghj-npr-tw-z]"
@@ -143,13 +143,14 @@ def find(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan
 
 
 def find_codes(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
-    if not _LETTERS_AND_DIGITS.search(lower_case_text):
-        return
-    for match in chain(_NINO.finditer(lower_case_text), _PAN.finditer(text)):
+    places = [match.start() for match in _LETTERS_AND_DIGITS.finditer(lower_case_text)]
+    ids = matches_near(_NINO, lower_case_text, places), matches_near(_PAN, text, places)
+    for match in chain(*ids):
         yield EntitySpan(match.start(), match.end(), Entity.NATIONAL_ID)
-    for match in matches_near(_DOCUMENT, lower_case_text, _DOCUMENTS, lower_case_text):
+    documents = places_of(_DOCUMENTS, lower_case_text)
+    for match in matches_near(_DOCUMENT, lower_case_text, documents):
         yield EntitySpan(match.start(1), match.end(1), Entity.NATIONAL_ID)
-    for match in _IBAN.finditer(lower_case_text):
+    for match in matches_near(_IBAN, lower_case_text, places):
         end = _iban_end(match)
         if end is not None:
             yield EntitySpan(match.start(), end, Entity.IBAN)
@@ -157,7 +158,7 @@ def find_codes(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
 
 def find_passwords(text: str) -> Iterator[EntitySpan]:
     """Yield the written passwords of a text in lower case."""
-    for match in _PASSWORD.finditer(text):
+    for match in matches_near(_PASSWORD, text, places_of(PASSWORD_WORDS, text)):
         if not match[1].startswith("["):
             yield EntitySpan(match.start(1), match.end(1), Entity.PASSCODE)
 

@@ -25,8 +25,11 @@ _MIB = 1024 * 1024
 _MESSAGES, _MESSAGE_LENGTH = 50, 19_900
 # What was found to cost most, with the words that make the masking look for everything.
 _CUES = "my name is Bob at com pin card address born password iban passport 12 1234 "
-_WORST = ("4 ", "1,", "1 Main St ", "dob 1/2/3 ", "A1 ", "six ")
 _PLAIN = "They said that the parcel would be here on Monday, and nobody has come since. "
+_WORST = (
+    *("4 ", "1,", "4-", "4.", "1 Main St ", "dob 1/2/3 ", "A1 ", "six ", _PLAIN),
+    *("my name of a b c ", "name is ", "This is Bob ", "d.o.b. ", "at ", "12 a b c street "),
+)
 _MASKED_S = 1.0
 _ROW = "{},customer,Where is my parcel {}? It was to come on Monday and I am waiting.\n"
 _SENDERS = 4
@@ -154,13 +157,12 @@ class _Service:
 
 def _masking() -> Row:
     slowest_s, unit = max((_masked_s(unit), unit) for unit in _WORST)
-    control_s = _masked_s(_PLAIN)
     return Row(
         f"1 MB of {unit!r} in the turns of two people, masked",
         f"{slowest_s:.2f} s of processor time, the least of three",
-        f"{control_s:.2f} s for plain sentences",
-        f"{_MASKED_S:.0f} s, or twice the control on a busy machine",
-        slowest_s < max(_MASKED_S, 2 * control_s),
+        f"{_masked_s(_PLAIN):.2f} s for plain sentences",
+        f"{_MASKED_S:.0f} s",
+        slowest_s < _MASKED_S,
     )
 
 
