@@ -118,7 +118,11 @@ _PATTERNS = (
 _CONNECTORS = split_words("from with here calling speaking and your at")
 _MIN_KNOWN_LETTERS = 3
 _JOINTS = "'\u2019-"
-_ANY_NAME = re.compile(rf"(?<![\w\[@.-])([^\W\d_]++)(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
+# Shorter words are passed over: no known name has fewer letters.
+_ANY_NAME = re.compile(
+    rf"(?<![\w\[@.-])(?=[\w{_JOINTS}]{{{_MIN_KNOWN_LETTERS}}})"
+    rf"([^\W\d_]++)(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])"
+)
 _FIRST_PART = re.compile(rf"[^{_JOINTS}]+")
 # Without names that are more often words: will, mark, grace, hope, may, rose, bill, art.
 _GIVEN_NAMES = split_words(
