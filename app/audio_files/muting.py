@@ -3,6 +3,7 @@
 People hear these; the original, which says what the text masks, needs a scope of its own.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +29,7 @@ from app.evaluations import transcripts
 from app.evaluations.enums import SourceType
 from app.people import audit
 from app.people.audit import Action, Actor
+from app.redaction.conversation_text import asks_for_card
 from app.transcript import Segment, Transcript
 
 # Recognisers place words some hundredths of a second too early or too late.
@@ -35,6 +37,7 @@ _MARGIN_MS = 150
 # What is said of a card may be misheard before and after the words that were masked.
 _CARD_TYPES = frozenset({"card", "cvv"})
 _BEFORE_CARD_MS, _AFTER_CARD_MS = 3_000, 1_000
+_LEAST_UNHEARD_MS = 2_000
 _END_MS = 1_000_000_000
 # They travel in one argument of a process; more are silenced from the first to the last.
 _MOST_SPANS = 4_000
@@ -52,7 +55,7 @@ def masked_sound(session: Session, audio_file_id: str) -> MaskedSound:
     """Return what the newest transcript of a recording masks, or the turns of its calls."""
     said: list[Transcript] = [*hooks_of(session).turns_of_recording(session, audio_file_id)]
     row = transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=audio_file_id)
-    if row is not None and row.redaction_entities and row.erased_at is None:
+    if row is not None and row.redacted and row.erased_at is None:
         said.append(transcripts.load_stored(session, row.id))
     spans = _merged(span for spoken in said for span in silences(spoken))
     return MaskedSound(spans, digest_of(spans))
@@ -77,6 +80,20 @@ def silences(transcript: Transcript) -> Iterator[tuple[int, int]]:
             spans = [(max(first, segment.start_ms), min(last, segment.end_ms))]
         for start, end in spans:
             yield max(0, start - _MARGIN_MS), end + _MARGIN_MS
+    if transcript.redacted:
+        yield from _unheard_answers(transcript)
+
+
+def _unheard_answers(transcript: Transcript) -> Iterator[tuple[int, int]]:
+    """Yield what follows a question for a card where no word of the answer was understood."""
+    starts = sorted(segment.start_ms for segment in transcript.segments if segment.start_ms)
+    for segment in transcript.segments:
+        if segment.end_ms is None or not asks_for_card(segment.text):
+            continue
+        later = bisect_left(starts, segment.end_ms)
+        end = starts[later] if later < len(starts) else _END_MS
+        if end - segment.end_ms >= _LEAST_UNHEARD_MS:
+            yield segment.end_ms, end
 
 
 def request(session: Session, audio_file_id: str, *, is_lost: bool = False) -> bool:

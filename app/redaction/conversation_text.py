@@ -118,17 +118,10 @@ class ConversationText:
         for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
             cues = self.cues(back)
             if self.turns[back].speaker != self.turns[turn].speaker and cues:
-                return self._asks_for_card(back, cues[-1].cue)
+                return _card_question(self.lower_case(back), cues[-1].cue)
             if cues or "?" in self.turns[back].text:
                 return None
         return None
-
-    def _asks_for_card(self, turn: int, cue: NumberCue) -> Entity | None:
-        if cue is NumberCue.CVV:
-            return Entity.CVV
-        text = self.lower_case(turn)
-        asks = cue is NumberCue.CARD and _CARD_NUMBER.search(text) and not _LAST_DIGITS.search(text)
-        return Entity.CARD if asks else None
 
     def before(self, turn: int) -> int | None:
         """Return the nearest of the two turns before that another speaker has."""
@@ -168,6 +161,20 @@ class ConversationText:
         return (
             "?" not in text and len(text.split()) <= _MAX_INVITATION_WORDS and not self.cues(turn)
         )
+
+
+def asks_for_card(text: str) -> bool:
+    """Return whether a line asks for the number of a card or its security code."""
+    lower = lower_case(text)
+    cues = cues_of(lower)
+    return bool(cues) and _card_question(lower, cues[-1].cue) is not None
+
+
+def _card_question(text: str, cue: NumberCue) -> Entity | None:
+    if cue is NumberCue.CVV:
+        return Entity.CVV
+    asks = cue is NumberCue.CARD and _CARD_NUMBER.search(text) and not _LAST_DIGITS.search(text)
+    return Entity.CARD if asks else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,3 +236,12 @@ def test_around_a_card_number_what_may_be_misheard_is_silent_as_well() -> None:
         redactions=(Redaction("card", 11, 17),),
     )
     assert list(silences(replace(said, segments=(masked,)))) == [(850, 7_150)]
+
+
+def test_an_answer_that_was_not_understood_at_all_is_silent() -> None:
+    said = call(
+        ("a", 0, 3_000, "What is your card number?"), ("a", 9_000, 9_500, "Thank you, that is it.")
+    )
+    assert list(silences(replace(said, redacted=True))) == [(3_000, 9_000)]
+    other = call(("a", 0, 3_000, "What is your name?"), ("a", 9_000, 9_500, "Thank you."))
+    assert list(silences(replace(other, redacted=True))) == []
