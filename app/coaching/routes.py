@@ -55,6 +55,15 @@ def change_coaching_session(changes: dict[str, Any], coaching_session_id: str) -
         return service.change_session(session, coaching_session_id, changes)
 
 
+@blp.delete("/coaching-sessions/<id:coaching_session_id>")
+@require_scope("coaching:write")
+@blp.response(204)
+def delete_coaching_session(coaching_session_id: str) -> None:
+    """Delete a coaching session of your own that is not acknowledged; with `data:erase`, any."""
+    with current_runtime().db.writing() as session:
+        service.remove_session(session, coaching_session_id, current_principal())
+
+
 @blp.get("/coaching-sessions/<id:coaching_session_id>/effect")
 @require_scope("coaching:read")
 @blp.response(200, schemas.CoachingEffectSchema(many=True))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import String, cast, delete, inspect, select
+from sqlalchemy import delete, inspect, select
 from sqlalchemy.orm import Session
 
 from app.coaching.enums import NotesFor, SessionState
@@ -13,8 +13,8 @@ from app.core.database.filters import Filters, at_least, before, conditions, equ
 from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest
 from app.core.database.records import Records
-from app.core.errors import Conflict, InvalidInput, NotFound
-from app.core.principal import current_teams
+from app.core.errors import Conflict, InsufficientScope, InvalidInput, NotFound
+from app.core.principal import Principal, current_teams
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.evaluations import service as evaluations
 from app.evaluations import transcripts
@@ -23,6 +23,7 @@ from app.scorecards import service as scorecards
 
 Row = TypeVar("Row", CoachingSession, Goal)
 _BATCH = 500
+_ERASE = "data:erase"
 _STATES = list(SessionState)
 
 
@@ -135,6 +136,29 @@ def acknowledge(session: Session, session_id: str) -> None:
     SESSIONS.change(session, session_id, {"state": SessionState.ACKNOWLEDGED})
 
 
+def may_remove(coaching: Mapping[str, Any], principal: Principal) -> bool:
+    """Return whether they recorded it and the agent has not acknowledged it, or they may erase data."""
+    is_own = coaching["created_by"] == principal.key_id
+    is_open = coaching["state"] in (SessionState.PLANNED, SessionState.HELD)
+    return (is_own and is_open) or _ERASE in principal.scopes
+
+
+def remove_session(session: Session, session_id: str, principal: Principal) -> None:
+    """Delete a session.
+
+    Raises:
+        NotFound: there is no such session.
+        InsufficientScope: see `may_remove`.
+    """
+    row = SESSIONS.find(session, session_id, for_update=True)
+    if not may_remove(_mapping(row), principal):
+        raise InsufficientScope(
+            "Whoever recorded a session can delete it until it is acknowledged or closed; "
+            f"after that, and for all others, it needs the scope {_ERASE}."
+        )
+    SESSIONS.remove(session, session_id)
+
+
 def list_sessions(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
     """List sessions as the caller may see them."""
     page = SESSIONS.list_page(session, request, **filters)
@@ -189,11 +213,15 @@ def words_of(session: Session, *rows: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
+    """Take the quotes of these conversations out of the sessions of their agents."""
     _lock_evidence(session)
-    of_sources = select(Evaluation.id).where(Evaluation.source_id.in_(source_ids))
-    erased = set(session.scalars(of_sources))
-    with_evidence = cast(CoachingSession.evidence, String) != "[]"
-    for row in session.scalars(select(CoachingSession).where(with_evidence)):
+    of_sources = select(Evaluation.id, Evaluation.executive_id)
+    rows = session.execute(of_sources.where(Evaluation.source_id.in_(source_ids))).all()
+    erased = {row.id for row in rows}
+    agents = {row.executive_id for row in rows if row.executive_id}
+    for row in session.scalars(
+        select(CoachingSession).where(CoachingSession.executive_id.in_(agents))
+    ):
         if erased.intersection(item["evaluation_id"] for item in row.evidence):
             row.evidence = [
                 {**item, "quote": None} if item["evaluation_id"] in erased else item

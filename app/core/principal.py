@@ -39,11 +39,11 @@ class TeamScope:
         return teams if teams.lists() else None
 
     @classmethod
-    def from_text(cls, text: str | None) -> "TeamScope | None":
-        """Return the teams that `as_text` has stored."""
+    def from_text(cls, text: str | None, caller_id: str = "") -> "TeamScope | None":
+        """Return the teams that `as_text` has stored, for this caller."""
         if text is None:
             return None
-        return cls.of({**dict.fromkeys(TEAM_LISTS, ()), **orjson.loads(text)})
+        return cls.of({**dict.fromkeys(TEAM_LISTS, ()), **orjson.loads(text)}, caller_id)
 
     def as_text(self) -> str:
         """Return the form that is stored with work which is done later."""

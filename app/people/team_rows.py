@@ -42,7 +42,7 @@ _DIRECTORY = {
     "campaigns": ("campaign_ids", "campaign_id"),
     "engagements": ("", "engagement_id"),
 }
-_STORED_WORK = ("export_jobs", "re_evaluations", "review_plans")
+_STORED_WORK = ("re_evaluations", "review_plans")
 # They hold nothing of a conversation, or are read only behind another check: analytics filters its
 # facts by the same scope, and pages of accounts, keys, webhooks, usage and scorecards have scopes of
 # the API that no one who is limited to teams has.
@@ -167,7 +167,7 @@ class _TeamRows:
         if table in _DIRECTORY:
             return self._is_known(table, alias)
         if table in _STORED_WORK:
-            return f"{alias}.teams = {_text(self._teams.as_text())}"
+            return self._is_stored(alias)
         return _OTHERS.get(table, _nothing)(self, alias)
 
     def _selected(self, table: str) -> str:
@@ -256,18 +256,29 @@ class _TeamRows:
     def _is_own(self, alias: str) -> str:
         return f"{alias}.user_id = {_text(self._teams.caller_id)}"
 
+    def _is_stored(self, alias: str) -> str:
+        return f"{alias}.teams = {_text(self._teams.as_text())}"
+
+    def _is_export(self, alias: str) -> str:
+        """Match exports of the same teams; those of coaching have what the requester alone has recorded."""
+        others = f"{alias}.dataset <> 'coaching_sessions'"
+        return f"{self._is_stored(alias)} AND ({others} OR {self._is_made(alias)})"
+
+    def _is_made(self, alias: str) -> str:
+        return f"{alias}.created_by = {_text(self._teams.caller_id)}"
+
     def _is_of_own_plan(self, alias: str) -> str:
-        own = f"p.teams = {_text(self._teams.as_text())}"
         plans = self._name("review_plans")
-        return f"EXISTS (SELECT 1 FROM {plans} AS p WHERE p.id = {alias}.plan_id AND {own})"
+        own = f"p.id = {alias}.plan_id AND {self._is_stored('p')}"
+        return f"EXISTS (SELECT 1 FROM {plans} AS p WHERE {own})"
 
     def _is_about_team(self, alias: str) -> str:
         """Match what is about executives or call centres of the scope, and what the caller has made.
 
         A campaign has people of several teams, so that nothing about a person is of a campaign.
         """
-        lists = {**self._teams.columns()}
-        made = f"{alias}.created_by = {_text(self._teams.caller_id)}"
+        lists = self._teams.columns()
+        made = self._is_made(alias)
         if "campaign_id" in lists:
             return made
         conditions = [
@@ -307,6 +318,7 @@ _OTHERS: Mapping[str, Callable[[_TeamRows, str], str]] = {
     "calibration_rounds": _TeamRows._is_whole_round,
     "saved_views": _TeamRows._is_own,
     "review_draws": _TeamRows._is_of_own_plan,
+    "export_jobs": _TeamRows._is_export,
     "coaching_sessions": _TeamRows._is_about_team,
     "goals": _TeamRows._is_about_team,
 }

@@ -102,6 +102,14 @@ def effect(client: Caller, session_id: str) -> Any:
     return client.get(f"/coaching-sessions/{session_id}/effect").json()["data"]
 
 
+def exported(runtime: Runtime, caller: Caller, **more: Any) -> list[dict[str, Any]]:
+    body = {"dataset": "coaching_sessions", "format": "json", **more}
+    job = caller.post("/analytics/export", body).json()["data"]["jobId"]
+    jobs.run_export(runtime, job)
+    done = caller.get(f"/analytics/export/{job}").json()["data"]
+    return list(caller.plain("GET", done["downloadUrl"].removeprefix(caller.base)).json())
+
+
 def test_a_session_is_checked_and_its_state_only_advances(center: Center, client: Caller) -> None:
     nothing = new_id("eval")
     for more, found in (
@@ -266,11 +274,7 @@ def test_sessions_are_exported_without_notes(
     made = center.plan(state="held").json()["data"]
 
     def rows(**more: Any) -> list[dict[str, Any]]:
-        body = {"dataset": "coaching_sessions", "format": "json", **more}
-        job = client.post("/analytics/export", body).json()["data"]["jobId"]
-        jobs.run_export(runtime, job)
-        done = client.get(f"/analytics/export/{job}").json()["data"]
-        return list(client.plain("GET", done["downloadUrl"].removeprefix(client.base)).json())
+        return exported(runtime, client, **more)
 
     [row] = rows()
     assert (row["session_id"], row["executive"], row["state"]) == (made["id"], "Ann", "held")
@@ -280,6 +284,72 @@ def test_sessions_are_exported_without_notes(
     assert rows(to="2026-11-10") == rows(filters={"executiveId": center.bob}) == []
     body = {"dataset": "coaching_sessions", "format": "csv", "filters": {"channel": ["chat"]}}
     assert findings(client.post("/analytics/export", body)) == {"filters": "UNKNOWN"}
+
+
+def test_a_caller_of_a_campaign_exports_what_they_recorded_alone(
+    center: Center,
+    client: Caller,
+    base: str,
+    runtime: Runtime,
+    make_caller: Callable[..., Caller],
+) -> None:
+    campaign = put(client, "campaigns", "refunds", {"name": "Refunds"})["id"]
+    put_chat(client, "second", executiveId=center.ann, callCenterId=center.id, campaignId=campaign)
+    judge()
+    evidence = [
+        {"evaluationId": row["id"]}
+        for row in client.get("/evaluations", params={"campaignId": campaign}).json()["data"]
+    ]
+    scopes = ["coaching:read", "coaching:write", "analytics:export", "evaluations:read"]
+    own, other = (make_caller(base, scopes=scopes, campaign_ids=[campaign]) for _ in range(2))
+    center.plan()
+    center.client = own
+    made = center.plan(evidence=evidence).json()["data"]
+    [row] = exported(runtime, own)
+    assert row["session_id"] == made["id"]
+    assert exported(runtime, other) == []
+    # The file of one is none of the other's, though their teams are the same.
+    jobs_of = {
+        caller.key_id: {job["createdBy"] for job in caller.get("/analytics/exports").json()["data"]}
+        for caller in (own, other)
+    }
+    assert jobs_of == {own.key_id: {own.key_id}, other.key_id: {other.key_id}}
+
+
+def test_a_coach_deletes_their_open_session_and_an_admin_any(
+    center: Center, client: Caller, base: str, runtime: Runtime, make_caller: Callable[..., Caller]
+) -> None:
+    admin = signed_in(base, runtime, "admin")
+    ann = limited_person(base, runtime, "agent", executive_id=center.ann)
+    other = signed_in(base, runtime, "reviewer")
+    typed = {
+        "executiveId": center.ann,
+        "scorecardId": center.evaluation["scorecardId"],
+        "criteria": KEY,
+        "at": "2026-11-10",
+        "state": "held",
+    }
+    lead = signed_in(base, runtime, "lead")
+    first, second = (
+        lead.post("/coaching", typed).headers["Location"].partition("?")[0] for _ in range(2)
+    )
+    assert "Delete the session" not in other.get(first).text + ann.get(first).text
+    assert (
+        other.post(f"{first}/delete").status_code == ann.post(f"{first}/delete").status_code == 403
+    )
+    assert "Delete the session" in lead.get(first).text
+    assert lead.post(f"{first}/delete").status_code == 303
+    assert lead.get(first).status_code == 404
+    assert ann.post(f"{second}/acknowledge").status_code == 303
+    assert lead.post(f"{second}/delete").status_code == 403
+    assert admin.post(f"{second}/delete").status_code == 303
+    audit = admin.get("/audit?action=coaching_deleted").text
+    assert all(path.rpartition("/")[2] in audit for path in (first, second))
+    key = make_caller(base, scopes=["coaching:read", "coaching:write"])
+    path = f"/coaching-sessions/{center.plan().json()['data']['id']}"
+    assert error_code(key.delete(path)) == "INSUFFICIENT_SCOPE"
+    assert client.delete(path).status_code == 204
+    assert client.delete(path).status_code == 404
 
 
 def test_the_agent_reads_acknowledges_and_does_not_see_what_is_the_coachs(
@@ -351,7 +421,18 @@ def test_a_lead_starts_a_session_from_an_evaluation_and_follows_it(
     goal = {"executiveId": center.ann, "from": "60", "to": "x", "by": "2026-12-31"}
     assert lead.post("/goals", goal).status_code == 422
     assert lead.post("/goals", {**goal, "to": "80"}).status_code == 303
-    assert '<td class="number">80</td>' in lead.get("/coaching").text
+    of_team = {**goal, "to": "90", "executiveId": "", "callCenterId": center.id, "criterion": KEY}
+    refused = lead.post("/goals", {**of_team, "executiveId": center.ann})
+    assert "Give executiveId or callCenterId, one of them." in refused.text
+    of_team["scorecardId"] = typed["scorecardId"]
+    assert f'value="{center.id}"' in lead.get("/goals/new").text
+    assert lead.post("/goals", of_team).status_code == 303
+    page = lead.get("/coaching").text
+    assert re.search(r"<td>Alpha</td><td>Greeting</td>.*?>90</td>", page, re.DOTALL)
+    assert '<td class="number">80</td>' in page
+    for delete in re.findall(r'action="(/goals/[^"]+/delete)"', page):
+        assert lead.post(delete).status_code == 303
+    assert "No goal is set." in lead.get("/coaching").text
 
 
 def test_no_quote_is_added_while_its_words_are_erased(
@@ -376,13 +457,17 @@ def test_erasure_takes_the_quotes_and_retention_the_rest(
     center: Center, client: Caller, runtime: Runtime
 ) -> None:
     made = center.plan().json()["data"]
+    kept = {"evaluationId": center.evaluation["id"], "quote": "Good morning!"}
     with runtime.db.writing() as session:
-        # It is found to be another's.
-        session.execute(update(Evaluation).values(executive_id=center.bob))
+        service.erase(session, [new_id("conv")])
+    path = f"/coaching-sessions/{made['id']}"
+    assert client.get(path).json()["data"]["evidence"] == [kept]
+    with runtime.db.writing() as session:
         service.erase(session, [center.evaluation["sourceId"]])
-    shown = client.get(f"/coaching-sessions/{made['id']}").json()["data"]
-    assert shown["evidence"] == [{"evaluationId": center.evaluation["id"], "quote": None}]
+    assert client.get(path).json()["data"]["evidence"] == [{**kept, "quote": None}]
     # What is stored is not checked again by a change of something else.
+    with runtime.db.writing() as session:
+        session.execute(update(Evaluation).values(executive_id=center.bob))
     changed = client.patch(f"/coaching-sessions/{made['id']}", {"steps": "More."})
     assert changed.status_code == 200, changed.text
     with runtime.db.writing() as session:

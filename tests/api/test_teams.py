@@ -169,6 +169,7 @@ def test_every_table_says_whose_its_rows_are() -> None:
         "saved_views",
         "calibration_rounds",
         "review_draws",
+        "export_jobs",
         "coaching_sessions",
         "goals",
         "evaluation_totals",

@@ -184,7 +184,8 @@ def begin(session: Session, lease: Lease[ExportJob]) -> ExportTask:
     former = job.object_id
     job.object_id = f"{job.id}_{lease.token[:12]}"
     job.progress = 0
-    return ExportTask(request_of(job), job.object_id, former, TeamScope.from_text(job.teams))
+    teams = TeamScope.from_text(job.teams, job.created_by)
+    return ExportTask(request_of(job), job.object_id, former, teams)
 
 
 def finish(

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from flask import render_template, request
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from app.analytics.engine.reader import open_facts
@@ -26,7 +27,7 @@ from app.dashboard.navigation import request_texts
 from app.dashboard.pages.agent.results import own_executive
 from app.dashboard.pages.audited import audited
 from app.dashboard.queries import filters_of
-from app.directory.service import EXECUTIVES
+from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.evaluations import service as evaluations
 from app.people.audit import Action
 from app.people.gate import current_person
@@ -55,7 +56,6 @@ def list_page() -> str:
             "coaching/list.html",
             page=page,
             **goals,
-            agents=EXECUTIVES.choices(facts.session, limit=_MOST_AGENTS),
             **service.words_of(facts.session, *page.items, *goals["goals"]),
         )
 
@@ -81,17 +81,36 @@ def create() -> Response:
     return redirect_with("coaching-saved", "coaching.show", coaching_session_id=made["id"])
 
 
+@blp.get("/goals/new")
+@require_scope(_WRITE)
+def new_goal() -> str:
+    """Show the form of a new goal."""
+    return _goal_form()
+
+
 @blp.post("/goals")
 @require_scope(_WRITE)
-@forms.shown_again(lambda: list_page())
+@forms.shown_again(lambda: _goal_form())
 def create_goal() -> Response:
-    """Set a goal of an agent."""
+    """Set a goal of an agent or of a call centre."""
     texts = _moments(request.form.to_dict(), "by")
     document = {**texts, **{name: _number(texts.get(name, "")) for name in ("from", "to")}}
+    if not texts.get("criterion"):
+        document.pop("scorecardId", None)
     values = forms.load(GoalCreate(), document)
-    with audited(Action.GOAL_SET, values.get("executive_id") or "") as session:
+    whose = values.get("executive_id") or values.get("call_center_id") or ""
+    with audited(Action.GOAL_SET, whose) as session:
         service.GOALS.create(session, values, created_by=current_person().user_id)
     return redirect_with("goal-saved", "coaching.list_page")
+
+
+@blp.post("/goals/<id:goal_id>/delete")
+@require_scope(_WRITE)
+def delete_goal(goal_id: str) -> Response:
+    """Delete a goal."""
+    with audited(Action.GOAL_DELETED, goal_id) as session:
+        service.GOALS.remove(session, goal_id)
+    return redirect_with("goal-deleted", "coaching.list_page")
 
 
 @blp.get("/coaching/<id:coaching_session_id>")
@@ -108,6 +127,8 @@ def show(coaching_session_id: str) -> str:
             and coaching["state"] != SessionState.CLOSED,
             may_acknowledge=OWN_RESULTS in current_principal().scopes
             and coaching["state"] == SessionState.HELD,
+            may_delete=_WRITE in current_principal().scopes
+            and service.may_remove(coaching, current_principal()),
             states=_next_states(coaching["state"]),
             **service.words_of(facts.session, coaching),
         )
@@ -123,6 +144,15 @@ def change(coaching_session_id: str) -> Response:
     with audited(Action.COACHED, coaching_session_id) as session:
         service.change_session(session, coaching_session_id, {**emptied, **values})
     return redirect_with("coaching-saved", "coaching.show", coaching_session_id=coaching_session_id)
+
+
+@blp.post("/coaching/<id:coaching_session_id>/delete")
+@require_scope(_WRITE)
+def delete(coaching_session_id: str) -> Response:
+    """Delete a session."""
+    with audited(Action.COACHING_DELETED, coaching_session_id) as session:
+        service.remove_session(session, coaching_session_id, current_principal())
+    return redirect_with("coaching-deleted", "coaching.list_page")
 
 
 @blp.post("/coaching/<id:coaching_session_id>/acknowledge")
@@ -162,20 +192,38 @@ def _form() -> str:
             evaluation = evaluations.find(session, typed.get("evaluationId", ""))
             typed.setdefault("executiveId", evaluation.executive_id or "")
             typed.setdefault("scorecardId", evaluation.scorecard_id)
-        known = scorecards.list_page(session, _ALL).items
-        scorecard_id = typed.get("scorecardId") or known[0]["id"]
-        scorecard = scorecards.find(session, scorecard_id).scorecard
         chosen = [*request.form.getlist("criteria"), *typed.get("criterion", "").split(",")]
         return render_template(
             "coaching/new.html",
-            typed={**typed, "scorecardId": scorecard_id},
-            agents=EXECUTIVES.choices(session, limit=_MOST_AGENTS)
-            | EXECUTIVES.names(session, {typed.get("executiveId", "")}),
-            scorecards=[(row["id"], row["name"]) for row in known],
-            criteria=[(criterion.key, criterion.title) for criterion in scorecard.criteria],
+            **_choices(session, typed),
             chosen=chosen,
             readers=NotesFor.labels(),
         )
+
+
+def _goal_form() -> str:
+    """Render the form of a goal."""
+    typed = {**request_texts(), **request.form.to_dict()}
+    with current_runtime().db.reading() as session:
+        return render_template(
+            "coaching/goal.html",
+            **_choices(session, typed),
+            centers=CALL_CENTERS.choices(session, limit=_MOST_AGENTS),
+        )
+
+
+def _choices(session: Session, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a form has typed, and the agents, the scorecards and the criteria of one to choose from."""
+    known = scorecards.list_page(session, _ALL).items
+    scorecard_id = typed.get("scorecardId") or known[0]["id"]
+    scorecard = scorecards.find(session, scorecard_id).scorecard
+    return {
+        "typed": {**typed, "scorecardId": scorecard_id},
+        "agents": EXECUTIVES.choices(session, limit=_MOST_AGENTS)
+        | EXECUTIVES.names(session, {typed.get("executiveId", "")}),
+        "scorecards": [(row["id"], row["name"]) for row in known],
+        "criteria": [(criterion.key, criterion.title) for criterion in scorecard.criteria],
+    }
 
 
 def _document() -> dict[str, Any]:
