@@ -134,7 +134,8 @@ def masked_turns_of(session: Session, recording_id: str) -> list[Transcript]:
         .order_by(VoiceCall.id)
     )
     return [
-        transcript_of_turns(spoken.turns, language=None) for spoken in session.scalars(statement)
+        transcript_of_turns(spoken.turns, language=None, redacted=True)
+        for spoken in session.scalars(statement)
     ]
 
 

@@ -108,6 +108,25 @@ def originals_heard(runtime: Runtime) -> list[Any]:
         return list(session.execute(entries.where(AuditEntry.action == "original_played")))
 
 
+def test_an_original_with_a_muted_copy_but_no_masked_word_can_be_heard(
+    client: Caller, runtime: Runtime, base: str
+) -> None:
+    audio_file_id = upload(client, CARD.read_bytes(), contentType="audio/ogg")
+    turns = [
+        {"role": "agent", "text": "What is your card number?", "startMs": 0, "endMs": 3_000},
+        {"role": "agent", "text": "Thank you, goodbye.", "startMs": 9_000, "endMs": 9_500},
+    ]
+    made = put_call(client, turns=turns, recording={"audioFileId": audio_file_id})
+    assert client.get(f"/audio-files/{audio_file_id}/download-url").status_code == 409
+    make_copy(runtime)
+    for role, count in (("reviewer", 0), ("admin", 1)):
+        add_user(runtime, role)
+        visitor = Visitor(base)
+        visitor.sign_in(role)
+        page = visitor.get(f"/evaluations/{made['evaluationId']}").text
+        assert page.count('aria-label="Original sound"') == count
+
+
 def test_a_recording_without_a_transcript_is_an_original(
     client: Caller, runtime: Runtime, base: str, make_caller: Callable[..., Caller]
 ) -> None:
