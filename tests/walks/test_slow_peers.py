@@ -37,6 +37,10 @@ STEADY_S = CUT_OFF_AFTER_S + 2
 STEADY_BYTES_PER_S = 5_000
 HALF_A_HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-"
 HALF_A_BODY = b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\n{"
+HALF_A_WEBHOOK = (
+    b"POST /intake/twilio HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\n\r\nCallSid=CA"
+)
 STEADY_BODY = b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (
     STEADY_S * STEADY_BYTES_PER_S
 )
@@ -153,11 +157,12 @@ def slowest_health_s(service: ServiceProcess) -> float:
     [
         (HALF_A_HEAD, 200),
         (HALF_A_BODY, 200),
+        (HALF_A_WEBHOOK, 200),
         (REFUSED_UPLOAD, 200),
         (b"", 200),
         (LARGE_ANSWER, 40),
     ],
-    ids=["half heads", "half bodies", "refused uploads", "idle", "slow readers"],
+    ids=["half heads", "half bodies", "half webhooks", "refused uploads", "idle", "slow readers"],
 )
 def test_slow_peers_do_not_hold_up_others(
     service: ServiceProcess, opened: Open, sent: bytes, count: int
@@ -190,8 +195,9 @@ def test_what_stalls_or_drips_is_cut_off_and_what_moves_is_read(
     upload.sendall(b"x" * MIB)
     wait_until(lambda: len(partial_files(service)) == 1)
     [half_a_head], [half_a_body] = opened(HALF_A_HEAD, 1), opened(HALF_A_BODY, 1)
+    [half_a_webhook] = opened(HALF_A_WEBHOOK, 1)
     [dripping_head], [steady_body] = opened(HALF_A_HEAD, 1), opened(STEADY_BODY, 1)
-    slow = [upload, half_a_head, half_a_body, dripping_head]
+    slow = [upload, half_a_head, half_a_body, half_a_webhook, dripping_head]
     for second in range(4 * CUT_OFF_AFTER_S):
         time.sleep(1)
         cut_off = answered(slow)
@@ -204,7 +210,7 @@ def test_what_stalls_or_drips_is_cut_off_and_what_moves_is_read(
             break
     assert answered(slow) == slow
     assert steady_body.recv(100).startswith(b"HTTP/1.1 401 ")
-    for late in (half_a_head, half_a_body, dripping_head):
+    for late in (half_a_head, half_a_body, half_a_webhook, dripping_head):
         assert refusal(late) == (408, "REQUEST_TIMEOUT")
     assert upload.recv(100).startswith(b"HTTP/1.1 422 ")
     assert partial_files(service) == []
