@@ -100,6 +100,14 @@ def test_the_degrees_of_freedom_of_a_difference_follow_its_smaller_sample() -> N
     assert same.is_clear
 
 
+# The four degrees of freedom are computed as a bit less for 0.03.
+@pytest.mark.parametrize("deviation", [0.03, 0.05, 10])
+def test_three_values_on_both_sides_have_four_degrees_of_freedom(deviation: float) -> None:
+    change = change_of(MeasuredMean(60, deviation, 3), MeasuredMean(80, deviation, 3))
+    assert change is not None
+    assert change.error == pytest.approx(2.776 * deviation, rel=1e-2)
+
+
 @pytest.mark.parametrize(
     ("slope", "values", "text"),
     [

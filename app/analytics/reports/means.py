@@ -50,8 +50,10 @@ class MeasuredMean:
 
 def percentile_of_t(freedom: float) -> float:
     """Return the 97.5th percentile of Student's t; a fraction of a degree of freedom is cut off below 4."""
+    # 4 may have been computed as 3.9999999999999996.
+    freedom += 1e-9
     if freedom < len(_FIRST_PERCENTILES) + 1:
-        return _FIRST_PERCENTILES[max(int(freedom + 1e-9), 1) - 1]
+        return _FIRST_PERCENTILES[max(int(freedom), 1) - 1]
     return 1.96 + 2.372 / freedom + 2.822 / freedom**2 + 2.556 / freedom**3
 
 
