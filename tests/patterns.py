@@ -16,6 +16,8 @@ from app.judge.languages.lexicon import LANGUAGES, lexicon_of
 
 _WAYS = {"match": "match", "fullmatch": "fullmatch"}
 _EVERYWHERE = "finditer"
+# Functions that look for the pattern that they are given everywhere.
+_SEARCHES = r"\bmatches_near\((\w+),"
 # Where the source does not show it.
 _ANY_WAY = {_EVERYWHERE, *_WAYS}
 
@@ -95,10 +97,12 @@ def _is_of_re(function: ast.expr) -> bool:
 
 
 def _ways_by_name(source: str) -> dict[str, set[str]]:
-    """Return how a module applies what it calls methods of."""
+    """Return how a module applies what it calls methods of, or searches with."""
     ways: dict[str, set[str]] = defaultdict(set)
     for name, method in re.findall(r"\b(\w+)\.(\w+)\(", source):
         ways[name].add(_WAYS.get(method, _EVERYWHERE))
+    for name in re.findall(_SEARCHES, source):
+        ways[name].add(_EVERYWHERE)
     return ways
 
 
