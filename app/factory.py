@@ -7,6 +7,7 @@ from flask import Flask
 
 from app.analytics.exports.downloads import ExportFiles
 from app.api_keys.authentication import Authentication
+from app.audio_files.pairs import SideObjects
 from app.audio_files.uploads import AudioObjects, MutedObjects
 from app.core.process import log
 from app.core.runtime import Runtime
@@ -47,6 +48,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     _health(runtime).install(app)
     owners: dict[str, BlobOwner] = {
         "aud": AudioObjects(runtime),
+        **dict.fromkeys(("agent", "customer"), SideObjects(runtime)),
         "mute": MutedObjects(runtime),
         "exp": ExportFiles(runtime),
         "imp": ImportFiles(runtime),

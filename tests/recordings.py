@@ -1,5 +1,6 @@
 """Helpers that upload a recording like a client and process it like a worker."""
 
+import wave
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import requests
 
 from app.audio_files import jobs
 from app.core.runtime import Runtime
+from app.speech.decoder import decode
 from tests.caller import Caller
 from tests.running import running_runtime
 
 AUDIO = Path(__file__).parent / "data" / "audio"
+CARD = AUDIO / "calls" / "card-number.stereo.ogg"
 CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
 SPEECH = AUDIO / "formats" / "jfk.mp3"
 SILENCE = AUDIO / "nospeech" / "silence.wav"
@@ -79,3 +82,15 @@ def work(client: Caller, audio_file_id: str, **options: Any) -> dict[str, Any]:
     """Process the recording in this process and return it."""
     jobs.process_audio(running_runtime(), ask(client, audio_file_id, **options))
     return show(client, audio_file_id)
+
+
+def split_call(folder: Path, left: str, right: str) -> None:
+    """Write the channels of a call, the agent's first, as two files."""
+    with decode(CARD, spool_dir=folder) as call:
+        for channel, name in enumerate((left, right)):
+            sound = call.read(channel, 0, call.sample_count)
+            with wave.open(str(folder / name), "wb") as side:
+                side.setnchannels(1)
+                side.setsampwidth(2)
+                side.setframerate(16_000)
+                side.writeframes((sound * 32767).astype("<i2").tobytes())

@@ -14,7 +14,7 @@ from app.audio_files.processing import requests
 from app.core.clock import utc_now
 from app.core.database.filters import searchable
 from app.core.errors import NotFound
-from app.core.jobs.leases import OPEN_STATES, JobState, end
+from app.core.jobs.leases import JobState, end
 from app.evaluations import service as evaluations
 
 # Label that identifies the customer of a recording or a call.
@@ -64,7 +64,7 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
         row.uploaded_at = row.sha256 = None
         row.updated_at = utc_now()
     drawings = select(WaveformJob).where(
-        WaveformJob.audio_file_id.in_(audio_file_ids), WaveformJob.state.in_(OPEN_STATES)
+        WaveformJob.audio_file_id.in_(audio_file_ids), WaveformJob.completed_at.is_(None)
     )
     for drawing in session.scalars(drawings):
         end(drawing, JobState.FAILED, utc_now())

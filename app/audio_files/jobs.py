@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from app.audio_files import (
     erasure,
     muting,
+    pairs,
     playback,
     queries,
     stored_objects,
@@ -80,11 +81,11 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
 
 
 def draw_waveform(runtime: Runtime, job_id: str) -> None:
-    """Run this drawing, or another that is due."""
+    """Run this drawing or joining, or another that is due."""
     job_type = JobType(
         claim=partial(claim, table=WaveformJob),
-        handle=_draw,
-        fail=lambda session, lease, _: end(held(session, lease), JobState.FAILED, utc_now()),
+        handle=lambda job: (pairs.join if pairs.is_join(job.lease) else _draw)(job),
+        fail=pairs.fail,
         is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,
     )
     answer_bell(runtime, job_type, playback.waveform_bell(job_id))
@@ -94,7 +95,7 @@ def reconcile_uploads(runtime: Runtime) -> int:
     """Record uploads that went straight to the storage or that a crash interrupted; count them."""
     objects = uploads.AudioObjects(runtime)
     with runtime.db.reading() as session:
-        awaited = list(uploads.awaited(session))
+        awaited, awaited_pairs = uploads.awaited(session), pairs.awaited(session)
     stored_ids = [
         audio_file_id
         for audio_file_id in awaited
@@ -102,6 +103,8 @@ def reconcile_uploads(runtime: Runtime) -> int:
     ]
     for audio_file_id in stored_ids:
         objects.reconcile(audio_file_id)
+    for audio_file_id in awaited_pairs:
+        pairs.SideObjects(runtime).reconcile(audio_file_id)
     return len(stored_ids)
 
 
@@ -159,6 +162,14 @@ def orphaned_playback(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[s
     with runtime.db.reading() as session:
         orphans = uploads.orphaned_among(session, list(by_recording), originals=False)
     return [by_recording[audio_file_id] for audio_file_id in orphans]
+
+
+def orphaned_sides(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of these sides of calls that are not joined any more."""
+    by_recording = stored_objects.by_recording(object_ids)
+    with runtime.db.reading() as session:
+        needless = pairs.needless_among(session, list(by_recording))
+    return [by_recording[audio_file_id] for audio_file_id in needless]
 
 
 class _Engines:

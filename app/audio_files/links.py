@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePath
-from typing import Self
+from typing import Any, Self
 
 from app.audio_files.enums import ContentType
 from app.audio_files.models import AudioFile
@@ -57,6 +57,23 @@ class RecordingLinks:
         )
         own_url = self._signed(CREATE, audio, expires_at, sha256=sha256)
         return link or UploadLink(own_url, {"Content-Type": audio.content_type})
+
+    def side(self, object_id: str, expires_at: datetime, side: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the link for the upload of one side of a call, which this service takes itself."""
+        grant = Grant(
+            permission=CREATE,
+            object_id=object_id,
+            expires_at=expires_at,
+            content_type=side["content_type"],
+            size_bytes=side["size_bytes"],
+            sha256=side.get("sha256") or "",
+        )
+        return {
+            "upload_url": self._path_for(grant),
+            "method": "PUT",
+            "headers": {"Content-Type": grant.content_type},
+            "max_size_bytes": grant.size_bytes,
+        }
 
     def download(
         self, audio: AudioFile, expires_at: datetime, copy: PlayedObject | None = None

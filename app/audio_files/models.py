@@ -20,7 +20,7 @@ class AudioFile(Table):
     `sha256` is the declared hash until the upload, and then the hash of the stored file. Values that
     decoding finds, such as `codec`, are null before. `expires_at` is the deadline of the upload.
     `purge_bytes`: the file is to be deleted after the commit. `original_deleted_at`: only the muted copy is
-    kept since then.
+    kept since then. `scorecard_id`: the scorecard by which `auto_process` judges.
     """
 
     __tablename__ = "audio_files"
@@ -65,6 +65,7 @@ class AudioFile(Table):
     detected_language: Mapped[str | None]
     status: Mapped[str] = mapped_column(default=AudioStatus.PENDING_UPLOAD)
     auto_process: Mapped[bool] = mapped_column(default=False)
+    scorecard_id: Mapped[str | None]
     has_transcript: Mapped[bool] = mapped_column(default=False)
     recorded_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     conversation_at: Mapped[datetime] = mapped_column(
@@ -124,6 +125,8 @@ class WaveformJob(LeasedJob):
     """One drawing of a recording that was processed without a waveform; its id is the waveform's.
 
     Or the making of its muted copy, whose id it has then; `made_of` is the digest of what is silent.
+    Or the joining of the two sides of a call, which waits for both; `customer_later_ms` is by how much
+    the customer's side begins later.
     """
 
     kind = "waveforms"
@@ -132,3 +135,4 @@ class WaveformJob(LeasedJob):
 
     audio_file_id: Mapped[str] = mapped_column(ForeignKey("audio_files.id"))
     made_of: Mapped[str | None]
+    customer_later_ms: Mapped[int | None]

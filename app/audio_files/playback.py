@@ -12,7 +12,13 @@ from sqlalchemy.orm import Session
 from app.audio_files import queries
 from app.audio_files.enums import AudioStatus, ContentType
 from app.audio_files.models import WaveformJob
-from app.audio_files.stored_objects import PlayedObject, mute_id, play_copy_id, wave_id
+from app.audio_files.stored_objects import (
+    PlayedObject,
+    mute_id,
+    play_copy_id,
+    side_ids,
+    wave_id,
+)
 from app.core.database.session import ring_after_commit
 from app.core.database.upserts import insert_missing
 from app.core.errors import NotFound
@@ -74,8 +80,11 @@ def _store_muted(storage: Storage, audio_file_id: str, sound: DecodedSound) -> N
 
 
 def delete(storage: Storage, audio_file_id: str) -> None:
+    """Delete everything but the recording itself."""
     for object_id in (wave_id, play_copy_id, mute_id):
         storage.delete(object_id(audio_file_id))
+    for side in side_ids(audio_file_id).values():
+        storage.delete(side)
 
 
 def delete_original(storage: Storage, audio_file_id: str) -> None:

@@ -28,7 +28,7 @@ from app.core.errors import Conflict, NotFound
 from app.evaluations.enums import SourceType
 from app.evaluations.models import Evaluation
 
-_HIDDEN = ("auto_process", "search_text", "erased_at", "purge_bytes")
+_HIDDEN = ("auto_process", "scorecard_id", "search_text", "erased_at", "purge_bytes")
 _SORTABLE = {
     "conversation_at": AudioFile.conversation_at,
     "created_at": AudioFile.created_at,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.audio_files import muting, playback, queries, schemas, stored_objects, uploads
+from app.audio_files import muting, pairs, playback, queries, schemas, stored_objects, uploads
 from app.audio_files.links import RecordingLinks
 from app.audio_files.processing import requests, stages
 from app.audio_files.uploads import AudioObjects
@@ -43,6 +43,17 @@ def create_upload_url(body: dict[str, Any]) -> Any:
     runtime = current_runtime()
     with runtime.db.writing() as session:
         return uploads.reserve(session, runtime, links=_links(), **body)
+
+
+@blp.post("/pairs", tags=["audio-files", "extension"])
+@require_scope("audio:write")
+@blp.arguments(schemas.PairCreate)
+@blp.response(201, schemas.PairSchema)
+def create_pair(body: dict[str, Any]) -> Any:
+    """Reserve the uploads of both sides of a call; a worker joins them to one recording."""
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        return pairs.reserve(session, runtime, links=_links(), **body)
 
 
 @blp.get("/<id:audio_file_id>")

@@ -57,18 +57,58 @@ class UploadCreate(CamelSchema):
     direction = Choice(DIRECTIONS, load_default="unknown")
     external_id = Text(255, low=1, allow_none=True)
     auto_process = Flag(load_default=False)
+    scorecard_id = Reference(
+        "sc", allow_none=True, metadata={"description": "By which `autoProcess` judges."}
+    )
     labels = Labels(load_default=dict)
 
 
-class UploadSchema(AnswerSchema):
+class SideUploadSchema(AnswerSchema):
     """A signed upload link: send the file once, with this method and these headers."""
 
-    audio_file_id = fields.String()
     upload_url = fields.String(metadata={"format": "uri"})
     method = Choice(("PUT",))
     headers = fields.Dict(keys=fields.String(), values=fields.String())
-    expires_at = Timestamp()
     max_size_bytes = fields.Integer()
+
+
+class UploadSchema(SideUploadSchema):
+    """A signed upload link: send the file once, with this method and these headers."""
+
+    audio_file_id = fields.String()
+    expires_at = Timestamp()
+    status = Choice(list(AudioStatus))
+
+
+class SideCreate(CamelSchema):
+    """The file of one side of a call, which has one channel."""
+
+    content_type = Choice(list(ContentType), required=True)
+    size_bytes = Whole(low=1, required=True)
+    sha256 = Pattern("[0-9a-fA-F]{64}", "sha256 must be 64 hex digits.", allow_none=True)
+    recorded_at = PastMoment(
+        allow_none=True,
+        metadata={"description": "When this side begins; the later side is silent until then."},
+    )
+
+
+class PairCreate(UploadCreate):
+    """A call whose sides are two files; `fileName` names the recording that they become."""
+
+    class Meta(UploadCreate.Meta):
+        exclude = ("content_type", "size_bytes", "sha256", "channel_map")
+
+    agent = Nested(SideCreate, required=True)
+    customer = Nested(SideCreate, required=True)
+
+
+class PairSchema(AnswerSchema):
+    """Signed upload links for both sides of a call."""
+
+    audio_file_id = fields.String()
+    agent = Nested(SideUploadSchema)
+    customer = Nested(SideUploadSchema)
+    expires_at = Timestamp()
     status = Choice(list(AudioStatus))
 
 

@@ -1,4 +1,4 @@
-"""Stored objects of a recording: ids of its waveform and copies, whose body is that of its own id."""
+"""Stored objects of a recording: ids of its waveform, copies and sides, with the body of its own id."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +29,16 @@ def play_copy_id(audio_file_id: str) -> str:
 def mute_id(audio_file_id: str) -> str:
     """Return the id of the muted copy of a recording, and of the job that makes it."""
     return _with_prefix("mute", audio_file_id)
+
+
+def join_id(object_id: str) -> str:
+    """Return the id of the job that joins the sides of a recording."""
+    return _with_prefix("join", object_id)
+
+
+def side_ids(object_id: str) -> dict[str, str]:
+    """Return the ids of the sides of a call by their roles, in the order of the channels."""
+    return {role: _with_prefix(role, object_id) for role in ("agent", "customer")}
 
 
 def by_recording(object_ids: Sequence[str]) -> Mapping[str, str]:

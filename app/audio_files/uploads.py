@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import IO, Any
 
 from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -14,7 +14,8 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.links import RecordingLinks
 from app.audio_files.models import AudioFile, WaveformJob
 from app.audio_files.processing import requests
-from app.audio_files.processing.steps import UPLOAD_MISMATCH
+from app.audio_files.processing.requests import ProcessingRequest
+from app.audio_files.processing.steps import UPLOAD_MISMATCH, Failure
 from app.audio_files.stored_objects import recording_of
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
@@ -23,11 +24,13 @@ from app.core.database.filters import searchable
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.core.storage.objects import StoredObject
+from app.core.storage.objects import ObjectExists, StoredObject
 from app.evaluations import sources
+from app.evaluations.enums import Channel
 from app.events.catalogue import EventType
 from app.events.data import ConversationFailed
 from app.events.outbox import publish
+from app.scorecards import service as scorecards
 from app.usage.plan import UsageMetric, plan_of
 
 logger = logging.getLogger(__name__)
@@ -72,6 +75,8 @@ def create(session: Session, runtime: Runtime, *, expires_at: datetime, **fields
     """
     check_space(session, runtime, fields["size_bytes"])
     sources.require(session, fields)
+    scorecard_id = fields.get("scorecard_id")
+    scorecards.require_for(session, Channel.VOICE, scorecard_id, field="scorecardId")
     now = utc_now()
     audio = AudioFile(
         **fields,
@@ -144,8 +149,29 @@ def mark_uploaded(
     if audio.campaign_id is not None:
         campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
     if audio.auto_process:
-        _process(session, audio_file_id, redact=redact)
+        _process(session, audio, redact=redact)
     totals.add_stored_bytes(session, stored.size_bytes)
+
+
+def fail(session: Session, audio: AudioFile, failure: Failure) -> None:
+    """End a recording, if it still waits for its file, with the reason why that cannot be used."""
+    if audio.status not in _AWAITED:
+        return
+    audio.status, audio.error = AudioStatus.FAILED, failure.error
+    audio.updated_at, audio.expires_at = utc_now(), None
+    publish(
+        session,
+        EventType.CONVERSATION_FAILED,
+        ConversationFailed(
+            source_type="audio_file",
+            source_id=audio.id,
+            evaluation_id=None,
+            engagement_id=audio.engagement_id or "",
+            campaign=campaigns.name_of(session, audio.campaign_id) or "",
+            code=failure.code,
+            message=failure.message,
+        ),
+    )
 
 
 def awaited(session: Session) -> Sequence[str]:
@@ -202,6 +228,9 @@ def expire(session: Session, now: datetime) -> int:
         audio.status = AudioStatus.EXPIRED
         audio.updated_at = now
     session.flush()
+    # Pairs whose sides have not both come: what has come is an orphan then.
+    of_late = WaveformJob.audio_file_id.in_([audio.id for audio in late])
+    session.execute(delete(WaveformJob).where(of_late))
     return len(late)
 
 
@@ -230,15 +259,14 @@ def _delete_unreferenced(session: Session, audio_file_id: str) -> bool:
     return True
 
 
-def _process(session: Session, audio_file_id: str, *, redact: bool) -> None:
+def _process(session: Session, audio: AudioFile, *, redact: bool) -> None:
     """Queue the processing; if it cannot be queued, the upload is kept."""
+    options = ProcessingRequest(scorecard_id=audio.scorecard_id)
     try:
         with session.begin_nested():
-            requests.request_processing(session, audio_file_id, redact_by_default=redact)
+            requests.request_processing(session, audio.id, options, redact_by_default=redact)
     except AppError as error:
-        logger.warning(
-            "%s was uploaded, but its processing was not queued: %s", audio_file_id, error
-        )
+        logger.warning("%s was uploaded, but its processing was not queued: %s", audio.id, error)
 
 
 def _add(session: Session, audio: AudioFile) -> None:
@@ -273,6 +301,17 @@ class AudioObjects:
         with self._runtime.db.writing() as session:
             mark_uploaded(session, object_id, stored, redact=self._runtime.settings.redaction)
 
+    def store(self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str) -> None:
+        """Store the file of a recording that waits for it; one that a crash left is recorded."""
+        try:
+            stored = self._runtime.storage.write(
+                object_id, source, size_bytes=size_bytes, sha256=sha256
+            )
+        except ObjectExists:
+            self.reconcile(object_id)
+        else:
+            self.mark_stored(object_id, stored)
+
     def reconcile(self, object_id: str) -> None:
         """Record an upload that went straight to the storage, or that a crash interrupted.
 
@@ -288,22 +327,8 @@ class AudioObjects:
             self._runtime.storage.delete(object_id)
             with self._runtime.db.writing() as session:
                 audio = session.get(AudioFile, object_id, with_for_update=True)
-                if audio is not None and audio.status in _AWAITED:
-                    audio.status, audio.error = AudioStatus.FAILED, UPLOAD_MISMATCH.error
-                    audio.updated_at, audio.expires_at = utc_now(), None
-                    publish(
-                        session,
-                        EventType.CONVERSATION_FAILED,
-                        ConversationFailed(
-                            source_type="audio_file",
-                            source_id=audio.id,
-                            evaluation_id=None,
-                            engagement_id=audio.engagement_id or "",
-                            campaign=campaigns.name_of(session, audio.campaign_id) or "",
-                            code=UPLOAD_MISMATCH.error["code"],
-                            message=UPLOAD_MISMATCH.error["message"],
-                        ),
-                    )
+                if audio is not None:
+                    fail(session, audio, UPLOAD_MISMATCH)
         elif stored is not None:
             self.mark_stored(object_id, stored)
 

@@ -23,7 +23,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime
-from app.core.storage.objects import ObjectExists, UploadIncomplete
+from app.core.storage.objects import UploadIncomplete
 from app.core.storage.untrusted import UntrustedFolder
 from app.imports.call_records import FROM, TO, CallRecords
 from app.imports.files import NO_DIRECTION, ImportFile, Pair, sidecar_of, unreadable
@@ -330,16 +330,10 @@ class RecordingLoader:
         )
 
     def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
-        objects = AudioObjects(self._runtime)
-        try:
-            with file.open() as source:
-                stored = self._runtime.storage.write(
-                    audio_file_id, source, size_bytes=file.size_bytes, sha256=digest
-                )
-        except ObjectExists:
-            objects.reconcile(audio_file_id)
-        else:
-            objects.mark_stored(audio_file_id, stored)
+        with file.open() as source:
+            AudioObjects(self._runtime).store(
+                audio_file_id, source, size_bytes=file.size_bytes, sha256=digest
+            )
 
     def _request_processing(self, audio_file_id: str) -> None:
         """Queue the processing of a stored recording that was never processed."""

@@ -49,7 +49,9 @@ ORPHAN_PARTS = 24
 _BATCH = 500
 # By id prefix: returns those of the given objects that no row needs.
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
+    "agent": audio_files.orphaned_sides,
     "aud": audio_files.orphaned,
+    "customer": audio_files.orphaned_sides,
     "exp": analytics.orphaned,
     "imp": imports.orphaned,
     "par": analytics.orphaned_parts,

@@ -15,12 +15,11 @@ from flask import Flask
 from app.imports.cli import import_
 from app.speech.decoder import decode
 from tests.caller import Caller
-from tests.recordings import AUDIO, CALL, SILENCE, SPEECH
+from tests.recordings import CALL, CARD, SILENCE, SPEECH, split_call
 from tests.running import CommandRunner
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
-CARD = AUDIO / "calls" / "card-number.stereo.ogg"
 Command = Callable[..., Result]
 
 
@@ -78,18 +77,6 @@ def test_a_folder_is_followed_to_the_scores_and_a_second_run_adds_nothing(
     again = command(folder)
     assert "2 records: 0 created, 0 updated, 2 skipped, 0 failed" in again.stdout
     assert len(recordings(client)) == 2
-
-
-def split_call(folder: Path, left: str, right: str) -> None:
-    """Write the channels of a call, the agent's first, as two files."""
-    with decode(CARD, spool_dir=folder) as call:
-        for channel, name in enumerate((left, right)):
-            sound = call.read(channel, 0, call.sample_count)
-            with wave.open(str(folder / name), "wb") as side:
-                side.setnchannels(1)
-                side.setsampwidth(2)
-                side.setframerate(16_000)
-                side.writeframes((sound * 32767).astype("<i2").tobytes())
 
 
 def test_two_sides_of_a_call_become_one_recording(

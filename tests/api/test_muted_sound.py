@@ -19,11 +19,9 @@ from app.speech.transcriber import TranscriptionOptions, build_transcriber
 from app.transcript import Redaction, Word
 from tests.caller import Caller, error_code
 from tests.contacts import put_call
-from tests.recordings import AUDIO, reserve, send, upload, waveform_of, work
+from tests.recordings import CARD, reserve, send, upload, waveform_of, work
 from tests.talks import call
 from tests.visitor import Visitor, add_user
-
-CARD = AUDIO / "calls" / "card-number.stereo.ogg"
 
 
 @pytest.fixture
