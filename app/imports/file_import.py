@@ -21,7 +21,7 @@ from app.evaluations import jobs as judging
 from app.evaluations import service as evaluations
 from app.evaluations.enums import Status
 from app.imports import files, service
-from app.imports.files import ImportFile, Pair, paired
+from app.imports.files import ImportFile, Pair, paired, whole_of
 from app.imports.formats.records import BadLine
 from app.imports.loading.input import Document, ImportOptions, entries_of
 from app.imports.loading.load import DryRunRollback, ImportCounts, RecordOutcome, load_batch
@@ -118,7 +118,7 @@ class FileImport:
         for item in paired(found) if self._pairs else found:
             self._load_recording(item, counts)
             if not isinstance(item, BadLine):
-                file = item.whole if isinstance(item, Pair) else item
+                file = whole_of(item) if isinstance(item, Pair) else item
                 progress.finished(file, counts.received)
         return counts
 
@@ -195,7 +195,9 @@ class FileImport:
         except DryRunRollback as rollback:
             return rollback.counts
 
-    def _load_recording(self, item: ImportFile | Pair | BadLine, counts: ImportCounts) -> None:
+    def _load_recording(
+        self, item: ImportFile | Pair[ImportFile] | BadLine, counts: ImportCounts
+    ) -> None:
         loaded: tuple[RecordOutcome, str | None] | BadLine
         if isinstance(item, BadLine):
             loaded = item

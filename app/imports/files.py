@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import BinaryIO
+from typing import BinaryIO, Generic, Protocol, TypeVar
 
 from app.audio_files.enums import ContentType
 from app.audio_files.links import EXTENSIONS
 from app.core.database.upserts import EXTERNAL_ID_PATTERN
 from app.core.storage.untrusted import UntrustedFolder
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
-from app.imports.formats.records import BadLine, Fault
+from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.loading.input import Document
 
 AUTO = "auto"
@@ -38,9 +38,9 @@ _NAMED = {"agent": "agent", "customer": "customer", "caller": "customer"}
 _RECEIVED = frozenset({"in", "rx"})
 _SIDES = ("agent", "customer")
 _WHOLE = ({"in", "out"}, {"rx", "tx"}, set(_SIDES))
-NO_DIRECTION = (
-    "Which side is the agent's depends on the direction of the call: give --direction, or a name "
-    "pattern or metadata with it."
+_NO_DIRECTION = (
+    "Which side is the agent's depends on the direction of the call, inbound or outbound: give it, "
+    "or a name pattern or metadata with it."
 )
 # Size and time of the last change, of the file and of its JSON file.
 _State = tuple[tuple[int, int], ...]
@@ -247,15 +247,29 @@ def _state_of(file: ImportFile) -> _State | None:
     return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
 
 
+class Named(Protocol):
+    """A file whose name may say which side of a call it is."""
+
+    @property
+    def name(self) -> str: ...
+
+
+File = TypeVar("File", bound=Named)
+
+
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two files of one call, by their sides; `whole` is the file that they are together."""
+class Pair(Generic[File]):
+    """Two files of one call, by their sides; `name` is that of the file that they are together."""
 
-    whole: ImportFile
-    sides: dict[str, ImportFile]
+    name: str
+    sides: dict[str, File]
 
-    def by_role(self, direction: str | None) -> tuple[ImportFile, ImportFile] | None:
-        """Return the agent's file and the customer's; None where that needs the direction."""
+    def by_role(self, direction: str | None) -> tuple[File, File]:
+        """Return the agent's file and the customer's.
+
+        Raises:
+            Unreadable: that depends on the direction, which is not known.
+        """
         roles = {_NAMED.get(side): file for side, file in self.sides.items()}
         if None not in roles:
             return roles["agent"], roles["customer"]
@@ -263,12 +277,26 @@ class Pair:
         sent = next(file for side, file in self.sides.items() if side not in _RECEIVED)
         if direction == "inbound":
             return sent, received
-        return (received, sent) if direction == "outbound" else None
+        if direction == "outbound":
+            return received, sent
+        raise Unreadable(Fault.VALIDATION_ERROR, _NO_DIRECTION)
 
 
-def paired(files: Sequence[ImportFile]) -> Iterator[ImportFile | Pair | BadLine]:
+def whole_of(pair: Pair[ImportFile]) -> ImportFile:
+    """Return the file that both sides are together, which does not exist yet."""
+    sides = list(pair.sides.values())
+    return replace(
+        sides[0],
+        name=pair.name,
+        external_id=key_of(pair.name),
+        size_bytes=sum(side.size_bytes for side in sides),
+        recording_type=ContentType.WAV,
+    )
+
+
+def paired(files: Sequence[File]) -> Iterator[File | Pair[File] | BadLine]:
     """Yield each pair of recordings, files that name no side, and why a half has no pair."""
-    calls: dict[str, list[tuple[str, ImportFile]]] = {}
+    calls: dict[str, list[tuple[str, File]]] = {}
     for file in files:
         stem, _, _ = file.name.rpartition(".")
         match = _SIDE.fullmatch(stem)
@@ -279,15 +307,7 @@ def paired(files: Sequence[ImportFile]) -> Iterator[ImportFile | Pair | BadLine]
     for call, found in calls.items():
         halves = dict(found)
         if {_NAMED.get(side, side) for side in halves} in _WHOLE and len(found) == len(_SIDES):
-            name = f"{call}.wav"
-            whole = replace(
-                next(iter(halves.values())),
-                name=name,
-                external_id=key_of(name),
-                size_bytes=sum(file.size_bytes for file in halves.values()),
-                recording_type=ContentType.WAV,
-            )
-            yield Pair(whole, halves)
+            yield Pair(f"{call}.wav", halves)
         else:
             for side, file in found:
                 message = _fault_of(call, side, [side for side, _ in found])

@@ -26,7 +26,7 @@ from app.core.runtime import Runtime
 from app.core.storage.objects import UploadIncomplete
 from app.core.storage.untrusted import UntrustedFolder
 from app.imports.call_records import FROM, TO, CallRecords
-from app.imports.files import NO_DIRECTION, ImportFile, Pair, sidecar_of, unreadable
+from app.imports.files import ImportFile, Pair, sidecar_of, unreadable, whole_of
 from app.imports.formats.file_names import NamePattern
 from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.formats.table_rows import with_labels, with_offset
@@ -197,16 +197,16 @@ class RecordingLoader:
         """
         return self._explained(file, lambda: self._load_file(file, self._metadata.fields_of(file)))
 
-    def load_pair(self, pair: Pair) -> tuple[RecordOutcome, str | None] | BadLine:
+    def load_pair(self, pair: Pair[ImportFile]) -> tuple[RecordOutcome, str | None] | BadLine:
         """Store two sides of a call as one recording of two channels, as `load` does one file."""
-        return self._explained(pair.whole, lambda: self._load_pair(pair))
+        whole = whole_of(pair)
+        return self._explained(whole, lambda: self._load_pair(pair, whole))
 
-    def _load_pair(self, pair: Pair) -> tuple[RecordOutcome, str | None]:
-        fields = self._metadata.fields_of(pair.whole)
-        direction = fields.get("direction") or self._options.defaults.get("direction")
-        sides = pair.by_role(direction)
-        if sides is None:
-            raise Unreadable(Fault.VALIDATION_ERROR, NO_DIRECTION)
+    def _load_pair(
+        self, pair: Pair[ImportFile], whole: ImportFile
+    ) -> tuple[RecordOutcome, str | None]:
+        fields = self._metadata.fields_of(whole)
+        sides = pair.by_role(fields.get("direction") or self._options.defaults.get("direction"))
         fields["channelMap"] = {"agent": 0, "customer": 1}
         starts = [start for side in sides if (start := self._metadata.start_of(side)) is not None]
         later_s = 0.0
@@ -219,7 +219,7 @@ class RecordingLoader:
             agent, customer = (
                 Path(f"/dev/fd/{opened.enter_context(side.open()).fileno()}") for side in sides
             )
-            path = Path(folder) / PurePath(pair.whole.name).name
+            path = Path(folder) / PurePath(whole.name).name
             with path.open("wb") as target:
                 join_sides(
                     agent,
@@ -229,13 +229,13 @@ class RecordingLoader:
                     min_free_bytes=settings.min_free_bytes,
                     second_later_s=later_s,
                 )
-            whole = replace(
-                pair.whole,
+            joined = replace(
+                whole,
                 folder=UntrustedFolder(path.parent),
                 path=path,
                 size_bytes=path.stat().st_size,
             )
-            return self._load_file(whole, fields)
+            return self._load_file(joined, fields)
 
     def _load_file(
         self, file: ImportFile, known: Mapping[str, Any]

@@ -160,7 +160,7 @@ def test_a_large_table_is_uploaded_and_its_columns_are_chosen(
     form = {"fileName": "tickets.csv", "sizeBytes": str(len(data))}
     reserved = reviewer.post("/add/imports/uploads", form, headers=JSON).json()
     sent = requests.put(
-        reviewer.base + reserved["uploadUrl"],
+        reviewer.base + reserved["uploadUrls"][0],
         data=data,
         headers={"Content-Type": reserved["contentType"]},
         timeout=30,
@@ -233,9 +233,10 @@ def test_an_upload_is_reserved_with_the_defaults_of_the_form(
     form = {"fileName": "a.wav", "contentType": "audio/wav", "sizeBytes": "4"}
     more = {"channels": "agent-right", "engagementId": ""}
     reserved = reviewer.post("/add/recordings", {**form, **more}, headers=JSON).json()
-    assert reserved["uploadUrl"].startswith("/storage/")
+    (upload_url,) = reserved["uploadUrls"]
+    assert upload_url.startswith("/storage/")
     requests.put(
-        reviewer.base + reserved["uploadUrl"],
+        reviewer.base + upload_url,
         data=b"nope",
         headers={"Content-Type": "audio/wav"},
         timeout=30,
@@ -279,20 +280,34 @@ def test_a_scorecard_that_is_chosen_judges_what_is_added(
     body = CALL.read_bytes()
     named = {"fileName": "call.wav", "contentType": "audio/wav", "sizeBytes": str(len(body))}
     reserved = lead.post("/add/recordings", {**named, "scorecardId": of_calls}).json()
-    early = lead.post(reserved["processUrl"], {"scorecardId": of_calls}, JSON)
-    assert early.status_code == 409
+    (upload_url,) = reserved["uploadUrls"]
     sent = requests.put(
-        client.base + reserved["uploadUrl"],
-        data=body,
-        headers={"Content-Type": "audio/wav"},
-        timeout=30,
+        client.base + upload_url, data=body, headers={"Content-Type": "audio/wav"}, timeout=30
     )
     assert sent.status_code == 201
-    shown = f"/audio-files/{reserved['id']}"
-    assert client.get(shown).json()["data"]["status"] == "uploaded"
-    begun = lead.post(reserved["processUrl"], {"scorecardId": of_calls}, JSON)
-    assert begun.status_code == 200
-    assert client.get(shown).json()["data"]["status"] == "queued"
+    shown = client.get(f"/audio-files/{reserved['id']}").json()["data"]
+    assert shown["status"] == "queued"
+    judged = client.get(f"/evaluations/{shown['evaluationId']}").json()["data"]
+    assert judged["scorecardId"] == of_calls
+
+
+def test_files_whose_names_say_so_are_the_sides_of_one_call(
+    visit: Callable[[str], Visitor],
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get("/add")
+    names = ["7-in.wav", "other.mp3", "8_agent.wav", "7-out.wav", "8_caller.mp3", "9-rx.wav"]
+
+    def pairs(**form: str) -> Any:
+        return reviewer.post("/add/pairs", {"fileName": names, **form}, headers=JSON).json()
+
+    unknown, known = pairs()
+    assert (unknown["name"], unknown["files"]) == ("7.wav", [0, 3])
+    assert "depends on the direction of the call" in unknown["reason"]
+    assert known == {"name": "8.wav", "files": [2, 4], "reason": ""}
+    assert pairs(direction="inbound")[0] == {"name": "7.wav", "files": [3, 0], "reason": ""}
+    assert pairs(direction="outbound")[0]["files"] == [0, 3]
+    assert "does not match the name pattern" in pairs(names="twilio")[1]["reason"]
 
 
 def test_the_log_of_calls_and_the_name_describe_a_recording(

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S
+from tests.recordings import split_call
 
 CALL = Path(__file__).parents[1] / "data" / "audio" / "calls" / "fx-call-2.stereo.wav"
 SILENCE = CALL.parents[1] / "nospeech" / "silence.wav"
@@ -51,6 +52,32 @@ def test_a_recording_with_one_channel_is_pointed_out(page_of: Callable[..., Page
     expect(notices.first).to_be_visible()
     expect(notices.last).to_be_hidden()
     check_accessibility(page)
+
+
+def test_two_files_of_one_call_become_one_recording(
+    page_of: Callable[..., Page], tmp_path: Path
+) -> None:
+    split_call(tmp_path, "noon-out.wav", "noon-in.wav")
+    files = [tmp_path / "noon-in.wav", tmp_path / "noon-out.wav"]
+    page = page_of("reviewer")
+    page.goto("/add")
+    page.get_by_label("Drop files here").set_input_files(files)
+    dropped = page.get_by_role("region", name="Dropped here")
+    expect(dropped.get_by_text("Refused: Which side is the agent's depends")).to_be_visible()
+    page.get_by_text("Options for recordings").click()
+    page.get_by_label("Direction of calls").select_option("inbound")
+    page.get_by_label("Drop files here").set_input_files(files)
+    told = "The agent is heard in noon-out.wav, the customer in noon-in.wav."
+    expect(dropped.get_by_text(told)).to_be_visible()
+    expect(dropped.get_by_role("link", name="Open the evaluation")).to_be_visible(
+        timeout=1000 * DEMO_WITHIN_S
+    )
+    check_accessibility(page)
+    page.reload()
+    recordings = page.get_by_role("region", name="Recordings of the last 24 hours")
+    expect(recordings.get_by_role("row", name="noon.wav")).to_have_count(1)
+    dropped.get_by_role("button", name="Forget refused files").click()
+    expect(dropped).to_be_hidden()
 
 
 def test_a_table_with_a_bad_line_is_imported_after_a_dry_run(

@@ -72,7 +72,8 @@ def show_status(session: Session, audio_file_id: str) -> dict[str, Any]:
         .limit(1)
     )
     progress = _of_upload(audio) if job is None else _of_job(job)
-    return {"audio_file_id": audio.id, "status": audio.status, "error": audio.error, **progress}
+    shown = {"audio_file_id": audio.id, "status": audio.status, "error": audio.error}
+    return {**shown, "expires_at": audio.expires_at, **progress}
 
 
 def _as_list(records: Records) -> list[dict[str, Any]]:

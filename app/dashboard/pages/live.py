@@ -65,6 +65,11 @@ def _recording(session: Session, audio_file_id: str) -> Work:
     recording = stages.show_status(session, audio_file_id)
     ended = recording["status"] in audio_files.ENDED
     text = text_of("audioStatus", recording["status"])
+    if (
+        recording["status"] == audio_files.AudioStatus.PENDING_UPLOAD
+        and not recording["expires_at"]
+    ):
+        text = "The two sides are being joined"
     if recording["error"]:
         text = f"{text}: {recording['error']['message']}"
     if recording["status"] != audio_files.AudioStatus.PROCESSED:

@@ -16,6 +16,9 @@ const importSuffixes = form.dataset.importSuffixes.split(" ");
 const waiting = [];
 let running = 0;
 
+const suffixOf = file => file.name.toLowerCase().match(/\.[a-z0-9]+$/)?.[0] || "";
+const typeOf = file => recordingTypes[suffixOf(file)];
+
 function sizeText(bytes) {
   const [unit, divisor] = bytes < 1e6 ? ["kB", 1e3] : ["MB", 1e6];
   return `${(bytes / divisor).toFixed(1)} ${unit}`;
@@ -85,15 +88,22 @@ function put(url, file, type, onProgress) {
   });
 }
 
-async function upload(row, file, url, type) {
+// Sends files one after the other: a recording, both sides of a call, or a file of conversations.
+async function upload(row, name, files, url) {
   const fields = new FormData(form);
   fields.delete("file");
-  for (const [name, value] of [["fileName", file.name], ["contentType", type], ["sizeBytes", file.size]]) {
-    fields.set(name, value);
+  fields.set("fileName", name);
+  for (const file of files) {
+    fields.append("contentType", typeOf(file) || "");
+    fields.append("sizeBytes", file.size);
   }
   const reserved = await (await send(url, fields)).json();
   const bar = row.querySelector("progress");
-  await put(reserved.uploadUrl, file, reserved.contentType || type, share => { bar.value = 100 * share; });
+  for (const [index, file] of files.entries()) {
+    const type = reserved.contentType || typeOf(file);
+    const show = share => { bar.value = 100 * (index + share) / files.length; };
+    await put(reserved.uploadUrls[index], file, type, show);
+  }
   bar.value = 0;
   say(row, "Uploaded");
   row.dataset.live = reserved.id;
@@ -111,17 +121,17 @@ async function channelsOf(file) {
   return 0;
 }
 
-async function addRecording(row, file, type) {
-  row.querySelector("[data-one-channel]").hidden = await channelsOf(file) !== 1;
-  const {processUrl, note} = await upload(row, file, form.dataset.recordings, type);
+async function addRecording(row, name, files) {
+  const isHalf = files.length === 1 && await channelsOf(files[0]) === 1;
+  row.querySelector("[data-one-channel]").hidden = !isHalf;
+  const {note} = await upload(row, name, files, form.dataset.recordings);
   if (note) row.querySelector("[data-kind]").textContent += `, ${note}`;
-  if (processUrl) await send(processUrl, new FormData(form));
   watch();
 }
 
 async function checkImport(row, file) {
   if (file.size > LARGEST_FORM) {
-    const {url} = await upload(row, file, form.dataset.imports, "");
+    const {url} = await upload(row, file.name, [file], form.dataset.imports);
     showLink(row, url, `Check of ${file.name}`);
     watch();
     return;
@@ -148,19 +158,53 @@ function next() {
   }
 }
 
+function queue(row, file, work) {
+  say(row, "Waiting");
+  waiting.push({row, file, work});
+}
+
 function take(file) {
-  const suffix = file.name.toLowerCase().match(/\.[a-z0-9]+$/)?.[0] || "";
-  const type = recordingTypes[suffix];
-  const isImport = importSuffixes.includes(suffix);
+  const type = typeOf(file);
+  const isImport = importSuffixes.includes(suffixOf(file));
   const row = addRow(file.name, file.size, type || (isImport ? "Conversations" : "Unknown type"));
   if (!type && !isImport) return refuse(row, file, "this is neither a recording nor a file of conversations.");
   if (!file.size) return refuse(row, file, "the file is empty.");
-  say(row, "Waiting");
-  waiting.push({row, file, work: () => type ? addRecording(row, file, type) : checkImport(row, file)});
+  queue(row, file, () => type ? addRecording(row, file.name, [file]) : checkImport(row, file));
 }
 
-function takeAll(files) {
-  for (const file of files) take(file);
+function takePair({name, reason}, files) {
+  const whole = {name, size: files[0].size + files[1].size};
+  const row = addRow(name, whole.size, "Two sides of one call");
+  const [agent, customer] = files.map(file => file.name);
+  const sides = row.querySelector("[data-sides]");
+  sides.hidden = false;
+  sides.textContent = reason ? `${agent} and ${customer}` : `The agent is heard in ${agent}, the customer in ${customer}.`;
+  if (reason) return refuse(row, whole, reason);
+  if (!files.every(file => file.size)) return refuse(row, whole, "a file is empty.");
+  queue(row, whole, () => addRecording(row, name, files));
+}
+
+// Takes two files whose names say that they are the sides of one call as one recording.
+async function takePairs(recordings) {
+  const fields = new FormData(form);
+  fields.delete("file");
+  for (const file of recordings) fields.append("fileName", file.name);
+  const pairs = await (await send(form.dataset.pairs, fields)).json();
+  const taken = pairs.flatMap(pair => pair.files);
+  for (const pair of pairs) takePair(pair, pair.files.map(index => recordings[index]));
+  return recordings.filter((_, index) => !taken.includes(index));
+}
+
+async function takeAll(files) {
+  const recordings = files.filter(typeOf);
+  let single = recordings;
+  try {
+    if (recordings.length > 1) single = await takePairs(recordings);
+  } catch (error) {
+    for (const file of recordings) refuse(addRow(file.name, file.size, typeOf(file)), file, error.message);
+    single = [];
+  }
+  for (const file of [...single, ...files.filter(file => !typeOf(file))]) take(file);
   next();
 }
 
@@ -172,13 +216,13 @@ document.getElementById("forget").addEventListener("click", () => {
   section.hidden = !list.children.length;
 });
 input.addEventListener("change", () => {
-  takeAll(input.files);
+  takeAll([...input.files]);
   input.value = "";
 });
 form.addEventListener("dragover", event => event.preventDefault());
 form.addEventListener("drop", event => {
   event.preventDefault();
-  takeAll(event.dataTransfer.files);
+  takeAll([...event.dataTransfer.files]);
 });
 document.addEventListener("ended", ({target, detail}) => {
   target.querySelector("progress").hidden = true;

@@ -1,17 +1,15 @@
 """Adding recordings, which browsers upload by signed links, and imports, each with a dry run first."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
+from app.audio_files import pairs, uploads
 from app.audio_files import queries as recordings
-from app.audio_files import uploads
 from app.audio_files.links import EXTENSIONS, RecordingLinks
-from app.audio_files.processing import requests
-from app.audio_files.processing.requests import ProcessingRequest
-from app.audio_files.schemas import ProcessingRequestSchema
+from app.audio_files.schemas import SideCreate
 from app.core.clock import utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.database.paging import PageRequest
@@ -25,7 +23,7 @@ from app.imports import kept_presets, request_parsing
 from app.imports import service as imports
 from app.imports import uploads as import_uploads
 from app.imports.call_records import calls_of
-from app.imports.files import AUTO, SUFFIXES
+from app.imports.files import AUTO, SUFFIXES, Pair, paired
 from app.imports.formats.catalogue import detect_format
 from app.imports.formats.file_names import SYSTEMS, NamePattern
 from app.imports.formats.presets import PRESETS
@@ -41,6 +39,7 @@ from app.people.gate import current_actor
 from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, current_principal, require_scope
+from app.web.schemas.base import load_valid
 
 blp = PageBlueprint("add", __name__, url_prefix="/add")
 
@@ -89,41 +88,79 @@ def show() -> str:
     )
 
 
+class _Dropped(NamedTuple):
+    """A dropped file by its name, and its place among the others."""
+
+    name: str
+    place: int
+
+
+@blp.post("/pairs")
+@require_scope("audio:write")
+def find_pairs() -> list[dict[str, Any]]:
+    """Tell which of the dropped recordings are the two sides of one call, and whose side is whose."""
+    metadata, form = _metadata(), request.form
+    names = form.getlist("fileName")
+    dropped = [_Dropped(name, place) for place, name in enumerate(names)]
+    found = []
+    for pair in paired(dropped):
+        if isinstance(pair, Pair):
+            sides, reason = tuple(pair.sides.values()), ""
+            try:
+                described = metadata.fields_of_name(pair.name)
+                sides = pair.by_role(described.get("direction") or form.get("direction"))
+            except Unreadable as error:
+                reason = error.message
+            files = [side.place for side in sides]
+            found.append({"name": pair.name, "files": files, "reason": reason})
+    return found
+
+
 @blp.post("/recordings")
 @require_scope("audio:write")
 def reserve() -> dict[str, Any]:
-    """Reserve the upload of a recording; it is processed as soon as it has arrived."""
-    runtime = current_runtime()
-    scorecard_id = request.form.get("scorecardId")
-    name = request.form.get("fileName", "")
+    """Reserve the upload of a recording, or of both sides of a call, the agent's first.
+
+    It is processed as soon as it has arrived.
+    """
+    runtime, form = current_runtime(), request.form
+    name = form.get("fileName", "")
     metadata = _metadata()
     try:
         described = metadata.fields_of_name(name)
     except Unreadable as error:
         raise InvalidInput.field("fileName", error.message) from error
+    sizes = map(whole_number, form.getlist("sizeBytes"))
+    files = [
+        {"contentType": type_, "sizeBytes": size}
+        for type_, size in zip(form.getlist("contentType"), sizes, strict=False)
+    ][:2]
     fields = {
-        "channelMap": CHANNEL_MAPS.get(request.form.get("channels", ""), {}),
+        "channelMap": CHANNEL_MAPS.get(form.get("channels", ""), {}),
         **described,
+        **next(iter(files), {}),
         "fileName": name,
-        "contentType": request.form.get("contentType"),
-        "sizeBytes": whole_number(request.form.get("sizeBytes", "")),
-        # With a scorecard of its own, the page asks for the processing when the file has arrived.
-        "autoProcess": not scorecard_id,
+        "autoProcess": True,
+        "scorecardId": form.get("scorecardId") or None,
     }
-    valid = validate_recording(fields, _defaults())
+    valid = validate_recording(fields, _defaults("direction"))
     links = RecordingLinks.of(runtime, "", holder=current_principal().key_id, direct=False)
     with runtime.db.writing() as session:
         names = NameResolver(session, ImportOptions(create_missing=True))
         one_at_a_time(session, *names.missing([valid.names]))
         values = {**valid.values, **names.ids_of(valid.names), "external_id": valid.external_id}
-        reserved = uploads.reserve(session, runtime, links=links, **values)
+        if len(files) == 1:
+            reserved = uploads.reserve(session, runtime, links=links, **values)
+            urls = [reserved["upload_url"]]
+        else:
+            agent, customer = (load_valid(SideCreate(), side, location="form") for side in files)
+            sides = {"agent": agent, "customer": customer}
+            reserved = pairs.reserve(session, runtime, links=links, **values, **sides)
+            urls = [reserved[role]["upload_url"] for role in sides]
         audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])
-    audio_file_id = reserved["audio_file_id"]
-    process_url = url_for(".process", audio_file_id=audio_file_id) if scorecard_id else None
     return {
-        "id": audio_file_id,
-        "uploadUrl": reserved["upload_url"],
-        "processUrl": process_url,
+        "id": reserved["audio_file_id"],
+        "uploadUrls": urls,
         "note": "not in the log of calls" if metadata.files_without_row else "",
     }
 
@@ -144,24 +181,8 @@ def _metadata() -> RecordingMetadata:
     return RecordingMetadata(options=options, calls=calls, pattern=pattern, agents=agents)
 
 
-def _defaults() -> dict[str, str]:
-    return {name: request.form[name] for name in DEFAULTS if request.form.get(name)}
-
-
-@blp.post("/recordings/<id:audio_file_id>/process")
-@require_scope("audio:write", policy=EXPENSIVE)
-def process(audio_file_id: str) -> dict[str, Any]:
-    """Process an uploaded recording, judged by the scorecard of the form."""
-    given = forms.load(ProcessingRequestSchema(), {"scorecardId": request.form["scorecardId"]})
-    runtime = current_runtime()
-    with runtime.db.writing() as session:
-        requests.request_processing(
-            session,
-            audio_file_id,
-            ProcessingRequest(**given),
-            redact_by_default=runtime.settings.redaction,
-        )
-    return {"id": audio_file_id}
+def _defaults(*more: str) -> dict[str, str]:
+    return {name: request.form[name] for name in (*DEFAULTS, *more) if request.form.get(name)}
 
 
 @blp.post("/imports")
@@ -214,7 +235,7 @@ def reserve_import() -> dict[str, Any]:
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, reserved["import_id"])
     return {
         "id": reserved["import_id"],
-        "uploadUrl": reserved["upload_url"],
+        "uploadUrls": [reserved["upload_url"]],
         "contentType": reserved["headers"]["Content-Type"],
         "url": url_for(".show_import", import_id=reserved["import_id"]),
     }
