@@ -265,7 +265,7 @@ def _open_work(
         Evaluation.auto_failed,
         status == ReviewStatus.NONE,
         Evaluation.conversation_at >= since,
-        Evaluation.source_id.not_in(assignments.held_sources()),
+        Evaluation.id.not_in(assignments.held_evaluations()),
     )
     for what, conditions, tab in (
         ("Open disputes", (status == ReviewStatus.DISPUTED,), "disputes"),

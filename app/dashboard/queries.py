@@ -1,7 +1,7 @@
 """Queries of pages: the filters of a request with its period resolved, and the list that they select."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -140,8 +140,15 @@ def listed(session: Session, query: Mapping[str, str], **more: Any) -> Page[Any]
     return listing.list_page(session, loaded.pop("page_request"), **loaded, **more)
 
 
-def linked_count(session: Session, query: Mapping[str, str], **more: Any) -> LinkedCount:
+def count_of(session: Session, query: Mapping[str, str], **more: Any) -> int:
     """Count the rows of a query of the list; see `listed`."""
+    loaded = forms.load(LIST_SCHEMA, query)
+    nothing = replace(loaded.pop("page_request"), page_size=0)
+    return listing.list_page(session, nothing, **loaded, **more).total_count
+
+
+def linked_count(session: Session, query: Mapping[str, str], **more: Any) -> LinkedCount:
+    """Count the rows of a query of the list and find the oldest; see `listed`."""
     oldest = {**query, "page": "1", "pageSize": "1", "sort": "createdAt"}
     page = listed(session, oldest, **more)
     oldest_at = page.items[0]["created_at"] if page.items else None

@@ -109,7 +109,7 @@ _FILTERS: Filters = {
     "executive_id": equal(_EVALUATION.executive_id),
     "source_type": one_of(_EVALUATION.source_type),
     "source_id": equal(_EVALUATION.source_id),
-    "except_sources": _EVALUATION.source_id.not_in,
+    "except_ids": _EVALUATION.id.not_in,
     "channel": one_of(_EVALUATION.channel),
     "status": one_of(_EVALUATION.status),
     "review_status": _review_status,
@@ -170,8 +170,8 @@ def list_page(
     Args:
         current: only the current revision of each source; else every revision.
         filters: the names of the API in snake_case, lists where a comma list is taken;
-            `start` and `end` bound the column of `by_day` (see `MOMENTS`), and `except_sources`
-            selects the ids of sources that are left out.
+            `start` and `end` bound the column of `by_day` (see `MOMENTS`), and `except_ids`
+            selects those that are left out.
     """
     said = str(filters.get("said", ""))
     if said and index.is_frequent(session, said):
@@ -179,7 +179,7 @@ def list_page(
     where = conditions(current=current, **filters)
     total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
     rows: Sequence[Any] = []
-    if request.offset < total_count:
+    if request.page_size and request.offset < total_count:
         rows = _rows_of(session, where, request, total_count)
         if said:
             rows = _with_turns(session, rows, said)

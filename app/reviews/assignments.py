@@ -34,7 +34,11 @@ _COLUMNS = ReviewAssignment.__table__.c
 _EVALUATION = Evaluation.__table__.c
 _CURRENT = func.coalesce(
     select(_EVALUATION.id)
-    .where(_EVALUATION.source_id == _COLUMNS.source_id, _EVALUATION.is_current)
+    .where(
+        _EVALUATION.source_id == _COLUMNS.source_id,
+        # For SQLite an equality would be as selective as the first one.
+        _EVALUATION.is_current.is_not(False),
+    )
     .scalar_subquery(),
     _COLUMNS.evaluation_id,
 ).label("evaluation_id")
@@ -56,9 +60,10 @@ def count(session: Session, *groups: str, **filters: Any) -> list[Any]:
     return list(session.execute(counted.where(*where).group_by(*columns).order_by(*columns)))
 
 
-def held_sources() -> Select[str]:
-    """Select the conversations that somebody is still to review."""
-    return select(ReviewAssignment.source_id).where(_HELD)
+def held_evaluations() -> Select[str]:
+    """Select the evaluations, of every revision, of conversations that somebody is still to review."""
+    same_source = ReviewAssignment.source_id == Evaluation.source_id
+    return select(Evaluation.id).join(ReviewAssignment, same_source).where(_HELD)
 
 
 def note_review(session: Session, source_id: str, rater: str, action: str) -> None:

@@ -1,19 +1,24 @@
 """The list of evaluations at some thousand rows: an index answers every usual filter."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, select
 
 from app.core.database.paging import PageRequest
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.evaluations import listing
+from app.evaluations.models import Evaluation
+from app.reviews import assignments, plans
+from app.reviews.drawing import Candidate, Dealt
+from app.reviews.schemas.plans import PlanCreate
 from tests.evaluation_rows import NOW, rows_of
+from tests.visitor import add_user
 
 pytestmark = pytest.mark.sqlite_only("the plans are SQLite's")
 
@@ -133,12 +138,34 @@ def test_what_the_judge_is_unsure_of_is_counted_and_sorted_by_one_index(
         counting, listed = plans_of(runtime, PageRequest(1, 25, "confidence"), **filters)
         assert all("COVERING INDEX ix_evaluations_confidence" in step for step in counting)
         assert not any("TEMP B-TREE" in step for step in listed[:-1]), listed
+    with_plans = {**unsure, **period, "except_ids": assignments.held_evaluations()}
+    counting, *_ = plans_of(runtime, PageRequest(1, 25, "confidence"), **with_plans)
+    assert "COVERING INDEX ix_evaluations_confidence" in counting[0]
 
 
-def plans_of(runtime: Runtime, request: PageRequest, **filters: Any) -> list[list[str]]:
+def test_an_assignment_finds_its_evaluation_by_the_conversation(
+    runtime: Runtime, many: dict[str, list[str]]
+) -> None:
+    user_id = add_user(runtime, "reviewer")
+    with runtime.db.writing() as session:
+        values = {"name": "Weekly", "perAgent": 1, "reviewers": [{"userId": user_id}]}
+        plan = plans.PLANS.create(session, PlanCreate().load(values), created_by="user_nora")
+        [row] = session.execute(select(Evaluation.source_id, Evaluation.id).limit(1))
+        candidate = Candidate(*row, many["executive_id"][0], "Ann")
+        session.add(plans.assignment(plan, NOW.date(), Dealt(candidate, user_id, 0)))
+    explained = plans_of(runtime, PageRequest(1, 25, "due_at"), assignments.list_page)
+    assert any("uq_evaluations_revision (source_id=?)" in step for step in explained[-1])
+
+
+def plans_of(
+    runtime: Runtime,
+    request: PageRequest,
+    ask: Any = listing.list_page,
+    **filters: Any,
+) -> list[list[str]]:
     """Run a list and return SQLite's plan of each statement over evaluations."""
     with runtime.db.reading() as session:
-        statements = list(recorded(session, request, filters))
+        statements = list(recorded(session, lambda: ask(session, request, **filters)))
         connection = session.connection()
         return [
             [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
@@ -147,7 +174,7 @@ def plans_of(runtime: Runtime, request: PageRequest, **filters: Any) -> list[lis
         ]
 
 
-def recorded(session: Any, request: PageRequest, filters: dict[str, Any]) -> Iterator[Any]:
+def recorded(session: Any, ask: Callable[[], object]) -> Iterator[Any]:
     seen: list[tuple[str, Any]] = []
 
     def note(connection: Any, cursor: Any, sql: str, values: Any, context: Any, many: bool) -> None:
@@ -156,7 +183,7 @@ def recorded(session: Any, request: PageRequest, filters: dict[str, Any]) -> Ite
     engine = session.get_bind()
     event.listen(engine, "before_cursor_execute", note)
     try:
-        listing.list_page(session, request, **filters)
+        ask()
     finally:
         event.remove(engine, "before_cursor_execute", note)
     return iter(seen)

@@ -23,9 +23,9 @@ from app.dashboard.queries import (
     LIST_PATH,
     LIST_SCHEMA,
     PageFilters,
+    count_of,
     filters_of,
     filters_of_request,
-    linked_count,
 )
 from app.dashboard.views import filters
 from app.dashboard.views.conversation import snippet_parts
@@ -189,7 +189,7 @@ def _views() -> list[tuple[Any, str, int | None]]:
 def _count(session: Session, query: str) -> int | None:
     """Count the rows of a view; None where its filters are no longer valid."""
     try:
-        return linked_count(session, filters_of(dict(parse_qsl(query))).moments()).count
+        return count_of(session, filters_of(dict(parse_qsl(query))).moments())
     except InvalidInput:
         return None
 

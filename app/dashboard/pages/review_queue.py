@@ -21,8 +21,8 @@ from app.dashboard.pages.audited import audited
 from app.dashboard.queries import (
     LIST_PATH,
     PageFilters,
+    count_of,
     filters_of_request,
-    linked_count,
     listed,
 )
 from app.dashboard.views.conversation import voices_to_name
@@ -138,7 +138,7 @@ def show() -> str:
     here = _tab_of(page_filters)
     with current_runtime().db.reading() as session:
         counts = {
-            tab.key: linked_count(session, _query_of(tab, page_filters), **_without(tab)).count
+            tab.key: count_of(session, _query_of(tab, page_filters), **_without(tab))
             for tab in _TABS
         }
         if "tab" not in page_filters.texts:
@@ -239,7 +239,7 @@ def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
 def _without(tab: QueueTab) -> dict[str, Any]:
     """Leave out what a plan has assigned, unless a review was requested."""
     is_unasked = tab.query.get("reviewStatus") == ReviewStatus.NONE
-    return {"except_sources": assignments.held_sources()} if is_unasked else {}
+    return {"except_ids": assignments.held_evaluations()} if is_unasked else {}
 
 
 def _voices(
