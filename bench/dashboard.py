@@ -18,7 +18,9 @@ from flask.testing import FlaskClient
 from app.core.runtime import Runtime
 from app.dashboard.install import compile_templates
 from app.evaluations import jobs
+from app.people import service as people
 from app.web.current import runtime_of
+from bench import week
 from bench.analytics import Client, ids_of, staged_app, write_parts
 from tests.contacts import HELPFUL, chat
 from tests.visitor import PASSWORD, add_user
@@ -36,7 +38,7 @@ def pages(executive_id: str) -> dict[str, tuple[str, int]]:
         "list, 30 days, one filter": ("/evaluations?channel=chat", 60),
         "list, all time, one filter": ("/evaluations?days=all&channel=chat", 250),
         "overview": ("/", 250),
-        "queue of reviews": ("/review", 40),
+        "queue of reviews": ("/review", 100),
         "executives": ("/executives", 250),
         "one executive": (f"/executives/{executive_id}", 250),
         "trend": ("/trends", 250),
@@ -62,10 +64,12 @@ def evaluation_pages(app: Flask) -> dict[str, tuple[str, int]]:
     return paths
 
 
-def signed_in(client: FlaskClient, runtime: Runtime) -> None:
-    """Sign in as a new admin."""
+def signed_in(client: FlaskClient, runtime: Runtime, role: str = "admin", **teams: str) -> None:
+    """Sign in as a new person."""
     name = f"bench-{time.time_ns()}"
-    add_user(runtime, "admin", name)
+    user_id = add_user(runtime, role, name)
+    with runtime.db.writing() as session:
+        people.change_role(session, people.get(session, user_id), role, **teams)
     form = client.get("/sign-in", base_url=ORIGIN).text
     token = re.search(r'name="form_token" value="([^"]+)"', form)
     data = {"name": name, "password": PASSWORD, "form_token": token[1] if token else ""}
@@ -79,18 +83,12 @@ def timed(client: FlaskClient, path: str) -> tuple[float, int]:
     started = time.process_time()
     answer = client.get(path, base_url=ORIGIN, headers={"Accept-Encoding": "gzip"})
     elapsed = time.process_time() - started
-    assert answer.status_code == 200, answer.text
+    assert answer.status_code == 200, (path, answer.status_code)
     return elapsed * 1000, len(answer.data)
 
 
-def main(number: int, folder: Path) -> None:
-    app = staged_app(number, folder)
-    runtime = runtime_of(app)
-    write_parts(runtime)
-    compile_templates(app)
-    client = app.test_client()
-    signed_in(client, runtime)
-    timed_pages = {**pages(ids_of(runtime)["exec"][50]), **evaluation_pages(app)}
+def measure(client: FlaskClient, timed_pages: dict[str, tuple[str, int]]) -> None:
+    """Print the times of pages as one person sees them."""
     for name, (path, budget_ms) in timed_pages.items():
         runs = [timed(client, path) for _ in range(TIMES)]
         times, size = [spent for spent, _ in runs], runs[0][1]
@@ -101,6 +99,22 @@ def main(number: int, folder: Path) -> None:
             f"{size / 1000:5.1f} KB {verdict}",
             flush=True,
         )
+
+
+def main(number: int, folder: Path) -> None:
+    app = staged_app(number, folder)
+    runtime = runtime_of(app)
+    write_parts(runtime)
+    compile_templates(app)
+    ids = ids_of(runtime)
+    executive_id = ids["exec"][50]
+    played = week.played(runtime, ids)
+    admin, agent = app.test_client(), app.test_client()
+    signed_in(admin, runtime)
+    measure(admin, {**pages(executive_id), **evaluation_pages(app)})
+    measure(admin, week.pages(executive_id, played))
+    signed_in(agent, runtime, "agent", executive_id=executive_id)
+    measure(agent, week.pages_of_agent(executive_id))
 
 
 if __name__ == "__main__":
