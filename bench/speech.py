@@ -2,7 +2,7 @@
 
 MANIFEST is a file of JSON lines, each with `file` (beside the manifest), `condition` and `text`;
 stereo calls also have `turns` with `channel`, `start` (s) and `text`. An empty text means that
-nobody speaks; lines whose text is null are left out.
+nobody speaks; lines whose text is null are left out. `language` is English where it is not given.
 
 python -m bench.speech --decoding FILE… compares decoding in a process of its own with decoding in
 this one. --muted FILE… prints the digits that are heard in a recording and in its muted copy.
@@ -88,7 +88,7 @@ def main() -> None:
     transcriber = build_transcriber(
         model_dir=arguments.model_dir,
         models_dir=arguments.base,
-        always_base=arguments.base is not None,
+        always_base=arguments.base is not None and not arguments.both,
         cpu_threads=arguments.threads,
     )
     report = Report()
@@ -98,8 +98,9 @@ def main() -> None:
         if row["text"] is None or (arguments.only and arguments.only not in row["file"]):
             continue
         cpu = time.process_time()
+        options = TranscriptionOptions(language=row.get("language", "en"))
         transcript = transcriber.transcribe(
-            root / row["file"], TranscriptionOptions(language="en"), progress=lambda share: None
+            root / row["file"], options, progress=lambda share: None
         )
         rate = _count(report, row, transcript, time.process_time() - cpu)
         if arguments.files:
@@ -115,6 +116,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--muted", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--model-dir", type=Path, help="another converted Whisper model")
     parser.add_argument("--base", type=Path, help="folder for the base model, which transcribes")
+    parser.add_argument("--both", action="store_true", help="use it for other languages only")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="", help="only files whose name holds this")
     parser.add_argument("--files", action="store_true", help="print what was heard in each file")
