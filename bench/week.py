@@ -33,7 +33,7 @@ def pages(executive_id: str, ids: dict[str, str]) -> dict[str, tuple[str, int]]:
     return {
         "review plans": ("/review/plans", 40),
         "one plan": (f"/review/plans/{ids['plan']}", 60),
-        "reviewers": ("/review/reviewers", 250),
+        "reviewers": ("/review/reviewers", 500),
         "my reviews": ("/review/mine", 40),
         "coaching": ("/coaching", 250),
         "one coaching session": (f"/coaching/{ids['coach']}", 250),
@@ -51,7 +51,7 @@ def pages_of_agent(executive_id: str) -> dict[str, tuple[str, int]]:
         "agent: my results": ("/my/results", 500),
         "agent: my coaching": ("/my/coaching", 250),
         "agent: list, all time": ("/evaluations?days=all", 250),
-        "agent: themselves": (f"/executives/{executive_id}", 250),
+        "agent: themselves": (f"/executives/{executive_id}", 500),
     }
 
 

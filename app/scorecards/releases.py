@@ -4,12 +4,18 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.errors import InvalidInput
 from app.scorecards import service
 from app.scorecards.enums import ReleaseRule
 from app.scorecards.models import ScorecardRelease
+
+# The ids of the scorecards whose evaluations agents do not see at once.
+HOLDING_BACK = select(ScorecardRelease.scorecard_id).where(
+    ScorecardRelease.rule != ReleaseRule.AT_ONCE
+)
 
 
 def show(session: Session, scorecard_id: str) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select
 
+from app.analytics.engine import reader
 from app.core.database.paging import PageRequest
 from app.core.ids import new_id
+from app.core.principal import TeamScope, limited_to
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.evaluations import listing
@@ -17,7 +19,8 @@ from app.evaluations.models import Evaluation
 from app.reviews import assignments, plans
 from app.reviews.drawing import Candidate, Dealt
 from app.reviews.schemas.plans import PlanCreate
-from tests.evaluation_rows import NOW, rows_of
+from app.scorecards.models import ScorecardRelease
+from tests.evaluation_rows import COMMON, NOW, rows_of
 from tests.visitor import add_user
 
 pytestmark = pytest.mark.sqlite_only("the plans are SQLite's")
@@ -155,6 +158,27 @@ def test_an_assignment_finds_its_evaluation_by_the_conversation(
         session.add(plans.assignment(plan, NOW.date(), Dealt(candidate, user_id, 0)))
     explained = plans_of(runtime, PageRequest(1, 25, "due_at"), assignments.list_page)
     assert any("uq_evaluations_revision (source_id=?)" in step for step in explained[-1])
+
+
+def test_what_an_agent_does_not_see_yet_is_found_by_the_executive(
+    runtime: Runtime, many: dict[str, list[str]]
+) -> None:
+    with runtime.db.writing() as session:
+        session.add(ScorecardRelease(scorecard_id=COMMON["scorecard_id"], rule="never"))
+    agent = TeamScope(executive_ids=(many["executive_id"][0],), released_only=True)
+    asked: list[str] = []
+    with runtime.db.reading() as session:
+        connection: Any = session.connection().connection.driver_connection
+        # As SQLite gets them: the limits of the agent are added after SQLAlchemy has shown them.
+        connection.set_trace_callback(asked.append)
+        with limited_to(agent):
+            reader.unreleased(session)
+        connection.set_trace_callback(None)
+        of_agent = [sql for sql in asked if "evaluations AS NOT MATERIALIZED" in sql]
+        assert len(of_agent) == 2
+        for sql in of_agent:
+            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+            assert any("ix_evaluations_executive (executive_id=?)" in step for step in plan), plan
 
 
 def plans_of(

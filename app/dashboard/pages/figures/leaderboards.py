@@ -31,7 +31,7 @@ from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("leaderboards", __name__)
-_PAGE_SIZE = 200
+_PAGE_SIZE = 100
 # What a first use of a head sorts by.
 _SORTS = ("rank", "name", "-evaluations", "-meanScore", "-passRate")
 _MOST_COMPARED = 4
