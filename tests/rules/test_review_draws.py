@@ -1,43 +1,16 @@
 """Draws of review plans: uniform, repeatable, and dealt by shares to those who may see them."""
 
 from collections import Counter
-from math import sqrt
-from statistics import NormalDist
 
 from app.core.principal import TeamScope
-from app.reviews.drawing import Candidate, PlanReviewer, draw
-
-AGENTS, EACH, WANTED, WEEKS = 6, 15, 3, 1000
-
-
-def candidates(number: int = EACH, agents: int = AGENTS, **more: str) -> list[Candidate]:
-    return [
-        Candidate(
-            f"conv_{agent}_{index}", f"eval_{agent}_{index}", f"exec_{agent}", "Priya", **more
-        )
-        for agent in range(agents)
-        for index in range(number)
-    ]
+from app.reviews.drawing import PlanReviewer, draw
+from bench.draws import EACH, WEEKS, candidates, simulated
 
 
 def test_in_1000_weeks_each_conversation_is_drawn_as_often_as_any_other() -> None:
-    reviewers = [PlanReviewer("user_1", 1), PlanReviewer("user_2", 1)]
-    drawn: Counter[str] = Counter()
-    dealt_to: Counter[tuple[str, str]] = Counter()
-    for week in range(WEEKS):
-        dealt, _ = draw(candidates(), reviewers, lambda pool: WANTED, f"17:{week}")
-        assert len({item.candidate.source_id for item in dealt}) == AGENTS * WANTED
-        drawn.update(item.candidate.source_id for item in dealt)
-        dealt_to.update((item.user_id, item.candidate.executive_id) for item in dealt)
-    share = WANTED / EACH
-    deviation = sqrt(WEEKS * share * (1 - share))
-    # All 90 are within their bounds with a probability of 99.9 %.
-    bound = NormalDist().inv_cdf(1 - 0.001 / (2 * AGENTS * EACH)) * deviation
-    assert len(drawn) == AGENTS * EACH
-    assert max(abs(count - WEEKS * share) for count in drawn.values()) <= bound
-    # Nor does one reviewer get more of an agent than the other.
-    half = WEEKS * WANTED / 2
-    assert max(abs(count - half) for count in dealt_to.values()) <= 4 * sqrt(half / 2)
+    for draws in simulated(WEEKS):
+        # Nor does one reviewer get more of an agent than the other.
+        assert draws.is_fair, (draws.of, draws.farthest, draws.bound)
 
 
 def test_the_seed_repeats_a_draw_whatever_the_order() -> None:
