@@ -23,6 +23,7 @@ from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, run_to_end
 
 pytestmark = pytest.mark.long
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -161,6 +162,9 @@ def test_the_people_of_the_demo_have_worked(judged: Caller, loaded: Demo) -> Non
     password = found.read_text().split()[-1]
     names = re.findall(r"^(\S+) +(lead|reviewer|agent)$", found.read_text(), re.MULTILINE)
     assert Counter(role for _, role in names) == {"lead": 2, "reviewer": 2, "agent": 6}
+    told = re.findall(r"`([a-z]+\.[a-z]+)`", (ROOT / "README.md").read_text())
+    assert told
+    assert {*told} <= {name for name, _ in names}
     states = Counter(row["state"] for row in rows(judged, "/reviews/assignments"))
     assert states["open"] > states["in_review"]
     assert states["done"] >= 1
@@ -181,6 +185,10 @@ def test_the_people_of_the_demo_have_worked(judged: Caller, loaded: Demo) -> Non
     page = rohan.get("/my/results").text
     assert "Dispute accepted" in page
     assert "Anna Whitlock" not in page
+    for name, state in (("marcus.bell", "Held"), ("tom.hale", "Planned")):
+        agent = Visitor(judged.base)
+        assert agent.sign_in(name, password).status_code == 303
+        assert state in agent.get("/my/coaching").text
     # Accounts that an admin has disabled are not made again.
     add_user(runtime, "admin")
     with runtime.db.writing() as session:
