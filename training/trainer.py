@@ -1,5 +1,6 @@
 """Trains the shipped models and writes them with a manifest of what they were made from."""
 
+import gzip
 import hashlib
 import importlib
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ import orjson
 from app.judge.acts.classifier import classifier_from
 from app.judge.acts.encoder import Encoder
 from app.judge.acts.reading import Readers
+from app.judge.ledger.opinion import opinion_model_from
 from training.acts.agent_voice import agent_voice_document
 from training.acts.classifier import act_classifier
 from training.acts.labelled import (
@@ -18,12 +20,14 @@ from training.acts.labelled import (
     HELD_OUT_SOURCE,
     HELD_OUT_TRADES,
     LABELLED,
+    QUOTED,
     READ,
     Talk,
     answers_in,
     talks_in,
 )
 from training.acts.opinion import opinion_document
+from training.acts.telling import telling_document
 
 
 def train(
@@ -33,6 +37,7 @@ def train(
     labelled: Path = LABELLED,
     answered: Path = ANSWERED,
     read: Path = READ,
+    quoted: Path = QUOTED,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Write a file for every model and `manifest.json`; return the manifest.
@@ -43,6 +48,7 @@ def train(
         labelled: the conversations to learn from.
         answered: what a reader answered to the questions about some of them.
         read: further conversations with answers, whose lines have no labels.
+        quoted: conversations with the sentences that tell how they ended.
         progress: told what is done next.
     """
     talks = [talk for talk in talks_in(labelled) if not talk.held_out]
@@ -60,9 +66,11 @@ def train(
     answers = {**answers_in(answered), **answers_in(read)}
     opinion = opinion_document([*talks, *talks_in(read)], answers, readers)
     _write(into / "opinion.json", opinion)
+    progress("the lines that tell the outcome")
+    _write(into / "telling.json", telling_document(quoted, opinion_model_from(opinion), readers))
     progress("the voice of the agent")
     _write(into / "agent-voice.json", agent_voice_document(talks))
-    manifest = _manifest(talks, labelled, (answered, read), into)
+    manifest = _manifest(talks, labelled, (answered, read, quoted), into)
     text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     (into / "manifest.json").write_bytes(text)
     return manifest
@@ -74,6 +82,7 @@ def _manifest(
     models = [
         *sorted(into.glob("acts-*.json")),
         into / "opinion.json",
+        into / "telling.json",
         into / "agent-voice.json",
         into / "acts.onnx",
     ]
@@ -86,7 +95,7 @@ def _manifest(
                 "without": sorted({*HELD_OUT_TRADES, HELD_OUT_SOURCE}),
             },
             **{
-                file.name: {"sha256": _digest(file), "conversations": len(answers_in(file))}
+                file.name: {"sha256": _digest(file), "conversations": _count(file)}
                 for file in answered
             },
         },
@@ -101,6 +110,10 @@ def _manifest(
             if file.is_file()
         },
     }
+
+
+def _count(file: Path) -> int:
+    return len(gzip.decompress(file.read_bytes()).splitlines())
 
 
 def _digest(file: Path) -> str:

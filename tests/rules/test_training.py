@@ -13,11 +13,17 @@ from app.judge.acts.catalogue import Act
 from app.judge.acts.classifier import classifier_from
 from app.judge.acts.features import Heard
 from app.judge.acts.reading import Readers, read_lines
+from app.judge.context import Context
+from app.judge.facts.conversation_facts import facts_of
+from app.judge.insights.telling import OUTCOME, telling_model_from
 from app.judge.ledger.opinion import opinion_model_from
+from app.judge.scorecard.values import scorecard_from
 from app.judge.weights import MODELS
 from app.operations.commands import judge
+from app.scorecards.default_scorecards import document_of
 from training.acts.labelled import ANSWERED, LABELLED
 from training.acts.opinion import ANSWERS
+from training.examples import transcript_of
 from training.measures import area_under_curve
 from training.trainer import train
 
@@ -75,18 +81,37 @@ def answered(labelled: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def models(labelled: Path, answered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def quoted(labelled: Path) -> Path:
+    """The third line, where something was done or failed, tells the outcome of each."""
+    rows = [
+        {
+            **conversation(number, well=number % 2 == 0),
+            "told": [[2, ""]],
+            "open": [[number % 2 + 1, ""]],
+        }
+        for number in range(20)
+    ]
+    file = labelled.with_name("quoted.jsonl.gz")
+    file.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    return file
+
+
+@pytest.fixture(scope="module")
+def models(
+    labelled: Path, answered: Path, quoted: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     into = tmp_path_factory.mktemp("models")
-    train(into, labelled=labelled, answered=answered)
+    train(into, labelled=labelled, answered=answered, quoted=quoted)
     return into
 
 
 @pytest.mark.nightly("trains twice")
 def test_training_repeats_to_the_byte_and_names_what_it_was_made_from(
-    labelled: Path, answered: Path, models: Path, tmp_path: Path
+    labelled: Path, answered: Path, quoted: Path, models: Path, tmp_path: Path
 ) -> None:
-    manifest = train(tmp_path, labelled=labelled, answered=answered)
+    manifest = train(tmp_path, labelled=labelled, answered=answered, quoted=quoted)
     names = ["acts-customer.json", "acts-service.json", "agent-voice.json", "opinion.json"]
+    names.append("telling.json")
     assert sorted(manifest["models"]) == names
     assert manifest["trainedOn"]["acts.jsonl.gz"]["conversations"] == 40
     for name in (*names, "manifest.json"):
@@ -148,3 +173,14 @@ def test_the_area_under_the_curve_counts_ties_half() -> None:
     assert area_under_curve(np.array([1.0, 2.0, 3.0, 4.0]), labels) == 0.75
     assert area_under_curve(np.ones(4), labels) == 0.5
     assert area_under_curve(np.ones(4), np.ones(4)) is None
+
+
+def test_the_written_model_quotes_the_line_that_tells_the_outcome(models: Path) -> None:
+    model = telling_model_from(json.loads((models / "telling.json").read_bytes()))
+    talk = conversation(3, well=True)
+    roles = {"c": "customer", "a": "agent"}
+    transcript = transcript_of([{"role": roles[s], "text": text} for s, text, _ in talk["lines"]])
+    facts = facts_of(transcript, scorecard_from(document_of("chat")), Context())
+    best, *others = model.quotable(facts, "resolved", None, OUTCOME)
+    assert best.quote == "I have sent your card again."
+    assert all(best.likely > 0.5 > other.likely for other in others)

@@ -13,6 +13,7 @@ from app.judge.acts.features import Heard
 from app.judge.acts.reading import heard_line
 from app.judge.dialogue.cues import find_cues
 from app.judge.dialogue.turns import dialogue_of
+from app.judge.insights.telling import OPEN, OUTCOME
 from training.examples import transcript_of
 
 DATA = Path(__file__).parent.parent / "data"
@@ -20,6 +21,8 @@ LABELLED, READ_TWICE = DATA / "acts.jsonl.gz", DATA / "acts-second.jsonl.gz"
 ANSWERED = DATA / "answers.jsonl.gz"
 # Conversations that were read whole, without labels of their lines.
 READ = DATA / "read.jsonl.gz"
+# Conversations with the sentences that a reader would quote.
+QUOTED = DATA / "quoted.jsonl.gz"
 # What no model is fitted to, so that it can be measured on them.
 HELD_OUT_TRADES, HELD_OUT_SOURCE = frozenset({"insurance", "car", "education"}), "tau"
 STATUSES = ("resolved", "partially_resolved", "unresolved", "escalated", "unknown")
@@ -72,6 +75,18 @@ def answers_in(file: Path = ANSWERED) -> dict[str, dict[str, str]]:
     """Read the answers that a reader gave to the questions about each conversation, by its id."""
     rows = map(orjson.loads, gzip.decompress(file.read_bytes()).splitlines())
     return {row["id"]: row["answers"] for row in rows}
+
+
+def quotes_in(file: Path) -> dict[str, dict[str, frozenset[int]]]:
+    """Read which lines tell the outcome of each conversation, and what is open, by its id."""
+    rows = map(orjson.loads, gzip.decompress(file.read_bytes()).splitlines())
+    return {
+        row["id"]: {
+            purpose: frozenset(place for place, _ in row[field])
+            for purpose, field in ((OUTCOME, "told"), (OPEN, "open"))
+        }
+        for row in rows
+    }
 
 
 def acts_of_side(*, customer: bool) -> Sequence[Act]:

@@ -44,9 +44,10 @@ Numbers = NDArray[np.float64]
 
 
 class Look(NamedTuple):
-    """A conversation as the judge sees it: its values, and its own answer to each question."""
+    """A conversation as the judge sees it: its facts and values, and its own answer to each question."""
 
     talk: Talk
+    facts: Facts
     values: Mapping[str, float]
     own: Mapping[str, str]
 
@@ -89,7 +90,7 @@ def looks_at(talks: Sequence[Talk], readers: Readers) -> Iterator[Look]:
         facts = replace(facts, opinion=None)
         lines, manners = spoken_lines(facts.acts), facts.readings.manners
         values = opinion_values(lines, facts.ledger, facts.course_values, manners)
-        yield Look(talk, values, dict(_own_answers(facts, card)))
+        yield Look(talk, facts, values, dict(_own_answers(facts, card)))
 
 
 def _rating(

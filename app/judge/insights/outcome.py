@@ -17,6 +17,8 @@ from app.judge.facts.requests import (
     was_transferred,
     worst_first,
 )
+from app.judge.insights.telling import OUTCOME
+from app.judge.insights.telling import quoted as quoted_lines
 from app.judge.ledger.entries import CLOSED, Entry, State
 from app.judge.ledger.status import (
     ESCALATED,
@@ -153,6 +155,9 @@ def _likely(facts: Facts, status: str, probability: float) -> Resolution:
     else:
         entries = [entry for entry in entries if entry.closed is _CLOSES.get(status)]
         told = state_sentences(facts, entries) or [facts.sentence(_ENDED[status])]
+        if not entries:
+            told_by = distinct(item.evidence for item in quoted_lines(facts, status, OUTCOME))
+            return Resolution(status, " ".join(told), told_by or _shown(facts, ()), probability)
     return Resolution(status, " ".join(told), _shown(facts, entries), probability)
 
 

@@ -1,68 +1,39 @@
 """Issue and summary of a conversation: what was wanted, what was done, how it ended and what is open.
 
-Issue, outcome and next steps are quoted from the transcript where the ledger tells them for sure; the
-overview joins them to sentences.
+Issue, outcome and next steps are quoted from the transcript as a lead would quote them; the overview
+joins them to sentences.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from app.judge.acts.catalogue import Act
-from app.judge.acts.reading import SHOWN
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.evidence import MOST_WORDS, quotable_span, sentence_spans
 from app.judge.dialogue.turns import Line, Side, content_of
-from app.judge.facts.conversation_facts import Facts, shown_act
-from app.judge.facts.requests import (
-    SURE,
-    SURE_OF,
-    TELLS_DONE,
-    asks_nothing,
-    step_evidence,
-    takeovers,
-)
+from app.judge.facts.conversation_facts import Facts
+from app.judge.facts.requests import SURE, asks_nothing
 from app.judge.insights.outcome import Outcome
+from app.judge.insights.telling import OPEN, OUTCOME, Quotable, quoted
 from app.judge.languages.detection import ENGLISH
 from app.judge.languages.lexicon import lexicon_of, plain_of
 from app.judge.languages.words import words_in
-from app.judge.ledger.entries import CLOSED, STATE_ACTS, State
-from app.judge.ledger.status import ESCALATED, PARTLY, RESOLVED, UNKNOWN, UNRESOLVED
 from app.judge.wording import quote_at_end
 
 _LEAST_WORDS, _LEAST_TOLD = 2, 3
-# How likely a line promises or asks something at least where a phrase says so, too.
+# How likely a line asks, promises or leaves something at least, where there is another sign of it.
 _HINTED = 0.3
 _MOST_IN_NAME = _EXCLAMATION = _FILLER = 3
 _BETWEEN = " \t\n,.;:!-"
 _MOST_ITEMS = 3
-_LAST_LINES = 2
 _CALLS_ABOUT = "purpose"
 _FEELINGS = (Act.ANGRY, Act.DISAPPOINTED)
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY)
-# The acts that move a matter, or tell where it stands.
-_BEARING = (
-    *(Act.INFORM, Act.INSTRUCT, Act.PROPOSE, Act.DONE, Act.PROMISE, Act.PROMISE_BY, Act.UNDONE),
-    *(Act.REFUSE, Act.REFUSE_REASON, Act.CANNOT, Act.ELSEWHERE, Act.RETRACT),
-)
 # What the service side leaves to the customer.
 _LEAVES = (Act.INSTRUCT, Act.ELSEWHERE)
-# The states whose lines tell an outcome, the most telling first; with those that are enough, no other is told.
-_TELLING = {
-    RESOLVED: (State.DONE, State.EXPLAINED),
-    PARTLY: (State.DONE, State.REFUSED, State.FAILED),
-    UNRESOLVED: (State.REFUSED, State.FAILED, State.SENT_ELSEWHERE),
-    ESCALATED: (State.TRANSFERRED, State.DONE),
-    UNKNOWN: (State.DONE, State.TRANSFERRED, State.REFUSED, State.FAILED),
-}
-_ENOUGH = (State.DONE,)
-_MOST_TOLD = 2
-# How likely a sentence that apologises tells an outcome at least.
-_PLAIN = 0.75
-# How much each word adds that a quote shares with the requests, and words of something done; how much is
-# taken off where the matter was settled before.
-_SHARED, _MOST_SHARED, _PLAINLY, _AFTERWARDS = 0.1, 3, 0.2, 0.3
 # With these words nothing is promised for sure.
 _HEDGED = re.compile(
     r"\b(?:could|would|might|may|maybe|perhaps|possibly|probably|try)\b|\w'd\b", re.IGNORECASE
@@ -201,14 +172,6 @@ def _opening(text: str, spans: Sequence[tuple[int, int]], asked: int) -> tuple[i
     return first, last
 
 
-class _Told(NamedTuple):
-    """A quote of what the service side did or refused; the higher its rank, the more it tells."""
-
-    rank: float
-    position: int
-    quote: str
-
-
 def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
     """Sum a conversation up; empty where the words are not read or speakers are unknown.
 
@@ -218,25 +181,25 @@ def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, A
         return dict(_EMPTY)
     key = "no_occasion.praise" if asks_nothing(facts) else f"summary.{outcome.status}"
     ended = facts.sentence(key)
-    told = _told(facts, outcome.status, issue)
-    quotes = {item.quote for item in told}
-    actions = [text for text in _promised(facts) if text not in quotes]
-    left = [] if outcome.status == RESOLVED or actions else _left_to_customer(facts, quotes)
-    last = None if told or actions or left else _last_word(facts)
+    told = quoted(facts, outcome.status, OUTCOME, issue)
+    pending = quoted(facts, outcome.status, OPEN, issue)
+    deeds = sorted(told, key=attrgetter("position"))
+    later = [item for item in pending if item not in told]
     return {
         "overview": " ".join(
             [
                 *_wishes(facts, issue),
-                *_deeds(facts, told, issue),
+                *_sentences(facts, "done", [item.quote for item in deeds[:1]]),
+                *_sentences(facts, "also", [item.quote for item in deeds[1:]]),
                 ended,
-                *_sentences(facts, "last", [last] if last else []),
-                *_sentences(facts, "next", actions[-1:]),
-                *_sentences(facts, "left", left),
+                *chain.from_iterable(
+                    _sentences(facts, _kind_of(item), [item.quote]) for item in later
+                ),
             ]
         ),
         "issue": issue,
-        "outcome": told[0].quote if told else last or ended,
-        "actionItems": [*actions[-_MOST_ITEMS:], *left],
+        "outcome": told[0].quote if told else ended,
+        "actionItems": [item.quote for item in pending],
     }
 
 
@@ -256,87 +219,12 @@ def _wishes(facts: Facts, issue: str | None) -> Iterator[str]:
             yield from _sentences(facts, "further", [further])
 
 
-def _deeds(facts: Facts, told: Sequence[_Told], issue: str | None) -> Iterator[str]:
-    quotes = [item.quote for item in sorted(told, key=attrgetter("position"))]
-    quotes = [quote for quote in quotes if quote != issue]
-    yield from _sentences(facts, "done", quotes[:1])
-    yield from _sentences(facts, "also", quotes[1:])
-
-
-def _told(facts: Facts, status: str, issue: str | None) -> list[_Told]:
-    """Quote what the service side did or refused, as the status says; what tells most comes first."""
-    wanted = content_of(issue or "").union(*(entry.content for entry in facts.ledger.matters))
-    confirmed = [entry.last(State.CONFIRMED) for entry in facts.ledger.matters]
-    settled = max((step.position for step in confirmed if step), default=len(facts.dialogue.lines))
-    found: dict[str, _Told] = {}
-    for state in _TELLING[status]:
-        acts = STATE_ACTS[state]
-        for line in takeovers(facts) if state is State.TRANSFERRED else facts.acts.service:
-            likely, place = max(map(line.of, acts)), line.line.position
-            least = 0.0 if state is State.TRANSFERRED else SURE_OF.get(state, SURE)
-            if likely < max(least, line.of(Act.HYPOTHETICAL)):
-                continue
-            quote = step_evidence(line, state).quote
-            shared = len(wanted & content_of(quote))
-            if not _tells(quote) or (state is State.EXPLAINED and not shared):
-                continue
-            if likely < _PLAIN and _is_apology(facts, line.line, quote):
-                continue
-            rank = likely + _SHARED * min(_MOST_SHARED, shared)
-            rank += _PLAINLY * (TELLS_DONE.search(quote) is not None) - _AFTERWARDS * (
-                place > settled
-            )
-            found.setdefault(quote, _Told(rank, place, quote))
-        if found and state in _ENOUGH:
-            break
-    return sorted(found.values(), reverse=True)[:_MOST_TOLD]
-
-
-def _promised(facts: Facts) -> list[str]:
-    """Quote what the service side promised and did not do before the end."""
-    done = [
-        step.position
-        for entry in facts.ledger.entries
-        for step in entry.steps
-        if step.state in CLOSED
-    ]
-    last_done = max(done, default=-1)
-    phrased = facts.said_at("commitment", "next_step")
-    promised = [
-        shown_act(line, _PROMISES).quote
-        for line in facts.acts.service
-        if line.of(Act.PROMISE_BY) >= (_HINTED if line.line.position in phrased else SHOWN)
-        or (line.of(Act.PROMISE) >= SURE and line.line.position >= last_done)
-    ]
-    return [quote for quote in dict.fromkeys(promised) if not _HEDGED.search(quote)]
-
-
-def _left_to_customer(facts: Facts, told: Container[str]) -> list[str]:
-    """Quote what the service side left to the customer at the end, if anything."""
-    for line in reversed(facts.acts.service[-_LAST_LINES:]):
-        quote = shown_act(line, _LEAVES).quote
-        if max(map(line.of, _LEAVES)) >= SURE and _tells(quote) and quote not in told:
-            return [quote]
-    return []
-
-
-def _is_apology(facts: Facts, line: Line, quote: str) -> bool:
-    cues = facts.said("apology", lines=[line])
-    return any(line.text[cue.start : cue.end] in quote for cue in cues)
-
-
-def _tells(quote: str) -> bool:
-    return not quote.endswith("?") and len(quote.split()) > _LEAST_WORDS
-
-
-def _last_word(facts: Facts) -> str | None:
-    """Quote what the service side said last that bears on the matter."""
-    for line in reversed(facts.acts.service[-_LAST_LINES:]):
-        quote = shown_act(line, _BEARING).quote
-        likely = max(map(line.of, _BEARING))
-        if likely >= SURE and _tells(quote) and not _is_apology(facts, line.line, quote):
-            return quote
-    return None
+def _kind_of(item: Quotable) -> str:
+    """Return what a pending sentence is: a promise, something left to the customer, or what comes next."""
+    promised, left = (max(map(item.line.of, acts)) for acts in (_PROMISES, _LEAVES))
+    if max(promised, left) < _HINTED or _HEDGED.search(item.quote):
+        return "pending"
+    return "next" if promised >= left else "left"
 
 
 def _content_words(line: Line, text: str) -> int:
