@@ -132,11 +132,12 @@ class SideObjects:
         if None in sizes:
             return
         with self._runtime.db.writing() as session:
+            # The recording first, as its expiry and its erasure do.
+            audio = session.get(AudioFile, audio_file_id, with_for_update=True)
             job = session.get(WaveformJob, job_id, with_for_update=True)
-            if job is not None and job.state == _AWAITED:
+            if audio is not None and job is not None and job.state == _AWAITED:
                 job.state, job.queued_at = JobState.QUEUED, utc_now()
-                job.due_at = job.queued_at
-                queries.find(session, audio_file_id).expires_at = None
+                job.due_at, audio.expires_at = job.queued_at, None
                 ring_after_commit(session, waveform_bell(job_id))
 
 

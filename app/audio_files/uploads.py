@@ -16,7 +16,7 @@ from app.audio_files.models import AudioFile, WaveformJob
 from app.audio_files.processing import requests
 from app.audio_files.processing.requests import ProcessingRequest
 from app.audio_files.processing.steps import UPLOAD_MISMATCH, Failure
-from app.audio_files.stored_objects import recording_of
+from app.audio_files.stored_objects import join_id, recording_of
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
@@ -229,8 +229,8 @@ def expire(session: Session, now: datetime) -> int:
         audio.updated_at = now
     session.flush()
     # Pairs whose sides have not both come: what has come is an orphan then.
-    of_late = WaveformJob.audio_file_id.in_([audio.id for audio in late])
-    session.execute(delete(WaveformJob).where(of_late))
+    of_late = [join_id(audio.id) for audio in late]
+    session.execute(delete(WaveformJob).where(WaveformJob.id.in_(of_late)))
     return len(late)
 
 

@@ -21,6 +21,8 @@ from tests.caller import Caller, findings
 from tests.own_scorecards import create
 from tests.recordings import CALL, SILENCE, send, show, split_call, stored_file
 
+pytestmark = pytest.mark.sql
+
 Halves = tuple[bytes, bytes]
 
 
