@@ -299,7 +299,9 @@ def test_files_whose_names_say_so_are_the_sides_of_one_call(
     names = ["7-in.wav", "other.mp3", "8_agent.wav", "7-out.wav", "8_caller.mp3", "9-rx.wav"]
 
     def pairs(**form: str) -> Any:
-        return reviewer.post("/add/pairs", {"fileName": names, **form}, headers=JSON).json()
+        return reviewer.post("/add/pairs", {"fileName": names, **form}, headers=JSON).json()[
+            "pairs"
+        ]
 
     unknown, known = pairs()
     assert (unknown["name"], unknown["files"]) == ("7.wav", [0, 3])

@@ -189,7 +189,7 @@ async function takePairs(recordings) {
   const fields = new FormData(form);
   fields.delete("file");
   for (const file of recordings) fields.append("fileName", file.name);
-  const pairs = await (await send(form.dataset.pairs, fields)).json();
+  const {pairs} = await (await send(form.dataset.pairs, fields)).json();
   const taken = pairs.flatMap(pair => pair.files);
   for (const pair of pairs) takePair(pair, pair.files.map(index => recordings[index]));
   return recordings.filter((_, index) => !taken.includes(index));

@@ -97,7 +97,7 @@ class _Dropped(NamedTuple):
 
 @blp.post("/pairs")
 @require_scope("audio:write")
-def find_pairs() -> list[dict[str, Any]]:
+def find_pairs() -> dict[str, Any]:
     """Tell which of the dropped recordings are the two sides of one call, and whose side is whose."""
     metadata, form = _metadata(), request.form
     names = form.getlist("fileName")
@@ -113,7 +113,7 @@ def find_pairs() -> list[dict[str, Any]]:
                 reason = error.message
             files = [side.place for side in sides]
             found.append({"name": pair.name, "files": files, "reason": reason})
-    return found
+    return {"pairs": found}
 
 
 @blp.post("/recordings")
