@@ -152,7 +152,7 @@ def copy_for_key(
     Raises:
         InsufficientScope: the original needs a scope.
         Conflict: as `copy_to_hear`.
-        NotFound: as `copy_to_hear`.
+        NotFound: as `copy_to_hear`, or the original was deleted.
     """
     may_hear = ORIGINAL_SOUND in key.scopes
     if original and not may_hear:
@@ -163,6 +163,7 @@ def copy_for_key(
     if not original:
         return copy_to_hear(runtime, audio_file_id)
     with runtime.db.writing() as session:
+        queries.find_original(session, audio_file_id)
         actor = Actor(user_id=None, address=f"key {key.key_id}", request_id=request_id)
         audit.record(session, actor, Action.ORIGINAL_PLAYED, audio_file_id)
     return None

@@ -111,6 +111,19 @@ def find_stored(session: Session, audio_file_id: str) -> AudioFile:
     return audio
 
 
+def find_original(session: Session, audio_file_id: str) -> AudioFile:
+    """Return the row of a recording whose original is kept.
+
+    Raises:
+        NotFound: as `find_stored`, or the original was deleted.
+        Conflict: as `find_stored`.
+    """
+    audio = find_stored(session, audio_file_id)
+    if audio.original_deleted_at is not None:
+        raise NotFound("The original of this recording was deleted: only its muted copy is kept.")
+    return audio
+
+
 def download_link(
     session: Session,
     audio_file_id: str,
@@ -121,12 +134,9 @@ def download_link(
     """Return a signed download link to the upload, or to a muted copy of it.
 
     Raises:
-        NotFound: as `find_stored`, or the original was deleted.
-        Conflict: as `find_stored`.
+        NotFound, Conflict: as `find_original`, or with a copy as `find_stored`.
     """
-    audio = find_stored(session, audio_file_id)
-    if audio.original_deleted_at is not None and copy is None:
-        raise NotFound("The original of this recording was deleted: only its muted copy is kept.")
+    audio = (find_stored if copy else find_original)(session, audio_file_id)
     expires_at = links.expiry()
     return {
         "audio_file_id": audio.id,

@@ -172,7 +172,7 @@ def test_a_remade_copy_replaces_the_earlier_one_and_has_another_etag(
 
 
 def test_a_deleted_original_leaves_the_muted_copy(
-    client: Caller, runtime: Runtime, recording: str
+    client: Caller, runtime: Runtime, recording: str, base: str
 ) -> None:
     assert jobs.delete_originals(runtime, before=utc_now()) == 0, "there is no copy yet"
     make_copy(runtime)
@@ -180,6 +180,11 @@ def test_a_deleted_original_leaves_the_muted_copy(
     assert runtime.storage.size_of(recording) is None
     assert client.get(f"/audio-files/{recording}/download-url").json()["data"]["muted"]
     assert client.get(f"/audio-files/{recording}/download-url?original=true").status_code == 404
+    add_user(runtime, "admin")
+    visitor = Visitor(base)
+    visitor.sign_in("admin")
+    assert visitor.get(f"/recordings/{recording}/sound?original=1").status_code == 404
+    assert originals_heard(runtime) == []
     again = client.post(f"/audio-files/{recording}/process", {"force": True, "language": "en-GB"})
     assert again.status_code == 409
     assert "original sound was deleted" in again.text

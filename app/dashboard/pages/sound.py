@@ -32,12 +32,14 @@ def play(audio_file_id: str) -> Response:
         check_scope(ORIGINAL_SOUND)
     copy = None if original else muting.copy_to_hear(runtime, audio_file_id)
     action = Action.ORIGINAL_PLAYED if original else Action.RECORDING_PLAYED
-    with runtime.db.writing() as session:
-        content_type = queries.find_stored(session, audio_file_id).content_type
-        audit.record_daily(session, current_actor(), action, audio_file_id)
+    with runtime.db.reading() as session:
+        find = queries.find_stored if copy else queries.find_original
+        content_type = find(session, audio_file_id).content_type
     played = copy or playback.played(runtime.storage, audio_file_id, content_type)
     if played is None:
         raise _missing()
+    with runtime.db.writing() as session:
+        audit.record_daily(session, current_actor(), action, audio_file_id)
     size = played.size_bytes
     requested = requested_range(played.etag, size)
     if requested is None and size > _MAX_ANSWER_BYTES:
