@@ -26,6 +26,15 @@ _SENTENCES = frozenset({"explanation", "suggestion", "overview", "issue", "outco
 _LISTS = frozenset({"evidence", "strengths", "improvements", "actionItems"})
 
 
+def lock(session: Session, source_ids: Sequence[str]) -> None:
+    """Let reviews and receipts of these sources that are being written end; others wait.
+
+    What they have written is then there to be erased.
+    """
+    ids = select(Evaluation.id).where(Evaluation.source_id.in_(source_ids))
+    session.execute(ids.order_by(Evaluation.id).with_for_update())
+
+
 def erase(session: Session, source_ids: Sequence[str]) -> int:
     """Erase the words of all evaluations and transcripts of these sources; safe to repeat.
 

@@ -208,6 +208,7 @@ def _erase(session: Session, job: Erasure, batch: ErasureBatch) -> None:
 
 
 def _erase_evaluations(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
+    evaluations.lock(session, source_ids)
     reviews.erase(session, source_ids)
     receipts.erase(session, source_ids)
     alerts.erase(session, source_ids)

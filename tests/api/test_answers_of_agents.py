@@ -1,5 +1,6 @@
 """Answers of agents over the API: receipts, disputes in time, their figures and events."""
 
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 import pytest
 import time_machine
 
+from app.agents import receipts
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.people import service as people
+from app.privacy import service as privacy
 from app.reviews.agreement.two_raters import wilson
 from tests.caller import Caller, findings
 from tests.contacts import judge, put_chat
@@ -64,6 +67,27 @@ def test_receipts_are_added_once_and_a_new_revision_asks_again(
     listed = client.get(f"/evaluations/{again}/receipts").json()
     assert (listed["data"], listed["pagination"]["totalCount"]) == ([], 0)
     assert client.post(f"/evaluations/{again}/receipts", {"action": "seen"}).status_code == 409
+
+
+@pytest.mark.sql
+def test_a_comment_that_is_written_during_an_erasure_is_erased(
+    client: Caller, evaluation_id: str, runtime: Runtime
+) -> None:
+    source_id = client.get(f"/evaluations/{evaluation_id}").json()["data"]["sourceId"]
+
+    def erase() -> None:
+        with runtime.db.writing() as session:
+            privacy.erase_conversations(session, [source_id])
+
+    erasing = threading.Thread(target=erase)
+    with runtime.db.writing() as session:
+        receipts.add(session, evaluation_id, "commented", comment="It was me.", user_id="user_ann")
+        erasing.start()
+        # It ends now only where it does not wait.
+        erasing.join(1)
+    erasing.join()
+    [receipt] = client.get(f"/evaluations/{evaluation_id}/receipts").json()["data"]
+    assert receipt["comment"] is None
 
 
 def test_a_dispute_is_opened_once_decided_and_counted(
