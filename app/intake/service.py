@@ -1,7 +1,7 @@
 """Sources and what they send: switched on and off, taken once, tried again, shown and purged."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -50,17 +50,20 @@ def switch_on(
     vendor: Vendor,
     given: Mapping[str, str],
     defaults: Mapping[str, str],
+    removed: Collection[str] = (),
 ) -> None:
     """Switch a source on, or change its settings.
 
-    A secret that is left empty stays as it is, unless it would be sent to another address.
+    A secret that is left empty stays as it is, unless it is among those `removed`, or would be sent to
+    another address.
 
     Raises:
         InvalidInput: a setting has another form, or a default does not exist.
     """
     row = session.get(IntakeSource, vendor.name, with_for_update=True)
     earlier = sealing.unseal_config(keyring, row) if row is not None else {}
-    config = _checked(vendor, given, earlier)
+    kept = {name: value for name, value in earlier.items() if name not in removed}
+    config = _checked(vendor, given, kept)
     references.require(
         session,
         {reference.column: defaults.get(reference.field) for reference in references.REFERENCES},
@@ -122,6 +125,17 @@ def shown_config(session: Session, keyring: Keyring, vendor: Vendor) -> dict[str
         for setting in vendor.settings
         if not setting.is_secret
     }
+
+
+def removable(session: Session, keyring: Keyring, vendor: Vendor) -> list[str]:
+    """Return the names of the stored secrets that the source can do without."""
+    row = session.get(IntakeSource, vendor.name)
+    config = sealing.unseal_config(keyring, row) if row is not None else {}
+    return [
+        setting.name
+        for setting in vendor.settings
+        if setting.is_secret and setting.is_optional and setting.name in config
+    ]
 
 
 def states(session: Session) -> dict[str, SourceState]:

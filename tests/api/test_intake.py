@@ -271,11 +271,31 @@ def test_secrets_are_encrypted_kept_and_never_shown(
     assert SECRET not in page
     assert EXTRA["twilio"]["accountSid"] in page
     assert signed_in(base, runtime, "lead").get("/sources").status_code == 403
+    assert 'name="remove"' not in page
     # Nobody learns a stored token by naming an address of their own.
     assert switch_on(admin, "zammad").status_code == 303
     assert switch_on(admin, "zammad", secret="", token="").status_code == 303
     moved = switch_on(admin, "zammad", token="", url="https://elsewhere.example.com")
     assert (moved.status_code, "Access token is needed" in moved.text) == (422, True)
+
+
+def test_an_optional_secret_can_be_removed(runtime: Runtime, admin: Visitor) -> None:
+    def stored() -> set[str]:
+        with runtime.db.reading() as session:
+            configured = service.config_of(session, runtime.keyring, "elevenlabs")
+        assert configured is not None
+        return {*configured[0]}
+
+    assert switch_on(admin, "elevenlabs", key="k-1").status_code == 303
+    assert switch_on(admin, "elevenlabs", key="").status_code == 303
+    assert stored() == {"secret", "key"}
+    offered = re.findall(r'name="remove" value="(\w+)"', admin.get("/sources/elevenlabs").text)
+    assert offered == ["key"]
+    assert switch_on(admin, "elevenlabs", key="", remove="key").status_code == 303
+    assert stored() == {"secret"}
+    # What a source needs stays.
+    assert switch_on(admin, "elevenlabs", secret="", remove="secret").status_code == 422
+    assert stored() == {"secret"}
 
 
 @pytest.fixture

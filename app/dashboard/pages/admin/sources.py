@@ -45,6 +45,7 @@ def show(name: str) -> str:
             vendor=vendor,
             state=state,
             config={**service.shown_config(session, runtime.keyring, vendor), **request.form},
+            removable=service.removable(session, runtime.keyring, vendor),
             deliveries=service.latest(session, name),
             address=f"{public_address(runtime.settings)}/intake/{name}",
             pickers=_DEFAULTS,
@@ -63,7 +64,8 @@ def switch_on(name: str) -> Response:
         field.name: request.form[field.name] for field in _DEFAULTS if request.form.get(field.name)
     }
     with audited(Action.SOURCE_CHANGED, name) as session:
-        service.switch_on(session, keyring, vendor, request.form, defaults)
+        removed = request.form.getlist("remove")
+        service.switch_on(session, keyring, vendor, request.form, defaults, removed)
     return redirect_with("source-on", "sources.show", name=name)
 
 
