@@ -52,9 +52,13 @@ class HostFetch:
             raise FetchRefused(f"The answer of {_host_of(url)} is not JSON.") from error
 
     def sound(self, url: str, headers: Mapping[str, str], name: str) -> Path:
-        """Read sound into a file of this name; raises as `json` does."""
+        """Read sound into a file of this name.
+
+        Raises:
+            FetchRefused, ServiceUnavailable: as by `json`.
+            DiskFull: it would leave too little space.
+        """
         settings = self._runtime.settings
-        require_space(settings.data_dir, 0, settings.min_free_bytes)
         path = self._folder / name
         limit = BodyLimit(settings.upload_max_bytes, None)
         reply = self._get(url, headers, path, limit, _SOUND_WITHIN_S)
@@ -82,7 +86,7 @@ class HostFetch:
             for _ in range(_MOST_REDIRECTS + 1):
                 self._require_own(url)
                 sent = headers if urlsplit(url)[:2] == first else {}
-                reply = _get_once(client, url, sent, path, within_s)
+                reply = self._get_once(client, url, sent, path, within_s)
                 if reply.status_code not in _REDIRECTS:
                     return _successful(url, reply)
                 url = urljoin(url, reply.headers.get("location", ""))
@@ -90,23 +94,30 @@ class HostFetch:
             client.close()
         raise FetchRefused(f"{first[1]} redirects too often.")
 
+    def _get_once(
+        self,
+        client: "RequestsClient",
+        url: str,
+        headers: Mapping[str, str],
+        path: Path | None,
+        within_s: float,
+    ) -> Reply:
+        if path is None:
+            return client.get(url, headers=headers, timeout_s=within_s)
+        min_free_bytes = self._runtime.settings.min_free_bytes
+        require_space(self._folder, 0, min_free_bytes)
+        with path.open("wb") as file:
+
+            def keep(chunk: bytes) -> None:
+                require_space(self._folder, len(chunk), min_free_bytes)
+                file.write(chunk)
+
+            return client.get(url, headers=headers, timeout_s=within_s, sink=keep)
+
     def _require_own(self, url: str) -> None:
         host = _host_of(url)
         if not any(host == own or host.endswith(f".{own}") for own in self._hosts):
             raise FetchRefused(f"{host or 'That address'} is no host of this source.")
-
-
-def _get_once(
-    client: "RequestsClient",
-    url: str,
-    headers: Mapping[str, str],
-    path: Path | None,
-    within_s: float,
-) -> Reply:
-    if path is None:
-        return client.get(url, headers=headers, timeout_s=within_s)
-    with path.open("wb") as file:
-        return client.get(url, headers=headers, timeout_s=within_s, sink=file.write)
 
 
 def _successful(url: str, reply: Reply) -> Reply:

@@ -2,13 +2,16 @@
 
 import base64
 import json
+import os
 import re
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from ipaddress import ip_network
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -369,6 +372,52 @@ def test_a_recording_over_the_limit_is_fetched_once(
         "code": "VENDOR_REFUSED",
         "message": "The answer of api.twilio.com has more than 1000 bytes.",
     }
+
+
+def test_sound_that_fills_the_disk_waits_for_space(
+    base: str,
+    runtime: Runtime,
+    admin: Visitor,
+    vendor_host: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sound, free = CALL.read_bytes(), os.statvfs
+    is_full, cut_off = threading.Event(), []
+
+    def half_then_full(visit: Visit) -> bool:
+        visit.send(f"HTTP/1.1 200 OK\r\nContent-Length: {len(sound)}\r\n\r\n".encode())
+        visit.send(sound[: len(sound) // 2])
+        is_full.set()
+        try:
+            visit.send(sound[len(sound) // 2 : -1])
+            visit.sock.settimeout(3)
+            cut_off.append(not visit.sock.recv(1))
+        except TimeoutError:
+            cut_off.append(False)
+        except OSError:
+            cut_off.append(True)
+        return False
+
+    def of_disk(folder: Any) -> Any:
+        return SimpleNamespace(f_bavail=0, f_frsize=4096) if is_full.is_set() else free(folder)
+
+    account = f"/2010-04-01/Accounts/{TWILIO['AccountSid']}"
+    path = f"{account}/Recordings/{TWILIO['RecordingSid']}.wav?RequestedChannels=2"
+    vendor_host.script(f"{account}/Calls/{TWILIO['CallSid']}.json", status(200, b"{}"))
+    vendor_host.script(path, half_then_full, status(200, sound))
+    switch_on(admin, "twilio")
+    send(base, "twilio", sent(base, "twilio", TWILIO))
+    monkeypatch.setattr(os, "statvfs", of_disk)
+    jobs.run_intake(runtime, "")
+    assert cut_off == [True]
+    assert deliveries(runtime)[0].state == "queued"
+    assert [*(runtime.settings.data_dir / "spool").iterdir()] == []
+    is_full.clear()
+    with runtime.db.writing() as session:
+        row = session.get_one(IntakeDelivery, deliveries(runtime)[0].id)
+        row.due_at = row.queued_at
+    jobs.run_intake(runtime, "")
+    assert deliveries(runtime)[0].outcome == "created"
 
 
 def test_a_redirect_to_a_foreign_host_is_not_followed(

@@ -1,4 +1,4 @@
-"""Client for outgoing requests, on `requests`: every request ends with a reply, never an error."""
+"""Client for outgoing requests, on `requests`: every request ends with a reply, whatever the network does."""
 
 import errno
 import http.client
@@ -13,6 +13,7 @@ import requests
 from requests.adapters import BaseAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
+from app.core.errors import DiskFull
 from app.core.outgoing_http.addresses import AddressPolicy, NameNotResolved, UrlRefused
 from app.core.outgoing_http.connections import (
     MAX_READ_BYTES,
@@ -88,7 +89,11 @@ class RequestsClient:
         timeout_s: float,
         sink: Callable[[bytes], object] | None = None,
     ) -> Reply:
-        """Send one GET; `sink` takes the body of a successful answer in place of the reply."""
+        """Send one GET; `sink` takes the body of a successful answer in place of the reply.
+
+        Raises:
+            DiskFull: by the sink.
+        """
         return self._send("GET", url, headers, None, timeout_s, sink)
 
     def _send(
@@ -113,6 +118,8 @@ class RequestsClient:
                 error="The URL cannot be used.",
                 connected=False,
             )
+        except DiskFull:
+            raise
         except Exception:  # a thread holds a delivery here and must hand it back
             logger.exception("an outgoing request failed inside the service")
             return Reply(
