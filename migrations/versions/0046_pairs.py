@@ -14,10 +14,12 @@ branch_labels = None
 depends_on = None
 kind = "expand"
 
+_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 
 def upgrade() -> None:
     op.add_column("audio_files", sa.Column("scorecard_id", sa.String(), nullable=True))
-    op.add_column("waveform_jobs", sa.Column("customer_later_ms", sa.Integer(), nullable=True))
+    op.add_column("waveform_jobs", sa.Column("customer_later_ms", _WHOLE, nullable=True))
 
 
 def downgrade() -> None:
