@@ -91,6 +91,21 @@ test("a recording is uploaded and waited for", async () => {
   assert.deepEqual(seen, ["uploaded"]);
 });
 
+test("both sides of a call are uploaded", async () => {
+  const [agent, customer] = ["RIFF", "RIFF-"].map((text) => new Blob([text], { type: "audio/wav" }));
+  const sides = {
+    agent: { recordedAt: "2026-11-21T09:00:02Z" },
+    customer: { recordedAt: "2026-11-21T09:00:00Z" },
+  };
+  const audioFileId = await client.uploadPair(agent, customer, { fileName: "call.wav", sides });
+  const { status, sizeBytes, recordedAt, expiresAt } = await client.get(
+    `/audio-files/${audioFileId}`,
+  );
+  // Without an end of its uploads both have arrived, and wait to be joined.
+  assert.deepEqual([status, sizeBytes, expiresAt], ["pending_upload", 9, null]);
+  assert.equal(recordedAt, "2026-11-21T09:00:00.000Z");
+});
+
 test("a file of conversations is uploaded to be imported", async () => {
   const line = { externalId: "chat-1", messages: [{ role: "customer", text: "Where is it? ☕" }] };
   const file = new Blob([JSON.stringify(line)]);

@@ -1,5 +1,7 @@
 """Helpers that upload a recording like a client and process it like a worker."""
 
+import os
+import time
 import wave
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import requests
 
 from app.audio_files import jobs
 from app.core.runtime import Runtime
+from app.operations import background_work
 from app.speech.decoder import decode
 from tests.caller import Caller
 from tests.running import running_runtime
@@ -82,6 +85,21 @@ def work(client: Caller, audio_file_id: str, **options: Any) -> dict[str, Any]:
     """Process the recording in this process and return it."""
     jobs.process_audio(running_runtime(), ask(client, audio_file_id, **options))
     return show(client, audio_file_id)
+
+
+def sides_kept(runtime: Runtime) -> set[str]:
+    """Return the ids of stored sides of pairs."""
+    ids = runtime.storage.object_ids()
+    return {object_id for object_id in ids if object_id.startswith(("agent_", "customer_"))}
+
+
+def sweep_after_a_day(runtime: Runtime) -> None:
+    """Delete orphaned files as the service does when they are a day old."""
+    long_ago = time.time() - 90_000
+    for object_id in runtime.storage.object_ids():
+        os.utime(stored_file(runtime, object_id) or "", (long_ago, long_ago))
+    for part in range(background_work.ORPHAN_PARTS):
+        background_work.delete_orphans(runtime, part)
 
 
 def split_call(folder: Path, left: str, right: str) -> None:

@@ -140,10 +140,11 @@ def _requested_language(tag: str | None, model: SpeechModel) -> str | None:
         return None
     code = language_code(tag)
     if code not in model.languages:
-        way_out = f": {INSTALL_BASE}, or use a transcription server" * (
-            model.languages == {ENGLISH}
+        install = f"{INSTALL_BASE}, or " * (model.languages == {ENGLISH})
+        raise UnsupportedLanguage(
+            f"The speech model {model.name} does not know {tag!r}: {install}use a transcription"
+            " server."
         )
-        raise UnsupportedLanguage(f"The speech model {model.name} does not know {tag!r}{way_out}.")
     return code
 
 

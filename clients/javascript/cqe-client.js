@@ -206,13 +206,30 @@ export class Client {
    * @param {object} fields fields of `POST /audio-files/upload-url`
    */
   async upload(recording, fields = {}) {
-    const reserved = await this.post("/audio-files/upload-url", {
-      fileName: recording.name,
-      contentType: recording.type || undefined,
-      sizeBytes: recording.size,
-      ...fields,
-    });
+    const body = { fileName: recording.name, ...described(recording), ...fields };
+    const reserved = await this.post("/audio-files/upload-url", body);
     await this.#sendFile(recording, reserved);
+    return reserved.audioFileId;
+  }
+
+  /**
+   * Upload both sides of a call, which a worker joins, and return its `audioFileId`.
+   *
+   * @param {Blob} agent a File has `fileName` and `contentType`; give them for another Blob
+   * @param {Blob} customer the customer's side; each has one channel
+   * @param {{sides?: {agent?: object, customer?: object}}} fields `sides` has fields of `agent` and
+   *   `customer`, such as `recordedAt`, where it is known; others are those of
+   *   `POST /audio-files/pairs`
+   */
+  async uploadPair(agent, customer, { sides = {}, ...fields } = {}) {
+    const reserved = await this.post("/audio-files/pairs", {
+      fileName: agent.name,
+      ...fields,
+      agent: { ...described(agent), ...sides.agent },
+      customer: { ...described(customer), ...sides.customer },
+    });
+    await this.#sendFile(agent, reserved.agent);
+    await this.#sendFile(customer, reserved.customer);
     return reserved.audioFileId;
   }
 
@@ -311,6 +328,10 @@ export class Client {
     const signal = AbortSignal.timeout(this.#timeoutMs);
     return fetch(url, { signal, ...options, redirect: "manual" });
   }
+}
+
+function described(recording) {
+  return { contentType: recording.type || undefined, sizeBytes: recording.size };
 }
 
 function bytes(content) {

@@ -337,10 +337,11 @@ def test_a_recording_without_speech_fails(client: Caller, runtime: Runtime) -> N
 
 def test_an_unsupported_language_fails(client: Caller) -> None:
     speech = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")
-    audio = work(client, speech, language="de-AT")
+    audio = work(client, speech, language="ga-IE")  # which neither model knows
     assert (audio["status"], audio["error"]["code"]) == ("failed", "UNSUPPORTED_LANGUAGE")
+    assert "use a transcription server" in audio["error"]["message"]
     assert evaluation(client, audio)["error"]["code"] == "UNSUPPORTED_LANGUAGE"
-    assert audio["language"] == "de-AT"
+    assert audio["language"] == "ga-IE"
 
 
 def test_a_recording_that_is_too_long_fails(

@@ -1,7 +1,5 @@
 """Pairs: both sides of a call are uploaded, and joined to one recording or refused with a reason."""
 
-import os
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,19 @@ from app.audio_files.models import AudioFile, WaveformJob
 from app.core.clock import utc_now
 from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
-from app.operations import background_work
 from app.privacy import jobs as erasures
 from app.privacy import service
 from tests.caller import Caller, findings
 from tests.own_scorecards import create
-from tests.recordings import CALL, SILENCE, send, show, split_call, stored_file
+from tests.recordings import (
+    CALL,
+    SILENCE,
+    send,
+    show,
+    sides_kept,
+    split_call,
+    sweep_after_a_day,
+)
 
 pytestmark = pytest.mark.sql
 
@@ -56,19 +61,6 @@ def sent_pair(client: Caller, agent: bytes, customer: bytes, **fields: Any) -> s
 def join(runtime: Runtime) -> None:
     [job_id] = jobs.due_waveform_ids(runtime)
     jobs.draw_waveform(runtime, job_id)
-
-
-def sides_kept(runtime: Runtime) -> set[str]:
-    ids = runtime.storage.object_ids()
-    return {object_id for object_id in ids if object_id.startswith(("agent_", "customer_"))}
-
-
-def sweep_after_a_day(runtime: Runtime) -> None:
-    long_ago = time.time() - 90_000
-    for object_id in runtime.storage.object_ids():
-        os.utime(stored_file(runtime, object_id) or "", (long_ago, long_ago))
-    for part in range(background_work.ORPHAN_PARTS):
-        background_work.delete_orphans(runtime, part)
 
 
 def test_both_sides_become_one_recording_that_the_chosen_scorecard_judges(

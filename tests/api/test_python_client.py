@@ -26,6 +26,7 @@ from cqe_client import (
 )
 from tests.caller import Caller
 from tests.receiver import Receiver, hang_up, status
+from tests.recordings import split_call
 from tests.signed_webhooks import SENT_AT, SIGNING_SECRET, signed_webhook
 from tests.walks.service_process import free_port
 
@@ -221,6 +222,24 @@ def test_waiting_ends_in_time(api: Client, tmp_path: Path) -> None:
         api.wait(audio_file_id, timeout_s=0.1)
     with pytest.raises(CqeError, match="contentType must be given"):
         api.upload(tmp_path / "call.xyz")
+
+
+def test_both_sides_of_a_call_become_one_recording(
+    api: Client, runtime: Runtime, tmp_path: Path
+) -> None:
+    split_call(tmp_path, "agent.wav", "customer")
+    sides = {
+        "agent": {"recordedAt": datetime(2026, 11, 21, 9, 0, 2, tzinfo=UTC).isoformat()},
+        "customer": {"contentType": "audio/wav", "recordedAt": "2026-11-21T09:00:00Z"},
+    }
+    audio_file_id = api.upload_pair(
+        tmp_path / "agent.wav", tmp_path / "customer", sides=sides, externalId="crm-2"
+    )
+    audio_files.draw_waveform(runtime, "")
+    made = api.get(f"/audio-files/{audio_file_id}")
+    assert (made["status"], made["externalId"]) == ("uploaded", "crm-2")
+    assert made["channelMap"] == {"agent": 0, "customer": 1}
+    assert made["recordedAt"] == "2026-11-21T09:00:00.000Z"
 
 
 @pytest.mark.parametrize(

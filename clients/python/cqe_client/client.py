@@ -156,13 +156,34 @@ class Client:
                 `channelMap` and `autoProcess`. `contentType` follows from the file's name.
         """
         path = Path(file)
-        if "contentType" not in fields:
-            fields["contentType"] = _content_type(path)
-        reserved = self.post(
-            "/audio-files/upload-url",
-            {"fileName": path.name, "sizeBytes": path.stat().st_size, **fields},
-        )
+        body = {"fileName": path.name, **_described(path, fields)}
+        reserved = self.post("/audio-files/upload-url", body)
         self._send_file(path, reserved)
+        return str(reserved["audioFileId"])
+
+    def upload_pair(
+        self,
+        agent: str | os.PathLike[str],
+        customer: str | os.PathLike[str],
+        *,
+        sides: Mapping[str, Mapping[str, Any]] | None = None,
+        **fields: Any,
+    ) -> str:
+        """Upload both sides of a call, which a worker joins, and return its `audioFileId`.
+
+        Args:
+            agent: the file of the agent's side, with one channel.
+            customer: that of the customer's side.
+            sides: fields of `agent` and `customer`, such as `recordedAt`, where it is known.
+            fields: other fields of `POST /audio-files/pairs`, such as `autoProcess`.
+        """
+        files = {"agent": Path(agent), "customer": Path(customer)}
+        body = {"fileName": files["agent"].name, **fields}
+        for role, path in files.items():
+            body[role] = _described(path, (sides or {}).get(role, {}))
+        reserved = self.post("/audio-files/pairs", body)
+        for role, path in files.items():
+            self._send_file(path, reserved[role])
         return str(reserved["audioFileId"])
 
     def import_file(self, file: str | os.PathLike[str], **fields: Any) -> str:
@@ -330,6 +351,12 @@ def _query_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(_query_value(item) for item in value)
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _described(file: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a recording's file, with its type and size."""
+    content_type = fields.get("contentType") or _content_type(file)
+    return {"sizeBytes": file.stat().st_size, **fields, "contentType": content_type}
 
 
 def _content_type(file: Path) -> str:
