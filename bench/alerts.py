@@ -4,7 +4,6 @@
 mail server. A rule sends one message an hour: each round has a rule of its own.
 """
 
-import logging
 import os
 import signal
 import statistics
@@ -38,8 +37,6 @@ RUDE = (
 
 
 def main(rounds: int) -> None:
-    # The mail server warns of what it does itself.
-    logging.getLogger("mail").setLevel(logging.ERROR)
     receiver = Receiver()
     with (
         tempfile.TemporaryDirectory() as folder,

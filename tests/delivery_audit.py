@@ -1,7 +1,7 @@
-"""Audit of deliveries after kills: acknowledged events that were lost, repeated or overtried."""
+"""Audit of deliveries after kills: events and messages that were lost, repeated or overtried."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
@@ -45,6 +45,25 @@ class DeliveryAudit:
         )
 
 
+@dataclass(frozen=True)
+class MessageAudit:
+    """Counts of messages that were sent to a mailbox and to a chat, once every delivery has ended."""
+
+    sent: int
+    mail_lost: int
+    mail_repeated: int
+    chat_lost: int
+    chat_repeated: int
+    not_delivered: int
+    most_attempts: int
+
+    @property
+    def fair(self) -> bool:
+        """Return whether nothing was lost, and no interrupted attempt was counted."""
+        lost = self.mail_lost or self.chat_lost or self.not_delivered
+        return not lost and self.most_attempts == 1
+
+
 def audit(db: Database, acknowledged: Iterable[str], received: Iterable[Received]) -> DeliveryAudit:
     """Compare the ids of acknowledged events, the received requests, and the tables."""
     expected = set(acknowledged)
@@ -72,6 +91,23 @@ def audit(db: Database, acknowledged: Iterable[str], received: Iterable[Received
         differing=len(contents) - len(firsts),
         not_delivered=sum(row.state != "succeeded" for row in rows),
         misbilled=billed - sum(row.attempts > 0 for row in rows),
+    )
+
+
+def audit_messages(
+    db: Database, titles: Sequence[str], *, mailed: Sequence[str], posted: Sequence[str]
+) -> MessageAudit:
+    """Compare the titles of what was sent with those that a mailbox and a chat received."""
+    with db.reading() as session:
+        rows = session.execute(select(Delivery.state, Delivery.attempts)).all()
+    return MessageAudit(
+        sent=len(titles),
+        mail_lost=len({*titles} - {*mailed}),
+        mail_repeated=len(mailed) - len({*mailed}),
+        chat_lost=len({*titles} - {*posted}),
+        chat_repeated=len(posted) - len({*posted}),
+        not_delivered=sum(row.state != "succeeded" for row in rows),
+        most_attempts=max(row.attempts for row in rows),
     )
 
 

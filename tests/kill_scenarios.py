@@ -6,14 +6,17 @@ import time
 from sqlalchemy import select
 
 from app.events.models import Event
-from tests import delivery_audit
-from tests.delivery_audit import DeliveryAudit
+from app.webhooks.enums import TargetKind
+from tests import delivery_audit, sent_messages
+from tests.delivery_audit import DeliveryAudit, MessageAudit
 from tests.key_rotations import KeyRotations, moment_of
+from tests.mail_server import Mailbox
 from tests.receiver import Receiver, status
 from tests.waiting import wait_until
 from tests.webhook_harness import WebhookHarness
 
 _ANSWER_AFTER_S = 0.01
+_MESSAGES_A_KILL = 3
 
 
 def senders(
@@ -62,6 +65,35 @@ def web_and_senders(
                 done += 1
     _wait_for_end(harness)
     return done, _of_rotations(harness, receiver, callers.acknowledged)
+
+
+def messages(
+    harness: WebhookHarness, receiver: Receiver, mailbox: Mailbox, *, kills: int
+) -> MessageAudit:
+    """Send messages to a mailbox and to a chat while the sender is killed."""
+    sent_messages.set_server(harness, mailbox)
+    slack = receiver.script("/slack", status(200, after_s=2 * _ANSWER_AFTER_S))
+    target_ids = [
+        sent_messages.add(harness, TargetKind.EMAIL, "lead@example.com"),
+        sent_messages.add(harness, TargetKind.SLACK, slack),
+    ]
+    titles: list[str] = []
+    for number in range(kills):
+        sender = harness.start_sender()
+        for _ in range(_MESSAGES_A_KILL):
+            titles.append(f"Message {len(titles)}")
+            sent_messages.send(harness, target_ids, title=titles[-1])
+        # Some are cut off in the middle of a message, and some before the first.
+        mailbox.wait_for(min(len(titles) - 2, len(mailbox.letters) + number % 3))
+        sender.kill()
+    harness.start_sender()
+    _wait_for_end(harness)
+    return delivery_audit.audit_messages(
+        harness.runtime.db,
+        titles,
+        mailed=[str(letter["Subject"]) for letter in mailbox.letters],
+        posted=[str(request.event["text"]) for request in receiver.received("/slack")],
+    )
 
 
 def _of_rotations(

@@ -1,6 +1,7 @@
 """A real SMTP server with TLS, which takes mail of one account and keeps it."""
 
 import email
+import logging
 import ssl
 from asyncio.base_events import Server
 from collections.abc import Iterator
@@ -55,6 +56,8 @@ class _AnyPort(Controller):
 @contextmanager
 def running_mail_server() -> Iterator[Mailbox]:
     """Start a server on a free port, which offers STARTTLS and demands it before a sign-in."""
+    # It warns of what it does itself, and tells of each client that was killed.
+    logging.getLogger("mail").setLevel(logging.CRITICAL)
     mailbox = Mailbox()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority().issue_cert("localhost").configure_cert(context)

@@ -7,16 +7,13 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from app.alerts import sending
-from app.core.database.paging import PageRequest
-from app.events.catalogue import EventType
-from app.events.messages import SAMPLE_ALERT, SentMessage
-from app.webhooks import history, mail_server, targets
 from app.webhooks.enums import MailSecurity, TargetKind
+from tests import kill_scenarios
 from tests import receiver as answers
-from tests.mail_server import PASSWORD, USER, Mailbox, running_mail_server
+from tests.mail_server import PASSWORD, Mailbox, running_mail_server
 from tests.receiver import Receiver
 from tests.sampling import examples
+from tests.sent_messages import add, send, set_server
 from tests.webhook_harness import WebhookHarness
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 3000}
@@ -100,32 +97,6 @@ HOSTILE = "*Bold* <script>&\n[x](http://evil.example) \r\nBcc: all@example.com"
 def mailbox() -> Iterator[Mailbox]:
     with running_mail_server() as mailbox:
         yield mailbox
-
-
-def set_server(harness: WebhookHarness, mailbox: Mailbox, **changes: Any) -> None:
-    values: dict[str, Any] = {
-        "host": "localhost",
-        "port": mailbox.port,
-        "security": MailSecurity.STARTTLS,
-        "user": USER,
-        "sender": "quality@example.com",
-        "password": PASSWORD,
-        **changes,
-    }
-    with harness.runtime.db.writing() as session:
-        mail_server.replace(session, harness.runtime.keyring, **values)
-
-
-def add(harness: WebhookHarness, kind: TargetKind, address: str) -> str:
-    with harness.runtime.db.writing() as session:
-        made = targets.create(session, harness.runtime.keyring, kind=kind, address=address)
-    return str(made["id"])
-
-
-def send(harness: WebhookHarness, target_ids: list[str], **changes: Any) -> str:
-    message = SentMessage(**{**SAMPLE_ALERT, **changes})  # type: ignore[typeddict-item]
-    with harness.runtime.db.writing() as session:
-        return sending.publish(session, EventType.ALERT_RAISED, message, target_ids).id
 
 
 def wait_for_ends(harness: WebhookHarness, target_id: str, count: int) -> list[dict[str, Any]]:
@@ -240,26 +211,5 @@ def test_mail_waits_until_there_is_a_server(harness: WebhookHarness, mailbox: Ma
 def test_kills_lose_no_mail_and_no_message(
     harness: WebhookHarness, receiver: Receiver, mailbox: Mailbox
 ) -> None:
-    set_server(harness, mailbox)
-    mail = add(harness, TargetKind.EMAIL, "lead@example.com")
-    slack = add(
-        harness, TargetKind.SLACK, receiver.script("/slack", answers.status(200, after_s=0.02))
-    )
-    sent: list[str] = []
-    for number in range(examples(20)):
-        sender = harness.start_sender()
-        sent += [send(harness, [mail, slack]) for _ in range(3)]
-        # Some are cut off in the middle of a message, and some before the first.
-        mailbox.wait_for(min(len(sent) - 2, len(mailbox.letters) + number % 3))
-        sender.kill()
-    harness.start_sender()
-    wait_for_ends(harness, mail, len(sent))
-    wait_for_ends(harness, slack, len(sent))
-    assert {letter["Message-ID"] for letter in mailbox.letters} == {
-        f"<{event_id}@example.com>" for event_id in sent
-    }
-    assert len(receiver.received("/slack")) >= len(sent)
-    with harness.runtime.db.reading() as session:
-        for target in (mail, slack):
-            page = history.list_page(session, target, PageRequest(page_size=100))
-            assert {row["attempt_count"] for row in page.items} == {1}
+    audit = kill_scenarios.messages(harness, receiver, mailbox, kills=examples(20))
+    assert audit.fair, audit
