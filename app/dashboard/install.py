@@ -24,7 +24,7 @@ from app.dashboard import responses, words
 from app.dashboard.blueprint import public
 from app.dashboard.forms import current_notice
 from app.dashboard.navigation import sections_for
-from app.dashboard.pages import PAGES
+from app.dashboard.pages import load_blueprints
 from app.dashboard.queries import carried_chips, page_url
 from app.dashboard.views import formatting
 from app.people import gate
@@ -57,7 +57,7 @@ def install(app: Flask, runtime: Runtime) -> None:
     dashboard.register_error_handler(HTTPException, responses.render_http_error)
     dashboard.register_error_handler(Exception, responses.render_unexpected)
     dashboard.add_url_rule("/assets/<version>/<path:name>", "asset", assets.serve)
-    for pages in PAGES:
+    for pages in load_blueprints():
         dashboard.register_blueprint(pages)
     app.register_blueprint(dashboard)
     _prepare_templates(app, runtime, assets)

@@ -45,12 +45,21 @@ class ProfileForm(CamelSchema):
 @require_scope(OWN_ACCOUNT)
 def show() -> str:
     """Show the settings; before the first own password, only the form for that."""
-    return _page()
+    person, runtime = current_person(), current_runtime()
+    with runtime.db.reading() as session:
+        own_sessions = sessions.list_of(session, person.user_id, runtime.settings)
+    return render_template(
+        "account/show.html",
+        own_sessions=own_sessions,
+        zones=_ZONES,
+        display_name=request.form.get("displayName", person.display_name),
+        timezone=request.form.get("timezone", person.timezone),
+    )
 
 
 @blp.post("/settings")
 @require_scope(OWN_ACCOUNT)
-@forms.shown_again(lambda: _page())
+@forms.shown_again(show)
 def save() -> Response:
     """Store name, time zone and appearance."""
     changes = forms.load(ProfileForm(), request.form)
@@ -66,7 +75,7 @@ def save() -> Response:
 
 @blp.post("/settings/password")
 @require_scope(OWN_ACCOUNT)
-@forms.shown_again(lambda: _page(), {RateLimitExceeded: "current"})
+@forms.shown_again(show, {RateLimitExceeded: "current"})
 def change_password() -> Response:
     """Change the password; every other session of the person ends."""
     person, runtime = current_person(), current_runtime()
@@ -104,16 +113,3 @@ def _check_passwords(name: str, current: str, new: str, known_hash: str) -> None
         raise InvalidInput.field("new", problem)
     if new != request.form.get("repeated", ""):
         raise InvalidInput.field("repeated", "The two passwords differ: repeat the new one.")
-
-
-def _page() -> str:
-    person, runtime = current_person(), current_runtime()
-    with runtime.db.reading() as session:
-        own_sessions = sessions.list_of(session, person.user_id, runtime.settings)
-    return render_template(
-        "account/show.html",
-        own_sessions=own_sessions,
-        zones=_ZONES,
-        display_name=request.form.get("displayName", person.display_name),
-        timezone=request.form.get("timezone", person.timezone),
-    )

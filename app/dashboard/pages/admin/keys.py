@@ -34,12 +34,23 @@ _LISTS = ("scopes", "callCenterIds", "campaignIds")
 @require_scope(_SCOPE)
 def list_page() -> str:
     """Show every key, and the form for a new one."""
-    return _list()
+    page_request = forms.load(schemas.KeyQuery(), request.args)["page_request"]
+    with current_runtime().db.reading() as session:
+        keys = service.list_page(session, page_request, caller=current_principal())
+        return render_template(
+            "keys/list.html",
+            page_of_keys=keys,
+            keys=service.records_of(session, keys.items),
+            policies=list(WORDS["signaturePolicy"].items()),
+            scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
+            typed=request.form,
+            offered=teams_offered(session, {}),
+        )
 
 
 @blp.post("/keys")
 @require_scope(_SCOPE, policy=KEYS)
-@forms.shown_again(lambda: _list(), {Conflict: "name", InsufficientScope: "name"})
+@forms.shown_again(list_page, {Conflict: "name", InsufficientScope: "name"})
 def create() -> tuple[str, int]:
     """Create a key; this answer alone shows its strings."""
     runtime = current_runtime()
@@ -47,14 +58,30 @@ def create() -> tuple[str, int]:
     with runtime.db.writing() as session:
         issued = service.create_key(session, runtime.keyring, **values, caller=current_principal())
         audit.record(session, current_actor(), Action.KEY_CREATED, issued.key.id)
-    return _show(issued.key.id, issued=issued), 201
+    return show(issued.key.id, issued=issued), 201
 
 
 @blp.get("/keys/<id:key_id>")
 @require_scope(_SCOPE)
-def show(key_id: str) -> str:
+def show(key_id: str, *, issued: IssuedKey | None = None) -> str:
     """Show one key."""
-    return _show(key_id)
+    if issued:
+        responses.keep_uncompressed()
+    with current_runtime().db.reading() as session:
+        [key] = service.records_of(session, [service.get_key(session, key_id)])
+        known = {
+            "executiveId": key["executive_ids"],
+            "callCenterIds": key["call_center_ids"],
+            "campaignIds": key["campaign_ids"],
+        }
+        names = dict(ChainMap(*teams_offered(session, known).values()))
+    return render_template(
+        "keys/show.html",
+        key=key,
+        names=names,
+        pair=issued.pair if issued else None,
+        address=request.host_url.rstrip("/"),
+    )
 
 
 @blp.post("/keys/<id:key_id>/rotate")
@@ -68,12 +95,12 @@ def rotate(key_id: str) -> str:
             session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_principal()
         )
         after_commit(session, runtime.state.new_key_version)
-    return _show(key_id, issued=issued)
+    return show(key_id, issued=issued)
 
 
 @blp.post("/keys/<id:key_id>/revoke")
 @require_scope(_SCOPE, policy=KEYS)
-@forms.shown_again(lambda key_id: _show(key_id))
+@forms.shown_again(show)
 def revoke(key_id: str) -> Response:
     """Revoke a key for good, if its name was typed."""
     runtime = current_runtime()
@@ -97,38 +124,3 @@ def _typed() -> dict[str, Any]:
         "expiresAt": filters_of({"from": expires_on}).moments()["from"] if expires_on else "",
         "ipAllowlist": [network for network in networks if network],
     }
-
-
-def _list() -> str:
-    page_request = forms.load(schemas.KeyQuery(), request.args)["page_request"]
-    with current_runtime().db.reading() as session:
-        keys = service.list_page(session, page_request, caller=current_principal())
-        return render_template(
-            "keys/list.html",
-            page_of_keys=keys,
-            keys=service.records_of(session, keys.items),
-            policies=list(WORDS["signaturePolicy"].items()),
-            scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
-            typed=request.form,
-            offered=teams_offered(session, {}),
-        )
-
-
-def _show(key_id: str, *, issued: IssuedKey | None = None) -> str:
-    if issued:
-        responses.keep_uncompressed()
-    with current_runtime().db.reading() as session:
-        [key] = service.records_of(session, [service.get_key(session, key_id)])
-        known = {
-            "executiveId": key["executive_ids"],
-            "callCenterIds": key["call_center_ids"],
-            "campaignIds": key["campaign_ids"],
-        }
-        names = dict(ChainMap(*teams_offered(session, known).values()))
-    return render_template(
-        "keys/show.html",
-        key=key,
-        names=names,
-        pair=issued.pair if issued else None,
-        address=request.host_url.rstrip("/"),
-    )

@@ -38,14 +38,21 @@ _DELETED = {RULES.noun: Action.ALERT_RULE_DELETED, digests.DIGESTS.noun: Action.
 
 @blp.get("/messages")
 @require_scope(_SCOPE)
-def show() -> str:
+def show(saved_id: str | None = None) -> str:
     """Show the rules, and the form for a new one."""
-    return _rules()
+    with current_runtime().db.reading() as session:
+        return render_template(
+            "messages/rules.html",
+            rules=RULES.list_page(session, _ALL).items,
+            triggers=AlertTrigger.labels(),
+            saved=RULES.show(session, saved_id) if saved_id else None,
+            **_choices(session),
+        )
 
 
 @blp.post("/messages")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda: _rules(), inside="filters")
+@forms.shown_again(show, inside="filters")
 def create_rule() -> str:
     """Create a rule, and say what it would have sent."""
     typed = {
@@ -54,7 +61,7 @@ def create_rule() -> str:
         "targetIds": request.form.getlist("targetIds"),
         "withWords": "withWords" in request.form,
     }
-    return _rules(_create(RULES, schemas.RuleCreate(), typed))
+    return show(_create(RULES, schemas.RuleCreate(), typed))
 
 
 @blp.post("/messages/rules/<id:rule_id>")
@@ -68,12 +75,23 @@ def change_rule(rule_id: str) -> Response:
 @require_scope(_SCOPE)
 def show_targets() -> str:
     """Show where messages can go, and the mail server."""
-    return _targets()
+    with current_runtime().db.reading() as session:
+        try:
+            server = mail_server.find(session)
+        except NotFound:
+            server = None
+        return render_template(
+            "messages/targets.html",
+            server=server,
+            security=list(MailSecurity.labels().items()),
+            offered=[(kind.value, kind.label) for kind in MESSAGE_KINDS],
+            **_choices(session),
+        )
 
 
 @blp.post("/messages/targets")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda: _targets())
+@forms.shown_again(show_targets)
 def create_target() -> Response:
     """Create a target."""
     runtime = current_runtime()
@@ -88,7 +106,7 @@ def create_target() -> Response:
 
 @blp.post("/messages/mail-server")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda: _targets())
+@forms.shown_again(show_targets)
 def set_mail_server() -> Response:
     """Set the mail server."""
     runtime = current_runtime()
@@ -103,12 +121,20 @@ def set_mail_server() -> Response:
 @require_scope(_SCOPE)
 def show_digests() -> str:
     """Show the digests, and the form for a new one."""
-    return _digests()
+    with current_runtime().db.reading() as session:
+        return render_template(
+            "messages/digests.html",
+            digests=digests.DIGESTS.list_page(session, _ALL).items,
+            every=Every.labels(),
+            weekdays=list(enumerate(_WEEKDAYS)),
+            timezone=current_person().timezone,
+            **_choices(session),
+        )
 
 
 @blp.post("/messages/digests")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda: _digests(), inside="filters")
+@forms.shown_again(show_digests, inside="filters")
 def create_digest() -> Response:
     """Create a digest, and show what it says."""
     typed = {**_typed(), "weekday": forms.whole("weekday"), "hour": forms.whole("hour")}
@@ -171,41 +197,3 @@ def _choices(session: Session) -> dict[str, Any]:
         "targets": targets.list_page(session, _ALL).items,
         "kinds": TargetKind.labels(),
     }
-
-
-def _rules(saved_id: str | None = None) -> str:
-    with current_runtime().db.reading() as session:
-        return render_template(
-            "messages/rules.html",
-            rules=RULES.list_page(session, _ALL).items,
-            triggers=AlertTrigger.labels(),
-            saved=RULES.show(session, saved_id) if saved_id else None,
-            **_choices(session),
-        )
-
-
-def _targets() -> str:
-    with current_runtime().db.reading() as session:
-        try:
-            server = mail_server.find(session)
-        except NotFound:
-            server = None
-        return render_template(
-            "messages/targets.html",
-            server=server,
-            security=list(MailSecurity.labels().items()),
-            offered=[(kind.value, kind.label) for kind in MESSAGE_KINDS],
-            **_choices(session),
-        )
-
-
-def _digests() -> str:
-    with current_runtime().db.reading() as session:
-        return render_template(
-            "messages/digests.html",
-            digests=digests.DIGESTS.list_page(session, _ALL).items,
-            every=Every.labels(),
-            weekdays=list(enumerate(_WEEKDAYS)),
-            timezone=current_person().timezone,
-            **_choices(session),
-        )

@@ -54,14 +54,25 @@ class EmailForm(CamelSchema):
 
 @blp.get("/people")
 @require_scope(MANAGE_PEOPLE)
-def list_page() -> str:
+def list_page(*, issued: dict[str, str] | None = None) -> str:
     """Show every account, and the form for a new one."""
-    return _list()
+    if issued:
+        responses.keep_uncompressed()
+    with current_runtime().db.reading() as session:
+        users = service.list_all(session)
+        return render_template(
+            "people/list.html",
+            users=users,
+            issued=issued,
+            has_provider=bool(current_runtime().settings.oidc_issuer),
+            typed={} if issued else request.form,
+            **_teams(session, users, is_typed=not issued),
+        )
 
 
 @blp.post("/people")
 @require_scope(MANAGE_PEOPLE)
-@forms.shown_again(lambda: _list(), {Conflict: "name"})
+@forms.shown_again(list_page, {Conflict: "name"})
 def create() -> tuple[str, int]:
     """Create an account; the answer shows its one-time password, which nothing shows again."""
     password = passwords.new_one_time_password()
@@ -70,14 +81,25 @@ def create() -> tuple[str, int]:
     with current_runtime().db.writing() as session:
         user = service.create(session, **values, password_hash=password_hash)
         audit.record(session, current_actor(), Action.USER_CREATED, user.id)
-    return _list(issued={"name": user.name, "password": password}), 201
+    return list_page(issued={"name": user.name, "password": password}), 201
 
 
 @blp.get("/people/<id:user_id>")
 @require_scope(MANAGE_PEOPLE)
-def show(user_id: str) -> str:
+def show(user_id: str, *, password: str = "") -> str:
     """Show one account with its sessions."""
-    return _show(user_id)
+    if password:
+        responses.keep_uncompressed()
+    runtime = current_runtime()
+    with runtime.db.reading() as session:
+        user = service.get(session, user_id)
+        return render_template(
+            "people/show.html",
+            user=user,
+            password=password,
+            **_teams(session, [user], shown=user),
+            own_sessions=sessions.list_of(session, user_id, runtime.settings),
+        )
 
 
 @blp.post("/people/<id:user_id>/password")
@@ -91,12 +113,12 @@ def reset_password(user_id: str) -> str:
         Action.PASSWORD_RESET,
         lambda session, user: service.reset_password(session, user, password_hash),
     )
-    return _show(user_id, password=password)
+    return show(user_id, password=password)
 
 
 @blp.post("/people/<id:user_id>/role")
 @require_scope(MANAGE_PEOPLE)
-@forms.shown_again(lambda user_id: _show(user_id))
+@forms.shown_again(show)
 def change_role(user_id: str) -> Response:
     """Give the person another role and other teams."""
     values = _loaded(RoleForm())
@@ -110,7 +132,7 @@ def change_role(user_id: str) -> Response:
 
 @blp.post("/people/<id:user_id>/email")
 @require_scope(MANAGE_PEOPLE)
-@forms.shown_again(lambda user_id: _show(user_id))
+@forms.shown_again(show)
 def change_email(user_id: str) -> Response:
     """Set or remove the address by which the provider and executives know the person."""
     email = forms.load(EmailForm(), request.form)["email"]
@@ -204,33 +226,3 @@ def _change(user_id: str, action: Action, change: Change) -> None:
         raise Conflict("This is your own account: another admin can change it.")
     with audited(action, user_id) as session:
         change(session, service.get(session, user_id))
-
-
-def _list(*, issued: dict[str, str] | None = None) -> str:
-    if issued:
-        responses.keep_uncompressed()
-    with current_runtime().db.reading() as session:
-        users = service.list_all(session)
-        return render_template(
-            "people/list.html",
-            users=users,
-            issued=issued,
-            has_provider=bool(current_runtime().settings.oidc_issuer),
-            typed={} if issued else request.form,
-            **_teams(session, users, is_typed=not issued),
-        )
-
-
-def _show(user_id: str, *, password: str = "") -> str:
-    if password:
-        responses.keep_uncompressed()
-    runtime = current_runtime()
-    with runtime.db.reading() as session:
-        user = service.get(session, user_id)
-        return render_template(
-            "people/show.html",
-            user=user,
-            password=password,
-            **_teams(session, [user], shown=user),
-            own_sessions=sessions.list_of(session, user_id, runtime.settings),
-        )

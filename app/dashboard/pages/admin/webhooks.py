@@ -29,12 +29,19 @@ _SHOWN = 20
 @require_scope(_SCOPE)
 def list_page() -> str:
     """Show every webhook, and the form for a new one."""
-    return _list()
+    with current_runtime().db.reading() as session:
+        webhooks = service.list_page(session, PageRequest(page_size=service.MOST_SUBSCRIPTIONS))
+    return render_template(
+        "webhooks/list.html",
+        webhooks=webhooks.items,
+        event_types=list(EventType),
+        typed=request.form,
+    )
 
 
 @blp.post("/webhooks")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda: _list())
+@forms.shown_again(list_page)
 def create() -> tuple[str, int]:
     """Create a webhook; this answer alone shows its signing secret."""
     runtime = current_runtime()
@@ -44,14 +51,33 @@ def create() -> tuple[str, int]:
     with runtime.db.writing() as session:
         created = service.create(session, runtime.keyring, **values)
         audit.record(session, current_actor(), Action.WEBHOOK_CREATED, created["id"])
-    return _show(created["id"], secret=created["signing_secret"]), 201
+    return show(created["id"], secret=created["signing_secret"]), 201
 
 
 @blp.get("/webhooks/<id:subscription_id>")
 @require_scope(_SCOPE)
-def show(subscription_id: str) -> str:
+def show(subscription_id: str, *, secret: str = "") -> str:
     """Show a webhook with its latest deliveries."""
-    return _show(subscription_id)
+    if secret:
+        responses.keep_uncompressed()
+    a_day_ago = utc_now() - timedelta(days=1)
+    with current_runtime().db.reading() as session:
+        webhook = service.get(session, subscription_id)
+        latest = history.list_page(session, subscription_id, PageRequest(page_size=_SHOWN))
+        counts = {
+            status: history.list_page(
+                session, subscription_id, PageRequest(page_size=1), status=status, start=a_day_ago
+            ).total_count
+            for status in ("succeeded", "failed")
+        }
+        return render_template(
+            "webhooks/show.html",
+            webhook=webhook,
+            latest=latest,
+            counts=counts,
+            missed=deliveries.count_missed(session, subscription_id),
+            secret=secret,
+        )
 
 
 @blp.post("/webhooks/<id:subscription_id>/test")
@@ -104,7 +130,7 @@ def rotate_secret(subscription_id: str) -> str:
         issued = service.rotate_secret(
             session, runtime.keyring, subscription_id, overlap_s=overlap_s
         )
-    return _show(subscription_id, secret=issued["signing_secret"])
+    return show(subscription_id, secret=issued["signing_secret"])
 
 
 @blp.post("/webhooks/<id:subscription_id>/delete")
@@ -114,37 +140,3 @@ def delete(subscription_id: str) -> Response:
     with audited(Action.WEBHOOK_DELETED, subscription_id) as session:
         service.remove(session, subscription_id)
     return redirect_with("webhook-deleted", "webhooks.list_page")
-
-
-def _list() -> str:
-    with current_runtime().db.reading() as session:
-        webhooks = service.list_page(session, PageRequest(page_size=service.MOST_SUBSCRIPTIONS))
-    return render_template(
-        "webhooks/list.html",
-        webhooks=webhooks.items,
-        event_types=list(EventType),
-        typed=request.form,
-    )
-
-
-def _show(subscription_id: str, *, secret: str = "") -> str:
-    if secret:
-        responses.keep_uncompressed()
-    a_day_ago = utc_now() - timedelta(days=1)
-    with current_runtime().db.reading() as session:
-        webhook = service.get(session, subscription_id)
-        latest = history.list_page(session, subscription_id, PageRequest(page_size=_SHOWN))
-        counts = {
-            status: history.list_page(
-                session, subscription_id, PageRequest(page_size=1), status=status, start=a_day_ago
-            ).total_count
-            for status in ("succeeded", "failed")
-        }
-        return render_template(
-            "webhooks/show.html",
-            webhook=webhook,
-            latest=latest,
-            counts=counts,
-            missed=deliveries.count_missed(session, subscription_id),
-            secret=secret,
-        )

@@ -64,12 +64,25 @@ def list_page() -> str:
 @require_scope(_WRITE)
 def new() -> str:
     """Show the form of a new session, filled in from where it was opened."""
-    return _form()
+    typed = {**request_texts(), **request.form.to_dict()}
+    with current_runtime().db.reading() as session:
+        # The message about an unknown one is shown at its field.
+        with suppress(NotFound):
+            evaluation = evaluations.find(session, typed.get("evaluationId", ""))
+            typed.setdefault("executiveId", evaluation.executive_id or "")
+            typed.setdefault("scorecardId", evaluation.scorecard_id)
+        chosen = [*request.form.getlist("criteria"), *typed.get("criterion", "").split(",")]
+        return render_template(
+            "coaching/new.html",
+            **_choices(session, typed),
+            chosen=chosen,
+            readers=NotesFor.labels(),
+        )
 
 
 @blp.post("/coaching")
 @require_scope(_WRITE)
-@forms.shown_again(lambda: _form())
+@forms.shown_again(new)
 def create() -> Response:
     """Plan a session, or record one that was held."""
     values = forms.load(CoachingSessionCreate(), _document())
@@ -85,12 +98,18 @@ def create() -> Response:
 @require_scope(_WRITE)
 def new_goal() -> str:
     """Show the form of a new goal."""
-    return _goal_form()
+    typed = {**request_texts(), **request.form.to_dict()}
+    with current_runtime().db.reading() as session:
+        return render_template(
+            "coaching/goal.html",
+            **_choices(session, typed),
+            centers=CALL_CENTERS.choices(session, limit=_MOST_AGENTS),
+        )
 
 
 @blp.post("/goals")
 @require_scope(_WRITE)
-@forms.shown_again(lambda: _goal_form())
+@forms.shown_again(new_goal)
 def create_goal() -> Response:
     """Set a goal of an agent or of a call centre."""
     texts = _moments(request.form.to_dict(), "by")
@@ -136,7 +155,7 @@ def show(coaching_session_id: str) -> str:
 
 @blp.post("/coaching/<id:coaching_session_id>")
 @require_scope(_WRITE)
-@forms.shown_again(lambda coaching_session_id: show(coaching_session_id=coaching_session_id))
+@forms.shown_again(show)
 def change(coaching_session_id: str) -> Response:
     """Change the state, the steps and the notes of a session."""
     values = forms.load(CoachingSessionChange(), _moments(request.form.to_dict(), "due"))
@@ -180,35 +199,6 @@ def show_own() -> str:
             page=page,
             **goals,
             **service.words_of(facts.session, *page.items, *goals["goals"]),
-        )
-
-
-def _form() -> str:
-    """Render the form of a session; an evaluation fills in its agent and its scorecard."""
-    typed = {**request_texts(), **request.form.to_dict()}
-    with current_runtime().db.reading() as session:
-        # The message about an unknown one is shown at its field.
-        with suppress(NotFound):
-            evaluation = evaluations.find(session, typed.get("evaluationId", ""))
-            typed.setdefault("executiveId", evaluation.executive_id or "")
-            typed.setdefault("scorecardId", evaluation.scorecard_id)
-        chosen = [*request.form.getlist("criteria"), *typed.get("criterion", "").split(",")]
-        return render_template(
-            "coaching/new.html",
-            **_choices(session, typed),
-            chosen=chosen,
-            readers=NotesFor.labels(),
-        )
-
-
-def _goal_form() -> str:
-    """Render the form of a goal."""
-    typed = {**request_texts(), **request.form.to_dict()}
-    with current_runtime().db.reading() as session:
-        return render_template(
-            "coaching/goal.html",
-            **_choices(session, typed),
-            centers=CALL_CENTERS.choices(session, limit=_MOST_AGENTS),
         )
 
 

@@ -37,12 +37,29 @@ _FILTERS = ("campaignId", "callCenterId", "channel")
 @require_scope(_SCOPE)
 def list_page() -> str:
     """Show the plans, and the form for a new one."""
-    return _list()
+    with current_runtime().db.reading() as session:
+        offered = options_of(session, {})
+        return render_template(
+            "planning/plans.html",
+            plans=PLANS.list_page(session, _ALL).items,
+            typed=request.form,
+            timezone=current_person().timezone,
+            filters={
+                "campaignId": ("Campaign", offered["campaignId"]),
+                "callCenterId": ("Call centre", offered["callCenterId"]),
+                "channel": ("Channel", Channel.labels()),
+            },
+            reviewers=[
+                (user.id, user.display_name)
+                for user in people.list_all(session)
+                if user.disabled_at is None and "evaluations:review" in ROLES[user.role]
+            ],
+        )
 
 
 @blp.post("")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda: _list(), inside="filters")
+@forms.shown_again(list_page, inside="filters")
 def create() -> Response:
     """Create a plan."""
     chosen = {name: request.form[name] for name in _FILTERS if request.form.get(name)}
@@ -105,24 +122,3 @@ def _table(session: Session, plan_id: str, column: str) -> dict[str, Mapping[str
     for name, state, count in assignments.count(session, column, "state", plan_id=plan_id):
         table.setdefault(name, {})[state] = count
     return dict(table)
-
-
-def _list() -> str:
-    with current_runtime().db.reading() as session:
-        offered = options_of(session, {})
-        return render_template(
-            "planning/plans.html",
-            plans=PLANS.list_page(session, _ALL).items,
-            typed=request.form,
-            timezone=current_person().timezone,
-            filters={
-                "campaignId": ("Campaign", offered["campaignId"]),
-                "callCenterId": ("Call centre", offered["callCenterId"]),
-                "channel": ("Channel", Channel.labels()),
-            },
-            reviewers=[
-                (user.id, user.display_name)
-                for user in people.list_all(session)
-                if user.disabled_at is None and "evaluations:review" in ROLES[user.role]
-            ],
-        )

@@ -41,12 +41,28 @@ class CampaignForm(ScorecardsByChannel):
 @require_scope(_SCOPE)
 def show(campaign_id: str) -> str:
     """Show the form of a campaign."""
-    return _page(campaign_id)
+    with current_runtime().db.reading() as session:
+        campaign = service.get(session, campaign_id)
+        rate = campaign["targets"]["pass_rate"]
+        stored = {
+            "name": campaign["name"],
+            "score": campaign["targets"]["score"],
+            "evaluations": campaign["targets"]["evaluations"],
+            "percent": None if rate is None else f"{100 * rate:g}",
+            **_scorecards_of(session, campaign),
+        }
+        return render_template(
+            "scorecards/campaign.html",
+            campaign=campaign,
+            namesakes=service.namesakes(session, campaign_id, campaign["name"]),
+            choices=_choices(session),
+            typed={**stored, **request.form},
+        )
 
 
 @blp.post("/campaigns/<id:campaign_id>")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda campaign_id: _page(campaign_id), inside="scorecardIds")
+@forms.shown_again(show, inside="scorecardIds")
 def change(campaign_id: str) -> Response:
     """Save the form of a campaign; a scorecard that stays as it is stays with who has named it."""
     typed = forms.load(CampaignForm(), request.form)
@@ -66,26 +82,6 @@ def change(campaign_id: str) -> Response:
         changes = {"name": typed["name"], "targets": targets, "scorecard_ids": chosen}
         service.change(session, campaign_id, changes)
     return forms.redirect_with("campaign-changed", "campaigns.show", campaign_id=campaign_id)
-
-
-def _page(campaign_id: str) -> str:
-    with current_runtime().db.reading() as session:
-        campaign = service.get(session, campaign_id)
-        rate = campaign["targets"]["pass_rate"]
-        stored = {
-            "name": campaign["name"],
-            "score": campaign["targets"]["score"],
-            "evaluations": campaign["targets"]["evaluations"],
-            "percent": None if rate is None else f"{100 * rate:g}",
-            **_scorecards_of(session, campaign),
-        }
-        return render_template(
-            "scorecards/campaign.html",
-            campaign=campaign,
-            namesakes=service.namesakes(session, campaign_id, campaign["name"]),
-            choices=_choices(session),
-            typed={**stored, **request.form},
-        )
 
 
 def _scorecards_of(session: Session, campaign: Mapping[str, Any]) -> dict[str, str | None]:

@@ -120,7 +120,7 @@ def use(scorecard_id: str) -> Response:
 
 @blp.post("/scorecards/<id:scorecard_id>/release")
 @require_scope(_SCOPE)
-@forms.shown_again(lambda scorecard_id: show(scorecard_id=scorecard_id))
+@forms.shown_again(show)
 def change_release(scorecard_id: str) -> Response:
     """Set when agents see what the scorecard has judged."""
     days = {} if request.form.get("rule") == ReleaseRule.AFTER_DAYS else {"days": ""}

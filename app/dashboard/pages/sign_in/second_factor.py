@@ -91,14 +91,28 @@ def give_code() -> Answer:
 
 @blp.get("/settings/second-factor")
 @require_scope(OWN_ACCOUNT)
-def show() -> str:
+def show(*, codes: list[str] | None = None, has_factor: bool = False) -> str:
     """Show the code to scan, or that there is a second factor and how to renew it."""
-    return _page()
+    person, runtime = current_person(), current_runtime()
+    responses.keep_uncompressed()
+    # The one that was scanned already, where the form is shown again.
+    secret = _sent_secret() or second_factor.new_secret()
+    matrix = segno.make(second_factor.address_of(secret, person.name), error="m").matrix
+    return render_template(
+        "account/second_factor.html",
+        has_factor=has_factor or person.has_second_factor,
+        is_required=person.role in runtime.settings.second_factor_roles,
+        codes=codes or [],
+        secret=secret,
+        sealed=second_factor.seal(runtime.keyring, person.user_id, secret),
+        width=len(matrix),
+        path=_path_of(matrix),
+    )
 
 
 @blp.post("/settings/second-factor")
 @require_scope(OWN_ACCOUNT)
-@forms.shown_again(lambda: _page(), {RateLimitExceeded: "password"})
+@forms.shown_again(show, {RateLimitExceeded: "password"})
 def add() -> Answer:
     """Add the app whose code was typed; the answer shows the recovery codes, which nothing shows again."""
     person, runtime = current_person(), current_runtime()
@@ -113,12 +127,12 @@ def add() -> Answer:
             session, runtime.keyring, person.user_id, secret, request.form.get("code", "")
         )
         audit.record(session, current_actor(), Action.SECOND_FACTOR_SET, person.user_id)
-    return _page(codes=codes, has_factor=True)
+    return show(codes=codes, has_factor=True)
 
 
 @blp.post("/settings/second-factor/codes")
 @require_scope(OWN_ACCOUNT)
-@forms.shown_again(lambda: _page(), {RateLimitExceeded: "password"})
+@forms.shown_again(show, {RateLimitExceeded: "password"})
 def renew_codes() -> Answer:
     """Make new recovery codes, which this answer alone shows."""
     person, runtime = current_person(), current_runtime()
@@ -128,12 +142,12 @@ def renew_codes() -> Answer:
         _use_code(session)
         codes = second_factor.renew_codes(session, person.user_id)
         audit.record(session, current_actor(), Action.RECOVERY_CODES_MADE, person.user_id)
-    return _page(codes=codes)
+    return show(codes=codes)
 
 
 @blp.post("/settings/second-factor/remove")
 @require_scope(OWN_ACCOUNT)
-@forms.shown_again(lambda: _page(), {RateLimitExceeded: "password"})
+@forms.shown_again(show, {RateLimitExceeded: "password"})
 def remove() -> Answer:
     """Remove the second factor, unless the role needs one."""
     person, runtime = current_person(), current_runtime()
@@ -184,24 +198,6 @@ def _code_form(error: AppError | None = None) -> Answer:
     if error is None:
         return page
     return page, 401 if isinstance(error, InvalidInput) else error.status, retry_headers(error)
-
-
-def _page(*, codes: list[str] | None = None, has_factor: bool = False) -> str:
-    person, runtime = current_person(), current_runtime()
-    responses.keep_uncompressed()
-    # The one that was scanned already, where the form is shown again.
-    secret = _sent_secret() or second_factor.new_secret()
-    matrix = segno.make(second_factor.address_of(secret, person.name), error="m").matrix
-    return render_template(
-        "account/second_factor.html",
-        has_factor=has_factor or person.has_second_factor,
-        is_required=person.role in runtime.settings.second_factor_roles,
-        codes=codes or [],
-        secret=secret,
-        sealed=second_factor.seal(runtime.keyring, person.user_id, secret),
-        width=len(matrix),
-        path=_path_of(matrix),
-    )
 
 
 def _path_of(matrix: Sequence[Sequence[int]]) -> str:
