@@ -59,23 +59,23 @@ class DisputeShareSchema(AnswerSchema):
 
 def _share(description: str) -> Nested:
     metadata = {"description": f"{description}; null of none."}
-    return Nested(DisputeShareSchema, required=True, allow_none=True, metadata=metadata)
+    return Nested(DisputeShareSchema, allow_none=True, metadata=metadata)
 
 
-class DisputedCriterionSchema(CamelSchema):
+class DisputedCriterionSchema(AnswerSchema):
     """Disputes of one criterion, and the share of them that was upheld."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
+    key = fields.String()
+    title = fields.String()
     disputed = _share("Disputes with this criterion, of all disputes")
     upheld = _share("Answers that an accepted dispute has changed, of the decided ones")
 
 
-class AnalyticsDisputesSchema(CamelSchema):
+class AnalyticsDisputesSchema(AnswerSchema):
     """Disputes of a selection: a measurement of the judge."""
 
-    period = Nested(AnalyticsPeriodSchema, required=True)
-    evaluations = fields.Integer(required=True)
+    period = Nested(AnalyticsPeriodSchema)
+    evaluations = fields.Integer()
     disputed = _share("Evaluations with a dispute, of all")
     upheld = _share("Accepted disputes, of the decided ones")
-    criteria = fields.List(Nested(DisputedCriterionSchema), required=True)
+    criteria = fields.List(Nested(DisputedCriterionSchema))

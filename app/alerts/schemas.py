@@ -8,7 +8,7 @@ from app.alerts.enums import AlertTrigger, Every
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.evaluations.enums import Channel
 from app.web.records import RecordSchema
-from app.web.schemas.base import AnswerSchema, CamelSchema, PlainSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, PlainAnswerSchema
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -118,25 +118,25 @@ class DigestSchema(RecordSchema):
     unsubscribed_at = Timestamp(allow_none=True)
 
 
-class SentLineSchema(PlainSchema):
-    text = fields.String(required=True)
-    url = fields.String(required=True, allow_none=True)
-    words = fields.String(required=True, allow_none=True)
+class SentLineSchema(PlainAnswerSchema):
+    text = fields.String()
+    url = fields.String(allow_none=True)
+    words = fields.String(allow_none=True)
 
 
-class SentSectionSchema(PlainSchema):
-    heading = fields.String(required=True)
-    lines = fields.List(Nested(SentLineSchema), required=True)
+class SentSectionSchema(PlainAnswerSchema):
+    heading = fields.String()
+    lines = fields.List(Nested(SentLineSchema))
 
 
-class SentMessageSchema(PlainSchema):
+class SentMessageSchema(PlainAnswerSchema):
     """A message, in the form of the events `alert.raised` and `digest.sent`."""
 
-    source_id = fields.String(required=True)
-    title = fields.String(required=True)
-    sections = fields.List(Nested(SentSectionSchema), required=True)
-    url = fields.String(required=True)
-    unsubscribe_url = fields.String(required=True, allow_none=True)
+    source_id = fields.String()
+    title = fields.String()
+    sections = fields.List(Nested(SentSectionSchema))
+    url = fields.String()
+    unsubscribe_url = fields.String(allow_none=True)
 
 
 class TargetCreate(CamelSchema):

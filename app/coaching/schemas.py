@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.coaching.enums import NotesFor, SessionState
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import Choice, Items, Nested, Number, Reference, Text, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -37,21 +37,21 @@ class CoachingSessionCreate(CoachingSessionChange):
     notes_for = Choice(list(NotesFor), load_default=NotesFor.BOTH)
 
 
-class CoachingSessionSchema(CamelSchema):
-    id = fields.String(required=True)
-    executive_id = fields.String(required=True)
-    coach = fields.String(required=True, metadata={"description": "Name of the coach."})
-    at = Timestamp(required=True)
-    scorecard_id = fields.String(required=True)
-    criteria = fields.List(fields.String(), required=True)
-    evidence = fields.List(Nested(CoachingEvidenceBody), required=True)
-    steps = fields.String(required=True, allow_none=True)
-    due = Timestamp(required=True, allow_none=True)
-    notes = fields.String(required=True, allow_none=True)
-    notes_for = Choice(list(NotesFor), required=True)
-    state = Choice(list(SessionState), required=True)
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+class CoachingSessionSchema(AnswerSchema):
+    id = fields.String()
+    executive_id = fields.String()
+    coach = fields.String(metadata={"description": "Name of the coach."})
+    at = Timestamp()
+    scorecard_id = fields.String()
+    criteria = fields.List(fields.String())
+    evidence = fields.List(Nested(CoachingEvidenceBody))
+    steps = fields.String(allow_none=True)
+    due = Timestamp(allow_none=True)
+    notes = fields.String(allow_none=True)
+    notes_for = Choice(list(NotesFor))
+    state = Choice(list(SessionState))
+    created_at = Timestamp()
+    updated_at = Timestamp()
 
 
 class CoachingQuery(PageQuery):
@@ -64,45 +64,38 @@ class CoachingSessionQuery(CoachingQuery):
     state = Choice(list(SessionState))
 
 
-class CoachingSideSchema(CamelSchema):
-    mean = fields.Float(required=True, allow_none=True, metadata={"description": "0 to 100."})
-    count = fields.Integer(required=True, metadata={"description": "How many conversations."})
+class CoachingSideSchema(AnswerSchema):
+    mean = fields.Float(allow_none=True, metadata={"description": "0 to 100."})
+    count = fields.Integer(metadata={"description": "How many conversations."})
 
 
-class CoachingDifferenceSchema(CamelSchema):
+class CoachingDifferenceSchema(AnswerSchema):
     """A difference in points of 100, with its 95 % interval."""
 
-    value = fields.Float(required=True)
-    low = fields.Float(required=True)
-    high = fields.Float(required=True)
-    is_clear = fields.Boolean(
-        required=True, metadata={"description": "Whether the interval leaves out zero."}
-    )
+    value = fields.Float()
+    low = fields.Float()
+    high = fields.Float()
+    is_clear = fields.Boolean(metadata={"description": "Whether the interval leaves out zero."})
 
 
 def _difference(description: str) -> Nested:
-    return Nested(
-        CoachingDifferenceSchema,
-        required=True,
-        allow_none=True,
-        metadata={"description": description},
-    )
+    return Nested(CoachingDifferenceSchema, allow_none=True, metadata={"description": description})
 
 
-class CoachingEffectSchema(CamelSchema):
+class CoachingEffectSchema(AnswerSchema):
     """Scores of a criterion in the 30 days before and after a session."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
+    key = fields.String()
+    title = fields.String()
     is_share = fields.Boolean(
-        required=True, metadata={"description": "Whether the mean is the share that passed."}
+        metadata={"description": "Whether the mean is the share that passed."}
     )
-    before = Nested(CoachingSideSchema, required=True)
-    after = Nested(CoachingSideSchema, required=True)
+    before = Nested(CoachingSideSchema)
+    after = Nested(CoachingSideSchema)
     difference = _difference("After minus before; null with too few conversations.")
     team = _difference("The same of the others of the call centre.")
     missing = fields.String(
-        required=True, allow_none=True, metadata={"description": "Why there is no difference."}
+        allow_none=True, metadata={"description": "Why there is no difference."}
     )
 
 
@@ -126,28 +119,26 @@ class GoalCreate(CamelSchema):
     at = Timestamp(required=True, data_key="by")
 
 
-class GoalSchema(CamelSchema):
+class GoalSchema(AnswerSchema):
     """A score to reach by a date."""
 
-    id = fields.String(required=True)
-    executive_id = fields.String(required=True, allow_none=True)
-    call_center_id = fields.String(required=True, allow_none=True)
-    scorecard_id = fields.String(required=True, allow_none=True)
-    criterion = fields.String(required=True, allow_none=True)
-    start_value = fields.Float(required=True, data_key="from")
-    target = fields.Float(required=True, data_key="to")
-    at = Timestamp(required=True, data_key="by")
-    created_at = Timestamp(required=True)
-    updated_at = Timestamp(required=True)
+    id = fields.String()
+    executive_id = fields.String(allow_none=True)
+    call_center_id = fields.String(allow_none=True)
+    scorecard_id = fields.String(allow_none=True)
+    criterion = fields.String(allow_none=True)
+    start_value = fields.Float(data_key="from")
+    target = fields.Float(data_key="to")
+    at = Timestamp(data_key="by")
+    created_at = Timestamp()
+    updated_at = Timestamp()
 
 
-class GoalProgressSchema(CamelSchema):
+class GoalProgressSchema(AnswerSchema):
     """Mean of the last 30 days, or of those before the date of the goal."""
 
-    value = fields.Float(required=True, allow_none=True, metadata={"description": "0 to 100."})
-    count = fields.Integer(required=True, metadata={"description": "How many conversations."})
+    value = fields.Float(allow_none=True, metadata={"description": "0 to 100."})
+    count = fields.Integer(metadata={"description": "How many conversations."})
     is_reached = fields.Boolean(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Null below ten conversations: too few to say."},
+        allow_none=True, metadata={"description": "Null below ten conversations: too few to say."}
     )

@@ -45,22 +45,19 @@ class ReEvaluationAcceptedSchema(AnswerSchema):
     status_url = fields.String(metadata={"format": "uri"})
 
 
-class ReEvaluationCounts(CamelSchema):
+class ReEvaluationCounts(AnswerSchema):
     """Numbers of evaluations; the others add up to `selected`."""
 
     selected = fields.Integer(
-        required=True,
-        metadata={"description": "Number of evaluations that matched when this was requested."},
+        metadata={"description": "Number of evaluations that matched when this was requested."}
     )
-    queued = fields.Integer(required=True, metadata={"description": "Waiting, or being judged."})
-    completed = fields.Integer(required=True)
-    failed = fields.Integer(required=True)
+    queued = fields.Integer(metadata={"description": "Waiting, or being judged."})
+    completed = fields.Integer()
+    failed = fields.Integer()
     canceled = fields.Integer(
-        required=True, metadata={"description": "Replaced by the evaluation of a newer transcript."}
+        metadata={"description": "Replaced by the evaluation of a newer transcript."}
     )
-    skipped = fields.Integer(
-        required=True, metadata={"description": "Skipped because they no longer matched."}
-    )
+    skipped = fields.Integer(metadata={"description": "Skipped because they no longer matched."})
 
 
 class ReEvaluationErrorSchema(AnswerSchema):

@@ -17,40 +17,42 @@ from app.evaluations.enums import (
 from app.evaluations.schemas.transcripts import EvidenceSchema
 from app.judge.language_model.asking import FORMS
 from app.judge.scorecard.schema import CRITICALITIES, ERROR_CLASSES, TYPES
-from app.web.schemas.base import StoredSchema
+from app.web.schemas.base import StoredAnswerSchema
 from app.web.schemas.fields import Choice, Nested, Timestamp
 
 
-class OriginalAnswerSchema(StoredSchema):
+class OriginalAnswerSchema(StoredAnswerSchema):
     """The judge's answer before a reviewer changed it."""
 
-    applicable = fields.Boolean(required=True)
-    answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
-    normalized_score = fields.Float(required=True, allow_none=True)
-    judged_by = Choice(("rule", "metric", "model"), required=True, allow_none=True)
-    explanation = fields.String(required=True, allow_none=True)
-    confidence = fields.Float(required=True, allow_none=True)
+    applicable = fields.Boolean()
+    answer = fields.Raw(allow_none=True, metadata={"type": ["string", "number"]})
+    normalized_score = fields.Float(allow_none=True)
+    judged_by = Choice(("rule", "metric", "model"), allow_none=True)
+    explanation = fields.String(allow_none=True)
+    confidence = fields.Float(allow_none=True)
 
 
-class ReviewedCriterionSchema(StoredSchema):
-    key = fields.String(required=True)
-    applicable = fields.Boolean(required=True)
-    answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
-    normalized_score = fields.Float(required=True, allow_none=True)
-    reason = fields.String(required=True, allow_none=True)
-    evidence = fields.List(Nested(EvidenceSchema), required=True)
+class ReviewedCriterionSchema(StoredAnswerSchema):
+    key = fields.String()
+    applicable = fields.Boolean()
+    answer = fields.Raw(allow_none=True, metadata={"type": ["string", "number"]})
+    normalized_score = fields.Float(allow_none=True)
+    reason = fields.String(allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema))
 
 
-class ReviewSchema(StoredSchema):
+class ReviewSchema(StoredAnswerSchema):
     """One review; it never changes."""
 
-    id = fields.String(required=True, metadata={"example": "rev_01k9zq4v2me8wb7xq3s5ndt6ha"})
-    evaluation_id = fields.String(required=True)
-    revision = fields.Integer(required=True)
-    action = Choice(REVIEW_ACTIONS, required=True)
-    reviewer = fields.String(required=True, metadata={"example": "Nora Field"})
+    sometimes = frozenset({"addressee_id", "sealed"})
+
+    id = fields.String(metadata={"example": "rev_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    evaluation_id = fields.String()
+    revision = fields.Integer()
+    action = Choice(REVIEW_ACTIONS)
+    reviewer = fields.String(metadata={"example": "Nora Field"})
     reviewer_ref = fields.String(
-        required=True, allow_none=True, metadata={"example": "qa-nora", "description": "Your id."}
+        allow_none=True, metadata={"example": "qa-nora", "description": "Your id."}
     )
     addressee_id = fields.String(
         allow_none=True,
@@ -58,21 +60,20 @@ class ReviewSchema(StoredSchema):
             "description": "Account that a dispute is addressed to; null: any lead of the team."
         },
     )
-    reason = fields.String(required=True, allow_none=True)
-    criteria = fields.List(Nested(ReviewedCriterionSchema), required=True)
-    confirms_others = fields.Boolean(required=True)
+    reason = fields.String(allow_none=True)
+    criteria = fields.List(Nested(ReviewedCriterionSchema))
+    confirms_others = fields.Boolean()
     score = fields.Integer(
-        required=True,
         allow_none=True,
         metadata={"description": "The reviewer's own overall score, 0 to 100: a label."},
     )
-    resolution = Choice(RESOLUTIONS, required=True, allow_none=True)
-    satisfaction = fields.Float(required=True, allow_none=True)
-    status_before = Choice(list(ReviewStatus), required=True)
-    status_after = Choice(list(ReviewStatus), required=True)
-    score_before = fields.Integer(required=True)
-    score_after = fields.Integer(required=True)
-    created_at = fields.String(required=True, metadata={"format": "date-time"})
+    resolution = Choice(RESOLUTIONS, allow_none=True)
+    satisfaction = fields.Float(allow_none=True)
+    status_before = Choice(list(ReviewStatus))
+    status_after = Choice(list(ReviewStatus))
+    score_before = fields.Integer()
+    score_after = fields.Integer()
+    created_at = fields.String(metadata={"format": "date-time"})
     sealed = fields.Boolean(
         metadata={
             "description": "Its answers are left out until its calibration round is complete."
@@ -80,127 +81,121 @@ class ReviewSchema(StoredSchema):
     )
 
 
-class CalibrationNoteSchema(StoredSchema):
+class CalibrationNoteSchema(StoredAnswerSchema):
     """The calibration profile of the score, or the reason why it was not applied."""
 
-    profile_id = fields.String(required=True)
-    version = fields.Integer(required=True)
-    applied = fields.Boolean(required=True)
-    reason = fields.String(
-        required=True, allow_none=True, metadata={"description": "Why it was not applied."}
-    )
+    profile_id = fields.String()
+    version = fields.Integer()
+    applied = fields.Boolean()
+    reason = fields.String(allow_none=True, metadata={"description": "Why it was not applied."})
     scorecard_score = fields.Integer(
-        required=True, metadata={"description": "The score that the scorecard alone gives."}
+        metadata={"description": "The score that the scorecard alone gives."}
     )
 
 
-class FallbackSchema(StoredSchema):
+class FallbackSchema(StoredAnswerSchema):
     """The reason why the rules judged without the language model."""
 
-    reason = Choice(list(Reason), required=True)
-    message = fields.String(required=True)
+    reason = Choice(list(Reason))
+    message = fields.String()
 
 
-class ModelUseSchema(StoredSchema):
-    returned_model = fields.String(required=True, allow_none=True)
-    request_id = fields.String(required=True, allow_none=True)
-    prompt_tokens = fields.Integer(required=True, allow_none=True)
-    answer_tokens = fields.Integer(required=True, allow_none=True)
-    latency_ms = fields.Integer(required=True)
-    repairs = fields.Integer(
-        required=True,
-        metadata={"description": "Requests to correct the form of an answer."},
-    )
-    answer_form = Choice(FORMS, required=True, allow_none=True)
+class ModelUseSchema(StoredAnswerSchema):
+    returned_model = fields.String(allow_none=True)
+    request_id = fields.String(allow_none=True)
+    prompt_tokens = fields.Integer(allow_none=True)
+    answer_tokens = fields.Integer(allow_none=True)
+    latency_ms = fields.Integer()
+    repairs = fields.Integer(metadata={"description": "Requests to correct the form of an answer."})
+    answer_form = Choice(FORMS, allow_none=True)
     cached = fields.Boolean(
-        required=True, metadata={"description": "Whether the same question was answered before."}
+        metadata={"description": "Whether the same question was answered before."}
     )
     messages_omitted = fields.Integer(
-        required=True, metadata={"description": "Messages left out of the middle of the prompt."}
+        metadata={"description": "Messages left out of the middle of the prompt."}
     )
     messages_shortened = fields.Integer(
-        required=True, metadata={"description": "Messages of which the model saw only the start."}
+        metadata={"description": "Messages of which the model saw only the start."}
     )
     masked_count = fields.Integer(
-        required=True, metadata={"description": "Stretches that were masked before sending."}
+        metadata={"description": "Stretches that were masked before sending."}
     )
-    model_score = fields.Integer(required=True, allow_none=True)
-    embedded_score = fields.Integer(required=True, allow_none=True)
+    model_score = fields.Integer(allow_none=True)
+    embedded_score = fields.Integer(allow_none=True)
 
 
-class QualitySchema(StoredSchema):
-    unverified_evidence_count = fields.Integer(required=True)
+class QualitySchema(StoredAnswerSchema):
+    unverified_evidence_count = fields.Integer()
     model_calls = fields.Integer(
-        required=True, metadata={"description": "Requests sent to a language model, in total."}
+        metadata={"description": "Requests sent to a language model, in total."}
     )
-    retries = fields.Integer(required=True)
-    cost_estimate = fields.Float(required=True, allow_none=True)
+    retries = fields.Integer()
+    cost_estimate = fields.Float(allow_none=True)
     fallback = Nested(
         FallbackSchema,
-        required=True,
         allow_none=True,
         metadata={"description": "Null if the configured judge has judged."},
     )
     model = Nested(
         ModelUseSchema,
-        required=True,
         allow_none=True,
         metadata={"description": "Null if no language model was needed."},
     )
     calibration = Nested(
         CalibrationNoteSchema,
-        required=True,
         allow_none=True,
         metadata={"description": "Null where no profile was active, or people have overridden."},
     )
 
 
-class AutoFailSchema(StoredSchema):
+class AutoFailSchema(StoredAnswerSchema):
     """Automatic failure of the whole evaluation, or of sections of it."""
 
-    triggered = fields.Boolean(required=True)
-    scope = Choice(("section", "pass", "evaluation"), required=True, allow_none=True)
-    criteria = fields.List(fields.String(), required=True)
+    triggered = fields.Boolean()
+    scope = Choice(("section", "pass", "evaluation"), allow_none=True)
+    criteria = fields.List(fields.String())
 
 
-class ScorecardReferenceSchema(StoredSchema):
+class ScorecardReferenceSchema(StoredAnswerSchema):
     """The scorecard of an evaluation, with its version."""
 
-    id = fields.String(required=True)
-    version = fields.Integer(required=True)
-    name = fields.String(required=True)
+    id = fields.String()
+    version = fields.Integer()
+    name = fields.String()
 
 
-class EngineSchema(StoredSchema):
-    kind = Choice(("rules", "model", "hybrid"), required=True)
-    provider = fields.String(required=True, allow_none=True)
-    model = fields.String(required=True, allow_none=True)
-    prompt_version = fields.String(required=True, allow_none=True)
+class EngineSchema(StoredAnswerSchema):
+    kind = Choice(("rules", "model", "hybrid"))
+    provider = fields.String(allow_none=True)
+    model = fields.String(allow_none=True)
+    prompt_version = fields.String(allow_none=True)
 
 
-class SectionSchema(StoredSchema):
+class SectionSchema(StoredAnswerSchema):
     """The score of one section, 0 to 100; null where no criterion applied."""
 
-    key = fields.String(required=True)
-    title = fields.String(required=True)
-    weight = fields.Float(required=True)
-    score = fields.Float(required=True, allow_none=True)
-    raw_score = fields.Float(required=True, allow_none=True)
-    applicable = fields.Boolean(required=True)
-    auto_failed = fields.Boolean(required=True)
-    criteria_count = fields.Integer(required=True)
+    key = fields.String()
+    title = fields.String()
+    weight = fields.Float()
+    score = fields.Float(allow_none=True)
+    raw_score = fields.Float(allow_none=True)
+    applicable = fields.Boolean()
+    auto_failed = fields.Boolean()
+    criteria_count = fields.Integer()
 
 
-class CriterionSchema(StoredSchema):
-    key = fields.String(required=True)
-    title = fields.String(required=True)
-    section = fields.String(required=True)
-    question = fields.String(required=True)
-    type = Choice(TYPES, required=True)
-    weight = fields.Float(required=True)
-    criticality = Choice(CRITICALITIES, required=True)
-    error_class = Choice(ERROR_CLASSES, required=True)
-    applicable = fields.Boolean(required=True)
+class CriterionSchema(StoredAnswerSchema):
+    sometimes = frozenset({"not_judged", "estimate", "otherwise"})
+
+    key = fields.String()
+    title = fields.String()
+    section = fields.String()
+    question = fields.String()
+    type = Choice(TYPES)
+    weight = fields.Float()
+    criticality = Choice(CRITICALITIES)
+    error_class = Choice(ERROR_CLASSES)
+    applicable = fields.Boolean()
     not_judged = fields.Boolean(
         metadata={
             "description": "True where it may apply but the judge could not tell; without an "
@@ -210,165 +205,165 @@ class CriterionSchema(StoredSchema):
     estimate = fields.Float(
         allow_none=True, metadata={"description": "What the score counts of what was not judged."}
     )
-    answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
-    normalized_score = fields.Float(required=True, allow_none=True)
-    points = fields.Float(required=True, allow_none=True)
-    max_points = fields.Float(required=True)
-    explanation = fields.String(required=True, allow_none=True)
-    confidence = fields.Float(required=True, allow_none=True)
-    judged_by = Choice(JUDGED_BY, required=True, allow_none=True)
+    answer = fields.Raw(allow_none=True, metadata={"type": ["string", "number"]})
+    normalized_score = fields.Float(allow_none=True)
+    points = fields.Float(allow_none=True)
+    max_points = fields.Float()
+    explanation = fields.String(allow_none=True)
+    confidence = fields.Float(allow_none=True)
+    judged_by = Choice(JUDGED_BY, allow_none=True)
     failure = Choice(
         ("low_confidence", "invalid_output", "insufficient_content", "engine_error"),
-        required=True,
         allow_none=True,
     )
-    evidence = fields.List(Nested(EvidenceSchema), required=True)
-    suggestion = fields.String(required=True, allow_none=True)
-    original = Nested(OriginalAnswerSchema, required=True, allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema))
+    suggestion = fields.String(allow_none=True)
+    original = Nested(OriginalAnswerSchema, allow_none=True)
     otherwise = Nested(
         OriginalAnswerSchema, metadata={"description": "A differing answer that does not count."}
     )
 
 
-class DimensionsSchema(StoredSchema):
+class DimensionsSchema(StoredAnswerSchema):
     """Seven dimensions of quality, 0 to 1 (1 is good) or null."""
 
-    resolution = fields.Float(required=True, allow_none=True)
-    effort = fields.Float(required=True, allow_none=True)
-    customer_sentiment = fields.Float(required=True, allow_none=True)
-    professionalism = fields.Float(required=True, allow_none=True)
-    responsiveness = fields.Float(required=True, allow_none=True)
-    procedure = fields.Float(required=True, allow_none=True)
-    policy_compliance = fields.Float(required=True, allow_none=True)
+    resolution = fields.Float(allow_none=True)
+    effort = fields.Float(allow_none=True)
+    customer_sentiment = fields.Float(allow_none=True)
+    professionalism = fields.Float(allow_none=True)
+    responsiveness = fields.Float(allow_none=True)
+    procedure = fields.Float(allow_none=True)
+    policy_compliance = fields.Float(allow_none=True)
 
 
-class MissingMetricSchema(StoredSchema):
-    metric = fields.String(required=True)
-    reason = fields.String(required=True)
+class MissingMetricSchema(StoredAnswerSchema):
+    metric = fields.String()
+    reason = fields.String()
 
 
-class SideSentimentSchema(StoredSchema):
+class SideSentimentSchema(StoredAnswerSchema):
     """The sentiment of one side, -1 to 1."""
 
-    overall = fields.Float(required=True, allow_none=True)
-    by_quarter = fields.List(fields.Float(allow_none=True), required=True)
-    begin = fields.Float(required=True, allow_none=True)
-    end = fields.Float(required=True, allow_none=True)
-    shift = fields.Float(required=True, allow_none=True)
-    trend = Choice(TRENDS, required=True)
+    overall = fields.Float(allow_none=True)
+    by_quarter = fields.List(fields.Float(allow_none=True))
+    begin = fields.Float(allow_none=True)
+    end = fields.Float(allow_none=True)
+    shift = fields.Float(allow_none=True)
+    trend = Choice(TRENDS)
 
 
-class SentimentPointSchema(StoredSchema):
-    segment_id = fields.String(required=True)
-    at_ms = fields.Integer(required=True, allow_none=True)
-    role = Choice(ROLES, required=True)
-    score = fields.Float(required=True)
+class SentimentPointSchema(StoredAnswerSchema):
+    segment_id = fields.String()
+    at_ms = fields.Integer(allow_none=True)
+    role = Choice(ROLES)
+    score = fields.Float()
 
 
-class SentimentSchema(StoredSchema):
+class SentimentSchema(StoredAnswerSchema):
     """The sentiment of both sides, over time."""
 
-    customer = Nested(SideSentimentSchema, required=True)
-    agent = Nested(SideSentimentSchema, required=True)
-    timeline = fields.List(Nested(SentimentPointSchema), required=True)
+    customer = Nested(SideSentimentSchema)
+    agent = Nested(SideSentimentSchema)
+    timeline = fields.List(Nested(SentimentPointSchema))
 
 
-class OtherResolutionSchema(StoredSchema):
+class OtherResolutionSchema(StoredAnswerSchema):
     """The outcome as the other judge has read it."""
 
-    status = Choice(RESOLUTIONS, required=True)
-    explanation = fields.String(required=True, allow_none=True)
-    judged_by = Choice(("rule", "model"), required=True)
+    status = Choice(RESOLUTIONS)
+    explanation = fields.String(allow_none=True)
+    judged_by = Choice(("rule", "model"))
 
 
-class ResolutionSchema(StoredSchema):
-    status = Choice(RESOLUTIONS, required=True)
-    probability = fields.Float(required=True, allow_none=True)
-    explanation = fields.String(required=True, allow_none=True)
-    evidence = fields.List(Nested(EvidenceSchema), required=True)
-    follow_up_promised = fields.Boolean(required=True, allow_none=True)
-    escalated = fields.Boolean(required=True, allow_none=True)
+class ResolutionSchema(StoredAnswerSchema):
+    sometimes = frozenset({"otherwise"})
+
+    status = Choice(RESOLUTIONS)
+    probability = fields.Float(allow_none=True)
+    explanation = fields.String(allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema))
+    follow_up_promised = fields.Boolean(allow_none=True)
+    escalated = fields.Boolean(allow_none=True)
     otherwise = Nested(
         OtherResolutionSchema, metadata={"description": "Only where rules and model differ."}
     )
 
 
-class SummarySchema(StoredSchema):
-    overview = fields.String(required=True, allow_none=True)
-    issue = fields.String(required=True, allow_none=True)
-    outcome = fields.String(required=True, allow_none=True)
-    action_items = fields.List(fields.String(), required=True)
+class SummarySchema(StoredAnswerSchema):
+    overview = fields.String(allow_none=True)
+    issue = fields.String(allow_none=True)
+    outcome = fields.String(allow_none=True)
+    action_items = fields.List(fields.String())
 
 
-class MomentSchema(StoredSchema):
-    type = Choice(MOMENT_TYPES, required=True)
-    start_ms = fields.Integer(required=True, allow_none=True)
-    end_ms = fields.Integer(required=True, allow_none=True)
-    segment_id = fields.String(required=True, allow_none=True)
-    role = Choice(ROLES, required=True, allow_none=True)
-    severity = Choice(("info", "warn", "critical"), required=True)
-    label = fields.String(required=True)
+class MomentSchema(StoredAnswerSchema):
+    type = Choice(MOMENT_TYPES)
+    start_ms = fields.Integer(allow_none=True)
+    end_ms = fields.Integer(allow_none=True)
+    segment_id = fields.String(allow_none=True)
+    role = Choice(ROLES, allow_none=True)
+    severity = Choice(("info", "warn", "critical"))
+    label = fields.String()
 
 
-class AdviceSchema(StoredSchema):
-    text = fields.String(required=True)
-    criterion_key = fields.String(required=True, allow_none=True)
-    evidence = fields.List(Nested(EvidenceSchema), required=True)
+class AdviceSchema(StoredAnswerSchema):
+    text = fields.String()
+    criterion_key = fields.String(allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema))
 
 
-class CoachingSchema(StoredSchema):
-    strengths = fields.List(Nested(AdviceSchema), required=True)
-    improvements = fields.List(Nested(AdviceSchema), required=True)
+class CoachingSchema(StoredAnswerSchema):
+    strengths = fields.List(Nested(AdviceSchema))
+    improvements = fields.List(Nested(AdviceSchema))
 
 
-class ResultsSchema(StoredSchema):
+class ResultsSchema(StoredAnswerSchema):
     """The results of an evaluation; objects are null and lists empty until it is completed."""
 
-    evaluation_id = fields.String(required=True)
-    status = Choice(list(Status), required=True)
-    score = fields.Integer(required=True, allow_none=True)
-    raw_score = fields.Float(required=True, allow_none=True)
-    max_score = fields.Integer(required=True)
-    compliance_score = fields.Float(required=True, allow_none=True)
+    sometimes = frozenset({"compliance_checked"})
+
+    evaluation_id = fields.String()
+    status = Choice(list(Status))
+    score = fields.Integer(allow_none=True)
+    raw_score = fields.Float(allow_none=True)
+    max_score = fields.Integer()
+    compliance_score = fields.Float(allow_none=True)
     compliance_checked = fields.List(
         fields.String(), metadata={"description": "The criteria on which that score rests."}
     )
     coverage = fields.Float(
-        required=True,
         allow_none=True,
         metadata={
             "description": "The share, 0 to 1, that was judged of the weight of the criteria that apply."
         },
     )
     no_verdict_reason = fields.String(
-        required=True,
         allow_none=True,
         metadata={"description": "Why there is a score but no band, and neither pass nor fail."},
     )
-    band = Choice(BANDS, required=True, allow_none=True)
-    passed = fields.Boolean(required=True, allow_none=True)
-    pass_threshold = fields.Integer(required=True, allow_none=True)
-    auto_fail = Nested(AutoFailSchema, required=True, allow_none=True)
-    scorecard = Nested(ScorecardReferenceSchema, required=True)
-    engine = Nested(EngineSchema, required=True, allow_none=True)
-    generated_at = Timestamp(required=True, allow_none=True)
-    revision = fields.Integer(required=True)
-    sections = fields.List(Nested(SectionSchema), required=True)
-    criteria = fields.List(Nested(CriterionSchema), required=True)
-    dimensions = Nested(DimensionsSchema, required=True, allow_none=True)
+    band = Choice(BANDS, allow_none=True)
+    passed = fields.Boolean(allow_none=True)
+    pass_threshold = fields.Integer(allow_none=True)
+    auto_fail = Nested(AutoFailSchema, allow_none=True)
+    scorecard = Nested(ScorecardReferenceSchema)
+    engine = Nested(EngineSchema, allow_none=True)
+    generated_at = Timestamp(allow_none=True)
+    revision = fields.Integer()
+    sections = fields.List(Nested(SectionSchema))
+    criteria = fields.List(Nested(CriterionSchema))
+    dimensions = Nested(DimensionsSchema, allow_none=True)
     metrics = fields.Dict(
         keys=fields.String(),
         values=fields.Float(allow_none=True),
-        required=True,
         metadata={"description": "A number or null by name; metricsMissing tells why null."},
     )
-    metrics_missing = fields.List(Nested(MissingMetricSchema), required=True)
-    metrics_uncertain = fields.List(fields.String(), required=True)
-    sentiment = Nested(SentimentSchema, required=True, allow_none=True)
-    topics = fields.List(fields.String(), required=True)
-    resolution = Nested(ResolutionSchema, required=True, allow_none=True)
-    summary = Nested(SummarySchema, required=True, allow_none=True)
-    moments = fields.List(Nested(MomentSchema), required=True)
-    coaching = Nested(CoachingSchema, required=True, allow_none=True)
-    quality = Nested(QualitySchema, required=True, allow_none=True)
-    reviews = fields.List(Nested(ReviewSchema), required=True)
+    metrics_missing = fields.List(Nested(MissingMetricSchema))
+    metrics_uncertain = fields.List(fields.String())
+    sentiment = Nested(SentimentSchema, allow_none=True)
+    topics = fields.List(fields.String())
+    resolution = Nested(ResolutionSchema, allow_none=True)
+    summary = Nested(SummarySchema, allow_none=True)
+    moments = fields.List(Nested(MomentSchema))
+    coaching = Nested(CoachingSchema, allow_none=True)
+    quality = Nested(QualitySchema, allow_none=True)
+    reviews = fields.List(Nested(ReviewSchema))
