@@ -8,7 +8,7 @@ from app.alerts.enums import AlertTrigger, Every
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.evaluations.enums import Channel
 from app.web.records import RecordSchema
-from app.web.schemas.base import AnswerSchema, CamelSchema, PlainAnswerSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, Changes, PlainAnswerSchema
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -39,18 +39,7 @@ class AlertFilters(CamelSchema):
     channel = Choice(list(Channel))
 
 
-class RuleChange(CamelSchema):
-    name = Text(100, low=1)
-    trigger = Choice(list(AlertTrigger))
-    criterion = Text(200, low=1, allow_none=True)
-    below = Whole(low=1, high=100, allow_none=True)
-    filters = Nested(AlertFilters)
-    target_ids = Items(Reference("wh"), high=20)
-    with_words = Flag()
-    active = Flag()
-
-
-class RuleCreate(RuleChange):
+class RuleCreate(CamelSchema):
     name = Text(100, low=1, required=True)
     trigger = Choice(list(AlertTrigger), required=True)
     criterion = Text(200, low=1, allow_none=True, load_default=None)
@@ -59,6 +48,10 @@ class RuleCreate(RuleChange):
     target_ids = Items(Reference("wh"), high=20, load_default=list)
     with_words = Flag(load_default=False)
     active = Flag(load_default=True)
+
+
+class RuleChange(Changes, RuleCreate):
+    pass
 
 
 class TrialOfRuleSchema(AnswerSchema):
@@ -84,18 +77,7 @@ class RuleSchema(RecordSchema):
     trial = Nested(TrialOfRuleSchema, allow_none=True)
 
 
-class DigestChange(CamelSchema):
-    name = Text(100, low=1)
-    target_id = Reference("wh")
-    filters = Nested(AlertFilters)
-    every = Choice(list(Every))
-    weekday = Whole(high=6)
-    hour = Whole(high=23)
-    timezone = Zone()
-    active = Flag()
-
-
-class DigestCreate(DigestChange):
+class DigestCreate(CamelSchema):
     name = Text(100, low=1, required=True)
     target_id = Reference("wh", required=True)
     filters = Nested(AlertFilters, load_default=dict)
@@ -104,6 +86,10 @@ class DigestCreate(DigestChange):
     hour = Whole(high=23, load_default=8)
     timezone = Zone(load_default="UTC")
     active = Flag(load_default=True)
+
+
+class DigestChange(Changes, DigestCreate):
+    pass
 
 
 class DigestSchema(RecordSchema):

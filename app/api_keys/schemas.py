@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.api_keys.enums import SCOPES, SignaturePolicy
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, Changes
 from app.web.schemas.fields import Choice, Flag, Items, Network, Reference, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -17,10 +17,10 @@ def _seen(what: str) -> dict[str, str]:
     }
 
 
-class KeyChange(CamelSchema):
-    name = Text(200, low=1)
+class KeyCreate(CamelSchema):
+    name = Text(200, low=1, required=True)
     description = Text(2000, multiline=True, allow_none=True)
-    scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES))
+    scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES), required=True)
     ip_allowlist = Items(Network(), high=50, allow_none=True)
     executive_ids = Items(Reference("exec"), high=_MOST_TEAMS, metadata=_seen("Executives"))
     call_center_ids = Items(Reference("cc"), high=_MOST_TEAMS, metadata=_seen("Call centres"))
@@ -30,9 +30,8 @@ class KeyChange(CamelSchema):
     expires_at = Timestamp(allow_none=True)
 
 
-class KeyCreate(KeyChange):
-    name = Text(200, low=1, required=True)
-    scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES), required=True)
+class KeyChange(Changes, KeyCreate):
+    pass
 
 
 class KeyRotate(CamelSchema):

@@ -6,7 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.scorecards.schemas.scorecards import ScorecardsByChannel
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, Changes
 from app.web.schemas.fields import (
     Choice,
     Items,
@@ -87,12 +87,8 @@ class CampaignTargetsUpsert(CamelSchema):
     pass_rate = Number(low=0, high=1, allow_none=True, load_default=None)
 
 
-class CampaignTargetsChange(CamelSchema):
+class CampaignTargetsChange(Changes, CampaignTargetsUpsert):
     """Targets to change; null takes one away."""
-
-    score = Whole(high=100, allow_none=True)
-    evaluations = Whole(allow_none=True)
-    pass_rate = Number(low=0, high=1, allow_none=True)
 
 
 class CampaignChange(CamelSchema):

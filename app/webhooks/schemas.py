@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, validates
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.core.outgoing_http.reply import EXCERPT_BYTES, AttemptOutcome
 from app.events.catalogue import EventType
-from app.web.schemas.base import FORMAT, CodedMessage, PlainAnswerSchema, PlainSchema
+from app.web.schemas.base import FORMAT, Changes, CodedMessage, PlainAnswerSchema, PlainSchema
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, PeriodQuery, sort_field
 from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
@@ -19,10 +19,11 @@ _OUTCOMES = tuple(AttemptOutcome)
 _MOST_OVERLAP_S = 7 * 24 * 3600
 
 
-class SubscriptionChange(PlainSchema):
-    url = Text(MAX_URL_LENGTH, low=1)
-    events = Items(Choice(_TYPES), low=1, high=len(_TYPES))
-    active = Flag()
+class SubscriptionCreate(PlainSchema):
+    """The fields of a new subscription, which starts active."""
+
+    url = Text(MAX_URL_LENGTH, low=1, required=True, metadata={"format": "uri"})
+    events = Items(Choice(_TYPES), low=1, high=len(_TYPES), required=True)
     description = Text(2000, multiline=True, allow_none=True)
 
     @validates("events")
@@ -31,14 +32,8 @@ class SubscriptionChange(PlainSchema):
             raise ValidationError(CodedMessage(FORMAT, "Each event type may be given only once."))
 
 
-class SubscriptionCreate(SubscriptionChange):
-    """The fields of a new subscription, which starts active."""
-
-    class Meta(SubscriptionChange.Meta):
-        exclude = ("active",)
-
-    url = Text(MAX_URL_LENGTH, low=1, required=True, metadata={"format": "uri"})
-    events = Items(Choice(_TYPES), low=1, high=len(_TYPES), required=True)
+class SubscriptionChange(Changes, SubscriptionCreate):
+    active = Flag()
 
 
 class SubscriptionQuery(PageQuery):

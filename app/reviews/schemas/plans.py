@@ -7,7 +7,7 @@ from marshmallow import fields
 from app.evaluations.schemas.evaluations import EvaluationFilters
 from app.reviews.enums import AssignmentState
 from app.web.records import RecordSchema
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, Changes
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -38,23 +38,7 @@ class PlanFilters(EvaluationFilters):
         exclude = ("ids", "by_day", "source_id", "reviewed_by", "said", "status")
 
 
-class PlanChange(CamelSchema):
-    """The fields of a plan that may change; the next draw uses them."""
-
-    name = Text(100, low=1)
-    filters = Nested(PlanFilters)
-    per_agent = Whole(low=1, high=100, allow_none=True)
-    percent = Number(low=0.1, high=100, allow_none=True)
-    minimum = Whole(low=0, high=100)
-    reviewers = Items(Nested(ShareSchema), low=1, high=100)
-    blind = Flag()
-    due_days = Whole(low=1, high=30)
-    weekday = Whole(high=6)
-    timezone = Zone()
-    active = Flag()
-
-
-class PlanCreate(PlanChange):
+class PlanCreate(CamelSchema):
     """The fields of a new plan."""
 
     name = Text(100, low=1, required=True)
@@ -68,6 +52,10 @@ class PlanCreate(PlanChange):
     weekday = Whole(high=6, load_default=0)
     timezone = Zone(load_default="UTC")
     active = Flag(load_default=True)
+
+
+class PlanChange(Changes, PlanCreate):
+    """The fields of a plan that may change; the next draw uses them."""
 
 
 class PlanSchema(RecordSchema):

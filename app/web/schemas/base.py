@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from marshmallow import RAISE, Schema, ValidationError, fields
+from marshmallow import RAISE, Schema, ValidationError, fields, missing
 
 from app.core.errors import Detail, InvalidInput
 from app.core.json_documents import camel_case
@@ -73,6 +73,15 @@ class PlainAnswerSchema(PlainSchema):
         """Say in the documentation that the field is there."""
         super().on_bind_field(field_name, field_obj)
         field_obj.required = field_name not in self.sometimes
+
+
+class Changes(PlainSchema):
+    """Schema of the changes to what another schema creates: what is left out stays as it is."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Take the field without requiring it, and without a default."""
+        super().on_bind_field(field_name, field_obj)
+        field_obj.required, field_obj.load_default = False, missing
 
 
 class CamelSchema(PlainSchema):
