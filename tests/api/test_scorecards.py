@@ -252,7 +252,7 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
     made = client.post("/scorecards", example)
     assert made.status_code == 201, made.text
     [warning] = made.json()["data"]["warnings"]
-    assert warning["field"] == "criteria[5].judge.rule"
+    assert warning["field"] == "criteria[3].judge.rule"
     assert warning["message"].startswith("This service has no language model")
     chat = put_chat(client)
     judge()
@@ -266,8 +266,6 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
     assert scores == {
         "opening.greeting": 1,
         "duties.number": 1,
-        "duties.label": None,
-        "duties.blame": 1,
         "pace.first_answer": 1,
         "duties.tailored": None,
         "closing.recap": None,
