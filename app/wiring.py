@@ -3,23 +3,43 @@
 from functools import partial
 
 from app.alerts import matching
+from app.alerts.models import AlertRule, Digest
 from app.analytics.engine import facts
+from app.analytics.models import ExportJob
+from app.api_keys.models import ApiKey
+from app.audio_files.models import AudioFile
+from app.campaigns.merging import count_rows, move_rows, replace_ids
 from app.coaching import service as coaching
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
+from app.conversations.models import Conversation
 from app.core.hooks import Hooks
 from app.core.jobs.runner import count_ended
 from app.core.metrics import ProcessCounts
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
+from app.evaluations import campaign_changes
+from app.evaluations.models import ReEvaluation
+from app.intake.models import IntakeSource
 from app.packages import load_tables
 from app.people import team_rows
+from app.people.models import SavedView, User
 from app.reviews import examples
 from app.reviews.calibration import profiles
+from app.reviews.models import ReviewPlan
 from app.reviews.rounds import sealed_reviews
 from app.voice_calls import evaluation
+from app.voice_calls.models import VoiceCall
 from app.webhooks.deliveries import fan_out
+
+# Filters, limits and settings in which the ids of campaigns are written.
+_CAMPAIGN_COLUMNS = (
+    *(AlertRule.filters, Digest.filters, SavedView.query, IntakeSource.defaults),
+    *(User.campaign_ids, ApiKey.campaign_ids),
+    *(ReviewPlan.filters, ReviewPlan.teams, ReEvaluation.filters, ReEvaluation.teams),
+    *(ExportJob.request, ExportJob.teams),
+)
 
 
 def build_runtime(settings: Settings) -> Runtime:
@@ -31,6 +51,19 @@ def build_runtime(settings: Settings) -> Runtime:
         on_publish=(fan_out, matching.note_events),
         on_evaluation_changed=(conversations.note_evaluations, evaluation.note_evaluations),
         on_results_changed=(facts.record, matching.note_results),
+        on_campaign_merged=(
+            *(partial(move_rows, table) for table in (AudioFile, Conversation, VoiceCall)),
+            campaign_changes.follow_merge,
+            facts.follow_merge,
+            *(partial(replace_ids, column) for column in _CAMPAIGN_COLUMNS),
+        ),
+        campaign_counts=(
+            partial(count_rows, "conversation_count", Conversation.id),
+            partial(count_rows, "voice_call_count", VoiceCall.id),
+            partial(count_rows, "audio_file_count", AudioFile.uploaded_at),
+            campaign_changes.counts,
+        ),
+        on_campaign_renamed=(campaign_changes.rename,),
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,

@@ -74,7 +74,7 @@ def create(session: Session, runtime: Runtime, *, expires_at: datetime, **fields
         DiskFull: too little disk space is free.
     """
     check_space(session, runtime, fields["size_bytes"])
-    sources.require(session, fields)
+    sources.resolve(session, fields)
     scorecard_id = fields.get("scorecard_id")
     scorecards.require_for(session, Channel.VOICE, scorecard_id, field="scorecardId")
     now = utc_now()

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.campaigns.enums import CampaignStatus, CampaignType
 from app.core.database.counters import Counted
-from app.core.database.session import UtcDateTime
+from app.core.database.session import Table, UtcDateTime
 from app.core.database.upserts import ExternallyKeyed
 
 
@@ -67,3 +67,15 @@ class Campaign(ExternallyKeyed, Counted):
             count = func.nullif(values["score_count"], 0)
             values["mean_score"] = cast(values["score_sum"], Float) / count
         return values
+
+
+class MergedCampaign(Table):
+    """A campaign that was merged into another: what comes in under its ids or its name is of that one."""
+
+    __tablename__ = "merged_campaigns"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    external_id: Mapped[str | None] = mapped_column(unique=True)
+    name: Mapped[str] = mapped_column(index=True)
+    into_id: Mapped[str] = mapped_column(ForeignKey("campaigns.id"), index=True)
+    merged_at: Mapped[datetime] = mapped_column(UtcDateTime)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from app.campaigns import schemas, service
+from app.campaigns import merging, schemas, service
+from app.core.database.session import after_commit
 from app.engagements.service import ENGAGEMENTS
 from app.web.api import Blueprint
 from app.web.current import current_runtime
@@ -40,6 +41,23 @@ def change_campaign(changes: dict[str, Any], campaign_id: str) -> Any:
     """Rename a campaign, or change its targets or the scorecards that judge its contacts."""
     with current_runtime().db.writing() as session:
         return service.change(session, campaign_id, changes)
+
+
+@blp.post("/campaigns/<id:campaign_id>/merge")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.CampaignMergeCreate)
+@blp.response(200, schemas.CampaignSchema)
+def merge_campaigns(body: dict[str, Any], campaign_id: str) -> Any:
+    """Merge other campaigns into this one.
+
+    Their conversations, evaluations, figures, review plans, alerts and limits of keys and people
+    become those of this campaign, and so does what still comes in under their ids or names. It
+    keeps its name and scorecards and gets the targets that only they have. It cannot be undone.
+    """
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        after_commit(session, runtime.state.new_key_version)
+        return merging.merge(session, campaign_id, body["campaign_ids"])
 
 
 @blp.put("/imports/campaigns/<external_id>", **upsert_of("campaigns"))

@@ -106,6 +106,16 @@ class CampaignChange(CamelSchema):
     )
 
 
+class CampaignMergeCreate(CamelSchema):
+    campaign_ids = Items(
+        Reference("camp"),
+        low=1,
+        high=20,
+        required=True,
+        metadata={"description": "The campaigns that become part of this one."},
+    )
+
+
 class CampaignUpsert(NamedUpsert):
     description = Text(4000, multiline=True, allow_none=True, load_default=None)
     type = Choice(list(CampaignType), load_default=CampaignType.OTHER.value)

@@ -1,15 +1,15 @@
 """Campaigns: upserts, changes, lists, lookups, counts and mean scores."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, String, cast, or_, select
+from sqlalchemy import RowMapping, String, cast, distinct, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.campaigns.enums import CampaignCount
-from app.campaigns.models import Campaign
+from app.campaigns.models import Campaign, MergedCampaign
 from app.core.database import upserts
 from app.core.database.counters import add_at_commit
 from app.core.database.filters import (
@@ -22,15 +22,47 @@ from app.core.database.filters import (
     one_of,
 )
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.rows import NamedTable, columns_without, find_mapping, find_row
+from app.core.database.rows import NamedTable, columns_without, find_row
 from app.core.database.session import Reader
 from app.core.database.upserts import Upserted
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, NotFound
+from app.core.hooks import hooks_of
 from app.directory.service import CALL_CENTERS
 from app.engagements.service import ENGAGEMENTS
 from app.scorecards import service as scorecards
 
-CAMPAIGNS = NamedTable(Campaign, "campaign", "campaign")
+_MERGED = MergedCampaign
+
+
+class _Campaigns(NamedTable[Campaign]):
+    """Lookups of campaigns; the name of a merged one that no other has is that of the one it is part of."""
+
+    def find_by_name(self, session: Session, name: str) -> Campaign | None:
+        found = super().find_by_name(session, name)
+        if found is None and (into := self._of_merged(session, [name])):
+            return session.get(Campaign, into[name])
+        return found
+
+    def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
+        found = super().ids_of_names(session, names)
+        shared = select(Campaign.name).where(Campaign.name.in_(set(names) - found.keys()))
+        return found | self._of_merged(
+            session, set(names) - found.keys() - set(session.scalars(shared))
+        )
+
+    def _of_merged(self, session: Session, names: Collection[str]) -> dict[str, str]:
+        rows = session.execute(
+            select(_MERGED.name, func.min(_MERGED.into_id))
+            .where(_MERGED.name.in_(names))
+            .group_by(_MERGED.name)
+            .having(func.count(distinct(_MERGED.into_id)) == 1)
+        )
+        return dict(rows.all())
+
+
+CAMPAIGNS = _Campaigns(
+    Campaign, "campaign", "campaign", "give its id, or merge them on the page of the campaign"
+)
 _COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
     CampaignCount.CONVERSATIONS: Campaign.conversation_count,
     CampaignCount.VOICE_CALLS: Campaign.voice_call_count,
@@ -62,7 +94,8 @@ def upsert(
     """Create or update a campaign.
 
     A campaign that has these values already is not changed, `updated_at` included. Counts and
-    scores are kept.
+    scores are kept. The external id of a merged campaign is that of the one it is part of, which
+    keeps its values.
 
     Args:
         values: `name` and other columns.
@@ -70,18 +103,40 @@ def upsert(
     Raises:
         InvalidInput: a reference does not exist.
     """
+    into_id = session.scalar(select(_MERGED.into_id).where(_MERGED.external_id == external_id))
+    if into_id is not None:
+        return Upserted(get(session, into_id), created=False, changed=False)
     ENGAGEMENTS.require(session, values.get("engagement_id"))
     scorecards.require(session, values.get("scorecard_id"))
     _require_call_centers(session, values.get("call_center_ids", ()))
     columns = {**values, "search_text": _search_text(values["name"], external_id)}
-    stored = upserts.upsert(session, Campaign, "camp", external_id, columns)
-    return Upserted(get(session, stored.record.id), stored.created, stored.changed)
+    row, created = upserts.find_or_create(session, Campaign, "camp", external_id, columns)
+    changed = created or _update(session, row, columns)
+    return Upserted(get(session, row.id), created, changed)
 
 
 def get(session: Reader, campaign_id: str) -> dict[str, Any]:
-    """Return a campaign for the API; raises `NotFound`."""
-    row = find_mapping(session, _COLUMNS.where(Campaign.id == campaign_id), "campaign")
+    """Return a campaign for the API; raises `NotFound`, which says where a merged one is now."""
+    row = session.execute(_COLUMNS.where(Campaign.id == campaign_id)).mappings().first()
+    if row is None:
+        into = into_ids(session, [campaign_id]).get(campaign_id)
+        raise NotFound(
+            f"This campaign was merged into {into}: use that."
+            if into
+            else "There is no such campaign."
+        )
     return _record(row)
+
+
+def into_ids(session: Reader, campaign_ids: Collection[str]) -> dict[str, str]:
+    """Map the ids of merged campaigns among these to those of the campaigns that they are part of."""
+    merged = select(_MERGED.id, _MERGED.into_id).where(_MERGED.id.in_(campaign_ids))
+    return {row.id: row.into_id for row in session.execute(merged)}
+
+
+def former_ids(session: Session, campaign_id: str) -> Sequence[str]:
+    """Return the ids of the campaigns that were merged into this one."""
+    return session.scalars(select(_MERGED.id).where(_MERGED.into_id == campaign_id)).all()
 
 
 def list_page(
@@ -116,7 +171,7 @@ def change(session: Session, campaign_id: str, changes: Mapping[str, Any]) -> di
     for name in ("scorecard_ids", "targets"):
         if name in values:
             values[name] = {**(getattr(row, name) or {}), **values[name]}
-    upserts.update_row(session, row, values)
+    _update(session, row, values)
     return get(session, campaign_id)
 
 
@@ -130,8 +185,11 @@ def namesakes(session: Session, campaign_id: str, name: str) -> dict[str, str | 
 
 def scorecard_of(session: Session, campaign_id: str, channel: str) -> str | None:
     """Return the id of the campaign's scorecard for a channel; None for the channel's default."""
+    # The campaign may have been merged since this transaction has read it.
+    into_id = select(_MERGED.into_id).where(_MERGED.id == campaign_id).scalar_subquery()
+    present_id = func.coalesce(into_id, campaign_id)
     row = session.execute(
-        select(Campaign.scorecard_ids, Campaign.scorecard_id).where(Campaign.id == campaign_id)
+        select(Campaign.scorecard_ids, Campaign.scorecard_id).where(Campaign.id == present_id)
     ).one()
     scorecard_id: str | None = (row.scorecard_ids or {}).get(channel, row.scorecard_id)
     return scorecard_id
@@ -185,6 +243,15 @@ def count_move(
 def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: int) -> None:
     """Adjust the mean score when the transaction commits."""
     add_at_commit(session, Campaign, campaign_id, score_sum=delta_sum, score_count=delta_count)
+
+
+def _update(session: Session, row: Campaign, values: Mapping[str, Any]) -> bool:
+    is_renamed = row.name != values.get("name", row.name)
+    changed = upserts.update_row(session, row, values)
+    if is_renamed:
+        for follow in hooks_of(session).on_campaign_renamed:
+            follow(session, row.id)
+    return changed
 
 
 def _require_call_centers(session: Session, call_center_ids: Sequence[str]) -> None:

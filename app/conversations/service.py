@@ -290,8 +290,8 @@ def _update(session: Session, row: Conversation, conversation: ConversationInput
     return True
 
 
-def _require(session: Session, columns: Sequence[Mapping[str, Any]]) -> None:
-    sources.require(session, *columns)
+def _require(session: Session, columns: Sequence[dict[str, Any]]) -> None:
+    sources.resolve(session, *columns)
     executive_ids = {executive_id for row in columns for executive_id in row["executives"]}
     names = EXECUTIVES.names(session, executive_ids) if executive_ids else {}
     for executive_id in sorted(executive_ids - names.keys()):

@@ -2,9 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
+
+
+class CampaignMerge(NamedTuple):
+    """A merge: the id of the campaign that goes, and of the one that gets all that it had."""
+
+    former_id: str
+    into_id: str
+
 
 SessionHook = Callable[[Session, Any], Any]
 
@@ -38,6 +46,9 @@ class Hooks:
         on_evaluation_changed: receives the current evaluations of sources after they were opened,
             have ended or got another score.
         on_results_changed: receives the same evaluations, each with its results document or None.
+        on_campaign_merged: receives each `CampaignMerge`, to move what is of the campaign that goes.
+        campaign_counts: each counts rows of a campaign by its id, for counters by their names.
+        on_campaign_renamed: receives the id of a campaign that has got another name.
         on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
         sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
@@ -50,6 +61,9 @@ class Hooks:
     on_publish: tuple[SessionHook, ...] = ()
     on_evaluation_changed: tuple[SessionHook, ...] = ()
     on_results_changed: tuple[SessionHook, ...] = ()
+    on_campaign_merged: tuple[SessionHook, ...] = ()
+    campaign_counts: tuple[SessionHook, ...] = ()
+    on_campaign_renamed: tuple[SessionHook, ...] = ()
     on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
     sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed

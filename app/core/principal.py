@@ -34,7 +34,7 @@ class TeamScope:
         cls, lists: Mapping[str, Sequence[str]], caller_id: str = "", **limits: bool
     ) -> "TeamScope | None":
         """Return the teams that these lists name; None where all are empty."""
-        executives, centers, campaigns = (tuple(sorted(lists[name])) for name in TEAM_LISTS)
+        executives, centers, campaigns = (tuple(sorted(set(lists[name]))) for name in TEAM_LISTS)
         teams = cls(executives, centers, campaigns, caller_id, **limits)
         return teams if teams.lists() else None
 

@@ -37,6 +37,7 @@ _NOTICES = {
     "coaching-deleted": "The coaching session was deleted.",
     "goal-saved": "The goal was saved.",
     "goal-deleted": "The goal was deleted.",
+    "campaigns-merged": "The campaigns are one now. What still comes in for the others is part of this one.",
     "campaign-changed": "The campaign is changed. New evaluations of its conversations use these scorecards.",
     "source-off": "The source is switched off.",
     "source-on": "The source is switched on. Its settings are saved.",

@@ -1,9 +1,9 @@
 """Sources of evaluations: what they refer to, their scorecard, and the context for the judge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy.orm import Session
 
@@ -24,12 +24,18 @@ REFERENCES: tuple[NamedTable[Any], ...] = (ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS,
 COLUMNS = tuple(table.column for table in REFERENCES)
 # Those whose names an evaluation keeps.
 _NAMED = REFERENCES[1:]
-_FACTS = tuple(field.name for field in fields(Context) if field.name != "lessons")
+_LOOKED_UP = ("lessons", "former_campaign_ids")
+_FACTS = tuple(field.name for field in fields(Context) if field.name not in _LOOKED_UP)
 _MOMENTS = frozenset(field.name for field in fields(Context) if "datetime" in str(field.type))
 
 
-def require(session: Session, *sources: Mapping[str, Any]) -> None:
-    """Raise for ids that do not exist."""
+def resolve(session: Session, *sources: dict[str, Any]) -> None:
+    """Replace the ids of merged campaigns, and raise for ids that do not exist."""
+    named = {source.get(CAMPAIGNS.column) for source in sources} - {None}
+    into = campaigns.into_ids(session, cast(set[str], named)) if named else {}
+    for source in sources:
+        if (former := source.get(CAMPAIGNS.column)) in into:
+            source[CAMPAIGNS.column] = into[former]
     for table in REFERENCES:
         ids = {source.get(table.column) for source in sources}
         table.require_all(session, {row_id for row_id in ids if row_id is not None})
@@ -101,6 +107,9 @@ def context_of(session: Session, evaluation: Evaluation) -> Context:
         "direction": evaluation.direction,
         "campaign_id": evaluation.campaign_id,
         "labels": evaluation.labels,
+        "former_campaign_ids": tuple(
+            campaigns.former_ids(session, evaluation.campaign_id) if evaluation.campaign_id else ()
+        ),
         "lessons": hooks_of(session).lessons(session, evaluation.engagement_id),
     }
     return Context(**{**known, **columns})

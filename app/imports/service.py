@@ -128,7 +128,7 @@ def resolved(session: Session, options: ImportOptions) -> ImportOptions:
         reference.column: options.defaults.get(reference.field) for reference in sources.REFERENCES
     }
     try:
-        sources.require(session, ids)
+        sources.resolve(session, ids)
     except InvalidInput as error:
         detail = error.details[0]
         raise InvalidInput.field(f"defaults.{detail['field']}", detail["message"]) from error

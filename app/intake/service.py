@@ -64,7 +64,7 @@ def switch_on(
     earlier = sealing.unseal_config(keyring, row) if row is not None else {}
     kept = {name: value for name, value in earlier.items() if name not in removed}
     config = _checked(vendor, given, kept)
-    references.require(
+    references.resolve(
         session,
         {reference.column: defaults.get(reference.field) for reference in references.REFERENCES},
     )

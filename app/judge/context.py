@@ -22,8 +22,9 @@ class Context:
     `transferred` says that the customer was handed to someone else (in a bot call: to a person),
     `ended_by` who ended it (customer, agent, bot, system). `asynchronous` platforms promise no
     reply times. `first_contact_resolution` needs the other conversations of the customer, so it is
-    worked out elsewhere. `direction` is inbound, outbound or unknown, `platform` that of a conversation, such as email. `lessons` are what people have
-    taught by their overrides. `evaluation_id`, `generated_at` and `revision` are only copied.
+    worked out elsewhere. `direction` is inbound, outbound or unknown, `platform` that of a
+    conversation, such as email. `former_campaign_ids` are of campaigns that were merged into this
+    one. `lessons` are what people have taught by their overrides. `evaluation_id`, `generated_at` and `revision` are only copied.
     """
 
     language: str | None = None
@@ -42,6 +43,7 @@ class Context:
     direction: str = "unknown"
     platform: str | None = None
     campaign_id: str | None = None
+    former_campaign_ids: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     lessons: tuple[Lesson, ...] = ()
     evaluation_id: str | None = None

@@ -11,6 +11,7 @@ from app.analytics.exports import service as export_service
 from app.audio_files import jobs as audio_files
 from app.audio_files import playback
 from app.audio_files.processing import requests as processing
+from app.campaigns import jobs as campaigns
 from app.coaching import service as coaching
 from app.core import hosts
 from app.core.clock import utc_now
@@ -144,6 +145,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("orphaned files", 3600, delete_orphans),
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
+    PeriodicTask("merged campaigns", 600, campaigns.follow_merges),
     PeriodicTask("review plans", 60, reviews.draw_plans),
     PeriodicTask("late reviews", 3600, reviews.expire_assignments),
     PeriodicTask("alerts", 5, alerts.send_alerts),

@@ -80,6 +80,7 @@ class Action(StrEnum):
     SCORECARD_USED = "scorecard_used"
     SCORECARD_RELEASED = "scorecard_released"
     CAMPAIGN_CHANGED = "campaign_changed"
+    CAMPAIGNS_MERGED = "campaigns_merged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ UNLIMITED = frozenset(
         *("api_keys", "api_key_credentials", "users", "user_sessions", "audit_entries"),
         *("evaluation_facts", "evaluation_fact_parts", "score_layouts"),
         *("scorecards", "scorecard_versions", "scorecard_releases", "channel_scorecards"),
+        "merged_campaigns",
         *("events", "webhook_subscriptions", "webhook_deliveries"),
         *("webhook_attempts", "mail_servers"),
         *("usage_records", "usage_batches", "usage_warnings", "usage_keys"),

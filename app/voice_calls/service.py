@@ -284,8 +284,8 @@ def _stored_digest(session: Session, voice_call_id: str) -> str | None:
     return turns.digest if turns else None
 
 
-def _require(session: Session, columns: Mapping[str, Any]) -> None:
-    sources.require(session, columns)
+def _require(session: Session, columns: dict[str, Any]) -> None:
+    sources.resolve(session, columns)
     if columns["recording_id"] is not None:
         try:
             audio_files.find(session, columns["recording_id"])

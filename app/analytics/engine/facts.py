@@ -9,7 +9,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics.models import EvaluationFact, ScoreLayout
+from app.campaigns.merging import move_rows
 from app.core.database.upserts import insert_missing, upsert_into
+from app.core.hooks import CampaignMerge
 from app.evaluations.models import Evaluation
 
 COPIED = (
@@ -91,6 +93,11 @@ def write(session: Session, facts: Sequence[Mapping[str, Any]]) -> None:
     session.connection().execute(
         insert.on_conflict_do_update(index_elements=["source_id"], set_=changed), facts
     )
+
+
+def follow_merge(session: Session, merge: CampaignMerge) -> None:
+    """Move the facts of a merged campaign; they become pending."""
+    move_rows(EvaluationFact, session, merge, version=EvaluationFact.version + 1, is_pending=True)
 
 
 def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,11 +67,13 @@ class NamedTable(Generic[Row]):
     """Lookups in one table.
 
     `noun` names a row in error messages; a reference to it by name is `name`, as in `call_center`.
+    `way_out` is what to do where several rows have one name.
     """
 
     model: type[Row]
     noun: str
     name: str
+    way_out: str = "give its id instead"
 
     @property
     def column(self) -> str:
@@ -108,7 +110,7 @@ class NamedTable(Generic[Row]):
         named = select(self.model).where(self.model.__table__.c.name == name)
         rows = session.scalars(named.limit(2)).all()
         if len(rows) > 1:
-            message = f"More than one {self.noun} has this name; give its id instead."
+            message = f"More than one {self.noun} has this name; {self.way_out}."
             raise InvalidInput.field(self.name_field, message)
         return rows[0] if rows else None
 

@@ -106,7 +106,8 @@ def _directions(facts: Facts, directions: list[str]) -> Answer | None:
 
 
 def _campaigns(facts: Facts, campaign_ids: list[str]) -> Answer | None:
-    return None if facts.context.campaign_id in campaign_ids else _only("campaigns")
+    own = {facts.context.campaign_id, *facts.context.former_campaign_ids}
+    return None if own & set(campaign_ids) else _only("campaigns")
 
 
 def _labels(facts: Facts, labels: Mapping[str, str]) -> Answer | None:

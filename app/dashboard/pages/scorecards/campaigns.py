@@ -7,10 +7,13 @@ from flask import render_template, request
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
-from app.campaigns import service
+from app.campaigns import merging, service
 from app.campaigns.enums import CHANNELS
+from app.campaigns.schemas import CampaignMergeCreate
 from app.core.database.paging import PageRequest
-from app.dashboard import forms
+from app.core.database.session import after_commit
+from app.core.errors import InvalidInput
+from app.dashboard import forms, pickers
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.audited import audited
 from app.people.audit import Action
@@ -54,6 +57,7 @@ def show(campaign_id: str) -> str:
         return render_template(
             "scorecards/campaign.html",
             campaign=campaign,
+            others=pickers.campaign_names(session, ()),
             namesakes=service.namesakes(session, campaign_id, campaign["name"]),
             choices=_choices(session),
             typed={**stored, **request.form},
@@ -82,6 +86,23 @@ def change(campaign_id: str) -> Response:
         changes = {"name": typed["name"], "targets": targets, "scorecard_ids": chosen}
         service.change(session, campaign_id, changes)
     return forms.redirect_with("campaign-changed", "campaigns.show", campaign_id=campaign_id)
+
+
+@blp.post("/campaigns/<id:campaign_id>/merge")
+@require_scope(_SCOPE)
+@forms.shown_again(show)
+def merge(campaign_id: str) -> Response:
+    """Merge the chosen campaigns into this one."""
+    chosen = [former_id for former_id in request.form.getlist("campaignIds") if former_id]
+    if not chosen:
+        raise InvalidInput.field(
+            "campaignIds", "Choose the campaigns that become part of this one."
+        )
+    typed = forms.load(CampaignMergeCreate(), {"campaignIds": chosen})
+    with audited(Action.CAMPAIGNS_MERGED, campaign_id) as session:
+        after_commit(session, current_runtime().state.new_key_version)
+        merging.merge(session, campaign_id, typed["campaign_ids"])
+    return forms.redirect_with("campaigns-merged", "campaigns.show", campaign_id=campaign_id)
 
 
 def _scorecards_of(session: Session, campaign: Mapping[str, Any]) -> dict[str, str | None]:

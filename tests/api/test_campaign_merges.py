@@ -1,0 +1,225 @@
+"""Merging and renaming campaigns: everything that was of one follows, and so does what still comes in."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from requests import Response
+from sqlalchemy import select, update
+
+from app.campaigns import jobs
+from app.conversations.models import Conversation
+from app.core.clock import utc_now
+from app.core.runtime import Runtime
+from app.intake.models import IntakeSource
+from app.people import saved_views
+from app.people.models import User
+from tests.caller import Caller, findings
+from tests.contacts import chat, get, judge, put, put_call, put_chat
+from tests.visitor import add_user, signed_in
+
+pytestmark = pytest.mark.sql
+
+EXECUTIVE = {"name": "Priya"}
+
+
+def merged(client: Caller, into: str, *former: str) -> None:
+    answer = client.post(f"/campaigns/{into}/merge", {"campaignIds": list(former)})
+    assert answer.status_code == 200, answer.text
+
+
+def test_all_that_was_of_a_merged_campaign_is_of_the_other(
+    client: Caller, base: str, runtime: Runtime, make_caller: Callable[..., Caller]
+) -> None:
+    into = put(client, "campaigns", "crm-1", {"name": "Returns", "targets": {"score": 80}})["id"]
+    targets = {"score": 70, "passRate": 0.9}
+    former = put(client, "campaigns", "crm-2", {"name": "Refunds", "targets": targets})["id"]
+    agent = put(client, "executives", "p", EXECUTIVE)["id"]
+    put_chat(client, "a", campaignId=into, executiveId=agent)
+    moved = put_chat(client, "b", campaignId=former, executiveId=agent)
+    put_call(client, "c", campaignId=former, executiveId=agent)
+    judge()
+    limited = make_caller(base, scopes=["evaluations:read"], campaign_ids=[former])
+    assert len(get(limited, "/evaluations")) == 2
+    plan = client.post(
+        "/reviews/plans",
+        {
+            "name": "Weekly",
+            "perAgent": 1,
+            "filters": {"campaignId": former},
+            "reviewers": [{"userId": add_user(runtime, "reviewer", "rosa")}],
+        },
+    ).json()["data"]
+    rule = client.post(
+        "/alerts/rules",
+        {"name": "Bad", "trigger": "score_below", "below": 50, "filters": {"campaignId": former}},
+    ).json()["data"]
+    lead = add_user(runtime, "lead", "lee")
+    with runtime.db.writing() as session:
+        view = saved_views.save(
+            session,
+            lead,
+            name="Mine",
+            query=f"campaignId={former}&days=all",
+            is_shared=True,
+            is_pinned=False,
+        )
+        view_id = view.id
+        session.execute(update(User).where(User.name == "rosa").values(campaign_ids=[into, former]))
+        now, defaults = utc_now(), {"campaignId": former}
+        session.add(
+            IntakeSource(
+                name="twilio",
+                active=True,
+                sealed_config="",
+                defaults=defaults,
+                created_at=now,
+                updated_at=now,
+            )
+        )
+
+    merged(client, into, former)
+
+    shown = get(client, f"/campaigns/{into}")
+    assert shown["name"] == "Returns"
+    assert shown["targets"] == {"score": 80, "evaluations": None, "passRate": 0.9}
+    assert shown["counts"] == {
+        "conversations": 2,
+        "voiceCalls": 1,
+        "audioFiles": 0,
+        "evaluations": 3,
+    }
+    evaluations = get(client, "/evaluations", campaignId=into)
+    assert {row["campaign"] for row in evaluations} == {"Returns"}
+    assert shown["meanScore"] == pytest.approx(
+        sum(row["score"] for row in evaluations) / 3, abs=0.01
+    )
+    assert len(get(client, "/evaluations", q="returns")) == 3
+    assert get(client, "/evaluations", q="refunds") == []
+    assert get(client, f"/conversations/{moved['id']}")["campaignId"] == into
+    [board] = get(client, "/analytics/campaigns", minEvaluations=1)
+    assert (board["id"], board["evaluations"]) == (into, 3)
+    assert [row["id"] for row in get(client, "/campaigns")] == [into]
+    assert [*get(client, f"/reviews/plans/{plan['id']}")["filters"].values()] == [into]
+    assert get(client, f"/alerts/rules/{rule['id']}")["filters"] == {"campaignId": into}
+    assert len(get(limited, "/evaluations")) == 3
+    with runtime.db.reading() as session:
+        assert session.scalars(select(IntakeSource.defaults)).all() == [{"campaignId": into}]
+        [view] = saved_views.list_visible(session, lead)
+        assert (view.id, view.query) == (view_id, f"campaignId={into}&days=all")
+
+
+def test_what_still_comes_in_for_a_merged_campaign_is_of_the_other(
+    client: Caller, runtime: Runtime
+) -> None:
+    into = put(client, "campaigns", "crm-1", {"name": "Returns"})["id"]
+    former = put(client, "campaigns", "crm-2", {"name": "Refunds"})["id"]
+    last = put(client, "campaigns", "crm-3", {"name": "Both"})["id"]
+    merged(client, into, former)
+    merged(client, last, into)
+    merged(client, last, into)
+    by_id = put_chat(client, "a", campaignId=former)
+    by_name = put_chat(client, "b", campaign="Refunds")
+    assert by_id["campaignId"] == by_name["campaignId"] == last
+    # The other system may go on sending its own record: no double appears, and nothing is renamed.
+    again = put(client, "campaigns", "crm-2", {"name": "Refunds"})
+    assert (again["id"], again["name"]) == (last, "Both")
+    gone = client.get(f"/campaigns/{former}")
+    assert gone.status_code == 404
+    assert last in gone.json()["error"]["message"]
+    # A transaction that was open during the merge has written the former id.
+    with runtime.db.writing() as session:
+        late = update(Conversation).where(Conversation.id == by_id["id"])
+        session.execute(late.values(campaign_id=former))
+    jobs.follow_merges(runtime)
+    assert get(client, f"/conversations/{by_id['id']}")["campaignId"] == last
+
+
+def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
+    client: Caller, runtime: Runtime
+) -> None:
+    into = put(client, "campaigns", "crm-1", {"name": "Returns"})["id"]
+    former = put(client, "campaigns", "crm-2", {"name": "Refunds"})["id"]
+    for number in range(4):
+        put_chat(client, f"first-{number}", campaignId=former)
+
+    def repeated(send: Callable[[], Response]) -> None:
+        # A deadlock of PostgreSQL is told as a database that is busy, and all of it is undone.
+        while (answer := send()).status_code == 503:
+            assert "try again" in answer.text
+        assert answer.status_code in (200, 201), answer.text
+
+    def send(number: int) -> Callable[[], Response]:
+        path = f"/imports/conversations/late-{number}"
+        return lambda: client.call("PUT", path, chat(campaignId=former))
+
+    def merge() -> Response:
+        return client.post(f"/campaigns/{into}/merge", {"campaignIds": [former]})
+
+    with ThreadPoolExecutor(6) as pool:
+        work = [pool.submit(repeated, send(number)) for number in range(6)]
+        work += [pool.submit(judge), pool.submit(repeated, merge)]
+        work += [pool.submit(repeated, send(number)) for number in range(6, 12)]
+        for item in work:
+            item.result()
+    judge()
+    jobs.follow_merges(runtime)
+
+    assert len(get(client, "/conversations", campaignId=into)) == 16
+    assert len(get(client, "/evaluations", campaignId=into, status="completed")) == 16
+    assert get(client, "/conversations", campaignId=former) == []
+    [board] = get(client, "/analytics/campaigns", minEvaluations=1)
+    assert (board["id"], board["evaluations"]) == (into, 16)
+    counts = get(client, f"/campaigns/{into}")["counts"]
+    assert (counts["conversations"], counts["evaluations"]) == (16, 16)
+
+
+def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
+    into = put(client, "campaigns", "crm-1", {"name": "Returns"})["id"]
+    other = put(client, "campaigns", "crm-2", {"name": "Refunds"})["id"]
+    path = f"/campaigns/{into}/merge"
+    missing = "camp_01m7y8acjwfq8bmhevp404058a"
+    for ids, field in (
+        ([other, into], "campaignIds[1]"),
+        ([missing], "campaignIds[0]"),
+        ([], "campaignIds"),
+    ):
+        refused = client.post(path, {"campaignIds": ids})
+        assert refused.status_code == 422, refused.text
+        assert field in findings(refused)
+    assert client.post(f"/campaigns/{missing}/merge", {"campaignIds": [other]}).status_code == 404
+    assert len(get(client, "/campaigns")) == 2
+
+
+def test_evaluations_follow_a_new_name(client: Caller) -> None:
+    campaign = put(client, "campaigns", "c", {"name": "Returns"})
+    put_chat(client, "a", campaignId=campaign["id"])
+    judge()
+    client.patch(f"/campaigns/{campaign['id']}", {"name": "Sales north"})
+    assert [row["campaign"] for row in get(client, "/evaluations", q="SALES north")] == [
+        "Sales north"
+    ]
+    assert get(client, "/evaluations", q="returns") == []
+    put(client, "campaigns", "c", {"name": "Sales"})
+    assert [row["campaign"] for row in get(client, "/evaluations", q="sales")] == ["Sales"]
+
+
+def test_a_lead_merges_doubles_on_the_page_and_the_audit_trail_says_so(
+    client: Caller, base: str, runtime: Runtime
+) -> None:
+    ids = [put(client, "campaigns", key, {"name": "Returns"})["id"] for key in ("crm-1", "crm-2")]
+    refused = client.call("PUT", "/imports/conversations/a", chat(campaign="Returns"))
+    assert "merge them" in refused.text
+    page = f"/campaigns/{ids[0]}"
+    lead = signed_in(base, runtime, "lead")
+    assert "1 other campaign of this name" in lead.get(page).text
+    nothing = lead.post(f"{page}/merge", {"campaignIds": ""})
+    assert nothing.status_code == 422
+    assert "Choose the campaigns" in nothing.text
+    answer = lead.post(f"{page}/merge", {"campaignIds": [ids[1], ""]})
+    assert answer.status_code == 303
+    assert "are one now" in lead.get(answer.headers["Location"]).text
+    assert [row["id"] for row in get(client, "/campaigns")] == [ids[0]]
+    admin = signed_in(base, runtime, "admin")
+    assert ids[0] in admin.get("/audit?action=campaigns_merged").text
+    assert signed_in(base, runtime, "viewer").post(f"{page}/merge", {}).status_code == 403
