@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from app.analytics.engine import parts
 from app.analytics.engine.database import fact_database
@@ -122,12 +122,13 @@ def record(runtime: Runtime) -> None:
 
 
 def write_parts(runtime: Runtime) -> None:
-    """Write the parts, as the service does in time, and print what that took."""
+    """Write the parts, as the service does in time, and print how far that is and what it took."""
     database = fact_database(runtime.settings)
     started, count = time.process_time(), 0
     limit = parts.REBUILD_BATCH
     while written := parts.write_pending(runtime.db, database, limit=limit):
         count += written
+        print(f"{count:,} facts written into parts", flush=True)
     print(f"{count:,} facts written into parts in {time.process_time() - started:.1f} s of CPU")
 
 
@@ -164,14 +165,19 @@ def ids_of(runtime: Runtime) -> dict[str, list[str]]:
         }
 
 
-def staged_app(number: int, folder: Path) -> Flask:
-    """Return the application over a data set in this folder, which is made if it is not there."""
-    is_new = not (folder / "cqe.db").exists()
+def staged_app(number: int, folder: Path, database_url: str = "") -> Flask:
+    """Return the application over a data set in this folder, which is made if it is not there.
+
+    Args:
+        database_url: an empty PostgreSQL database of this folder's own, instead of SQLite.
+    """
+    is_new = not (folder / "master.keys").exists()
     folder.mkdir(parents=True, exist_ok=True)
     if is_new:
         create_key_file(folder)
     settings = Settings(
         data_dir=folder,
+        database_url=database_url,
         redis_url="none",
         sqlite_synchronous="NORMAL",
         log_level="WARNING",
@@ -184,6 +190,8 @@ def staged_app(number: int, folder: Path) -> Flask:
         started = time.process_time()
         Stage(runtime, number, utc_now()).make()
         print(f"{number:,} evaluations made in {time.process_time() - started:.1f} s of CPU")
+        with runtime.db.writing() as session:
+            session.execute(text("ANALYZE"))
     return app
 
 

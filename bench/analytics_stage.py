@@ -92,6 +92,7 @@ class Stage:
             with self.runtime.db.writing() as session:
                 session.execute(insert(Evaluation), [row for row, _ in several])
                 session.execute(insert(EvaluationFact), [fact for _, fact in several])
+            print(f"{begin + len(several):,} of {self.number:,} evaluations made", flush=True)
 
     def _moments(self) -> Iterator[datetime]:
         """Yield as many moments as there are evaluations, in their order."""
