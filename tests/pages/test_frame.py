@@ -96,8 +96,10 @@ def test_a_narrow_list_shows_whose_conversations_they_are(
     assert place["x"] + place["width"] < width
 
 
-@pytest.mark.parametrize("path", ["/executives?days=90", "/campaigns", "/review?tab=unsure"])
-def test_a_phone_shows_rows_of_boards_and_of_the_queue_whole(
+@pytest.mark.parametrize(
+    "path", ["/executives?days=90", "/campaigns", "/review?tab=unsure", "/evaluations"]
+)
+def test_a_phone_shows_rows_of_lists_whole(
     demo: Demo, page_of: Callable[..., Page], path: str
 ) -> None:
     demo.evaluation("demo-chat-rude-agent")
