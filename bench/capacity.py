@@ -1,7 +1,7 @@
 """Capacity model: what a load of recorded calls needs, from the costs of one call.
 
 `python -m bench.capacity [--calls 2500,25000] [--call-minutes 5] …` prints the costs of one call and
-the table of docs/sizing.md, in Markdown. Each cost is an option; `--help` lists them.
+the table of docs/scaling.md, in Markdown. Each cost is an option; `--help` lists them.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The capacity model: its table in docs/sizing.md, and how needs follow from costs."""
+"""The capacity model: its table in docs/scaling.md, and how needs follow from costs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from bench.capacity import Costs, Load, load_table
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sizing.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
 
 
 def test_the_page_has_the_table_that_the_command_prints() -> None:
