@@ -35,8 +35,10 @@ from tests.caller import Caller
 from tests.reused_database import ReusedDatabase
 from tests.running import note_started, running_runtime
 from tests.sampling import NIGHTLY, examples
+from tests.shared_routes import SharedRoutes
 
 load_tables()
+Flask.url_map_class = SharedRoutes
 
 # A slow machine fails no test, and CI tries the same examples each time.
 hypothesis_settings.register_profile(
