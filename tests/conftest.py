@@ -32,6 +32,7 @@ from app.factory import create_app
 from app.packages import load_tables
 from app.web.current import runtime_of
 from tests.caller import Caller
+from tests.equal_dialects import share_compiled_statements
 from tests.reused_database import ReusedDatabase
 from tests.running import note_started, running_runtime
 from tests.sampling import NIGHTLY, examples
@@ -39,6 +40,7 @@ from tests.shared_routes import SharedRoutes
 
 load_tables()
 Flask.url_map_class = SharedRoutes
+share_compiled_statements()
 
 # A slow machine fails no test, and CI tries the same examples each time.
 hypothesis_settings.register_profile(
