@@ -532,30 +532,3 @@ def change_everything(runtime: Runtime, evaluations: list[Evaluation]) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         # The log can be emptied only when nobody reads as of an earlier moment.
         assert (runtime.settings.data_dir / "cqe.db-wal").stat().st_size == 0
-
-
-def test_cell_formatter_csv_are_those_that_the_standard_library_writes() -> None:
-    texts = [
-        "plain",
-        "a,b",
-        "a;b",
-        "a;=1",
-        "a,=1",
-        "\uff1d1",
-        'say "x"',
-        "two\nlines",
-        "",
-        None,
-        "-1",
-        " x",
-        "é",
-    ]
-    for delimiter in ",;":
-        out = io.StringIO()
-        writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-        writer.writerows([["x", "" if text is None else defuse(text)] for text in texts])
-        cells = writers.cell_formatter("text", delimiter)(texts)
-        assert "".join(f"x{delimiter}{cell}\n" for cell in cells) == out.getvalue()
-    assert writers.cell_formatter("number", ",")([1, -0.5, None, 0.1, True]) == [
-        *("1", "-0.5", "", "0.1", "true")
-    ]

@@ -1,15 +1,15 @@
 """Writers of export files; each writes batches of rows and keeps none in memory."""
 
+import csv
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import orjson
-from orjson import dumps
 
 from app.analytics.enums import Format
 from app.analytics.exports.datasets.columns import Column, Kind, Row, Values
@@ -41,7 +41,6 @@ _FORMULA = re.compile(
     "(?:^(?=[\"']*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])"
     "|(?<=[,;|\t])(?=[\"']*[=+@\uff1d\uff0b\uff0d\uff20-][\\w(@\"']))"
 )
-_CellFormatter: TypeAlias = Callable[[Values], Sequence[str]]
 
 
 class TooManyRows(Exception):
@@ -80,19 +79,13 @@ class _CsvWriter:
 
     def __init__(self, path: Path, columns: Sequence[Column], delimiter: str) -> None:
         self._file = path.open("w", encoding="utf-8", newline="", buffering=1 << 20)
-        self._delimiter = delimiter
-        self._formatters = [cell_formatter(column.kind, delimiter) for column in columns]
-        self._file.write(delimiter.join(column.name for column in columns) + "\r\n")
+        self._writer = csv.writer(self._file, delimiter=delimiter)
+        self._kinds = [column.kind for column in columns]
+        self._writer.writerow(column.name for column in columns)
 
     def write(self, columns: Sequence[Values]) -> None:
-        cells = [
-            formatter(column) for formatter, column in zip(self._formatters, columns, strict=True)
-        ]
-        lines: Iterable[str] = map(self._delimiter.join, zip(*cells, strict=True))
-        if len(cells) == 1:
-            # Readers skip an empty line.
-            lines = (line or '""' for line in lines)
-        self._file.write("\r\n".join(lines) + "\r\n")
+        cells = [_cells(kind, column) for kind, column in zip(self._kinds, columns, strict=True)]
+        self._writer.writerows(zip(*cells, strict=True))
 
     def close(self) -> None:
         self._file.close()
@@ -225,38 +218,10 @@ def _joined(value: Any) -> Any:
     return "; ".join(map(str, value)) if type(value) is list else value
 
 
-def cell_formatter(kind: Kind, delimiter: str) -> _CellFormatter:
-    """Return the function that formats a column of this kind; None gives an empty cell."""
-    if kind in ("key", "time"):
-        return _keys
-    if kind == "text":
-        return _texts(delimiter)
+def _cells(kind: Kind, values: Values) -> Values:
+    """Return what the cells of a column show; None gives an empty cell."""
+    if kind == "boolean":
+        return [value if value is None else str(value).lower() for value in values]
     if kind == "list":
-        texts = _texts(delimiter)
-        return lambda values: texts([_joined(value) for value in values])
-    return _literals
-
-
-def _literals(values: Values) -> Sequence[str]:
-    """Format numbers and booleans as JSON does, all of them in one call."""
-    return dumps(values)[1:-1].decode().replace("null", "").split(",")
-
-
-def _keys(values: Values) -> Sequence[str]:
-    return [value or "" for value in values] if None in values else values
-
-
-def _texts(delimiter: str) -> _CellFormatter:
-    to_quote = re.compile(f'[{delimiter}"\r\n]')
-    # One search over the whole column, as most columns need no change; no text contains a NUL.
-    to_check = re.compile("[,;|\t\"\r\n]|(?:^|\0)[=+@'\uff1d\uff0b\uff0d\uff20-]")
-
-    def cell(value: str) -> str:
-        text = str(defuse(value))
-        return '"' + text.replace('"', '""') + '"' if to_quote.search(text) else text
-
-    def texts(values: Values) -> Sequence[str]:
-        filled = _keys(values)
-        return [*map(cell, filled)] if to_check.search("\0".join(filled)) else filled
-
-    return texts
+        values = [_joined(value) for value in values]
+    return [defuse(value) for value in values] if kind in ("text", "list") else values

@@ -30,7 +30,7 @@ class Column:
     """A name and the kind of its values.
 
     A `list` has texts. A `key` is a text of the service's own, such as an id or an enum value: it
-    cannot look like a formula and never needs quotes. A `time` is a text in ISO 8601 with its zone.
+    cannot look like a formula. A `time` is a text in ISO 8601 with its zone.
     """
 
     name: str
