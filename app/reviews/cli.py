@@ -166,15 +166,6 @@ def deactivate(engagement: str) -> None:
     click.echo("No version is active.")
 
 
-@calibrate.command("rollback")
-@_engagement
-def rollback(engagement: str) -> None:
-    """Go back to the version before the active one, or to none."""
-    with errors_as_messages(), current_runtime().db.writing() as session:
-        version = profiles.roll_back(session, engagements.find(session, engagement).id)
-    click.echo("No version is active." if version is None else f"Version {version} is active.")
-
-
 def _labelled(session: Session, engagement_id: str, file: Path | None) -> Labelled:
     if file is None:
         own_labels = labels.from_reviews(session, engagement_id)

@@ -156,13 +156,12 @@ def test_a_profile_sets_the_score_of_new_evaluations(
     assert active(client) == [1]
     assert command("activate", "--engagement", "Spring", 2).exit_code == 0
     assert active(client) == [2]
-    assert "Version 1 is active." in command("rollback", "--engagement", "Spring").output
+    assert "Version 1 is active." in command("activate", "--engagement", "Spring", 1).output
     assert active(client) == [1]
     assert command("deactivate", "--engagement", "Spring").exit_code == 0
     assert active(client) == []
     assert judged(runtime, engagement, 0, key="e")[0].score == plain[0]
     for wrong in (
-        command("rollback", "--engagement", "Spring"),
         command("activate", "--engagement", "Spring", 7),
         command("--engagement", "Nowhere", "--dry-run"),
     ):

@@ -12,7 +12,7 @@ from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_mapping
 from app.core.database.session import Table
-from app.core.errors import Conflict, NotFound
+from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.judge.judge import Judgement
 from app.judge.scorecard.values import Scorecard
@@ -86,25 +86,6 @@ def deactivate(session: Session, engagement_id: str) -> None:
     """Stop calibrating new judgements; without an active profile nothing happens."""
     if active_profile(session, engagement_id) is not None:
         _switch(session, engagement_id, None)
-
-
-def roll_back(session: Session, engagement_id: str) -> int | None:
-    """Activate the version before the active one, or none; return the version that is now active.
-
-    Raises:
-        Conflict: no version is active.
-    """
-    active = active_profile(session, engagement_id)
-    if active is None:
-        raise Conflict("No version of the calibration is active.")
-    before = session.scalar(
-        select(func.max(CalibrationProfile.version)).where(
-            CalibrationProfile.engagement_id == engagement_id,
-            CalibrationProfile.version < active.version,
-        )
-    )
-    _switch(session, engagement_id, before)
-    return before
 
 
 def active_profile(session: Session, engagement_id: str | None) -> CalibrationProfile | None:
