@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,15 +14,10 @@ from app.operations.failure import CannotRun
 _UP = "up.lock"
 _IN_USE = "in-use.lock"
 _CHILDREN_END_WITHIN_S = 35
-# Of former versions: heartbeats and the counts of requests.
-_FORMER_FILES = ("sender.beat", "worker.beat")
-_FORMER_FOLDER = "request-counts"
 
 
 def prepare(data_dir: Path) -> None:
     """Create the folder so that only its owner can read it, as all files of this process from now on.
-
-    What only former versions needed is deleted.
 
     Raises:
         CannotRun: it cannot be created or written to.
@@ -41,10 +35,6 @@ def prepare(data_dir: Path) -> None:
         ) from error
     with suppress(PermissionError):
         data_dir.chmod(0o700)
-    for name in _FORMER_FILES:
-        with suppress(OSError):
-            (data_dir / name).unlink()
-    shutil.rmtree(data_dir / _FORMER_FOLDER, ignore_errors=True)
 
 
 def lock_exclusively(data_dir: Path) -> int:
