@@ -1,7 +1,7 @@
 """Absolute links to recordings: signed upload and download links, and the status link."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Any, Self
@@ -51,73 +51,45 @@ class RecordingLinks:
         return (utc_now() + timedelta(seconds=self.ttl_s)).replace(microsecond=0)
 
     def upload(self, audio: AudioFile, expires_at: datetime) -> UploadLink:
-        sha256 = audio.sha256 or ""
-        link = self.storage and self.storage.upload_link(
-            Upload(audio.id, audio.content_type, audio.size_bytes, sha256, expires_at)
+        upload = Upload(
+            audio.id, audio.content_type, audio.size_bytes, audio.sha256 or "", expires_at
         )
-        own_url = self._signed(CREATE, audio, expires_at, sha256=sha256)
-        return link or UploadLink(own_url, {"Content-Type": audio.content_type})
+        link = self.storage and self.storage.upload_link(upload)
+        return link or UploadLink(self._taking(upload), {"Content-Type": audio.content_type})
 
     def side(self, object_id: str, expires_at: datetime, side: Mapping[str, Any]) -> dict[str, Any]:
         """Return the link for the upload of one side of a call, which this service takes itself."""
-        grant = Grant(
-            permission=CREATE,
-            object_id=object_id,
-            expires_at=expires_at,
-            content_type=side["content_type"],
-            size_bytes=side["size_bytes"],
-            sha256=side.get("sha256") or "",
-        )
+        sha256 = side.get("sha256") or ""
+        upload = Upload(object_id, side["content_type"], side["size_bytes"], sha256, expires_at)
         return {
-            "upload_url": self._path_for(grant),
+            "upload_url": self._taking(upload),
             "method": "PUT",
-            "headers": {"Content-Type": grant.content_type},
-            "max_size_bytes": grant.size_bytes,
+            "headers": {"Content-Type": upload.content_type},
+            "max_size_bytes": upload.size_bytes,
         }
 
     def download(
         self, audio: AudioFile, expires_at: datetime, copy: PlayedObject | None = None
     ) -> str:
         """Return the link that downloads the recording, or a copy of it, under its file name."""
-        if copy is None:
-            return self._signed(READ, audio, expires_at, file_name=_with_extension(audio))
-        return self._path_for(
-            Grant(
-                permission=READ,
-                object_id=copy.object_id,
-                expires_at=expires_at,
-                content_type=copy.content_type,
-                size_bytes=copy.size_bytes,
-                file_name=file_name_of(audio, copy),
-                sha256=copy.version,
-            )
+        stored = copy or PlayedObject(audio.id, audio.size_bytes, audio.content_type)
+        grant = Grant(
+            permission=READ,
+            object_id=stored.object_id,
+            expires_at=expires_at,
+            content_type=stored.content_type,
+            size_bytes=stored.size_bytes,
+            file_name=file_name_of(audio, copy) if copy else _with_extension(audio),
+            sha256=stored.version,
         )
+        return self.base + self.signer.path_for(grant)
 
     def status(self, audio_file_id: str) -> str:
         return f"{self.base}/api/v1/audio-files/{audio_file_id}/processing-status"
 
-    def _signed(
-        self,
-        permission: str,
-        audio: AudioFile,
-        expires_at: datetime,
-        *,
-        file_name: str = "",
-        sha256: str = "",
-    ) -> str:
-        grant = Grant(
-            permission=permission,
-            object_id=audio.id,
-            expires_at=expires_at,
-            content_type=audio.content_type,
-            size_bytes=audio.size_bytes,
-            file_name=file_name,
-            sha256=sha256,
-        )
-        return self._path_for(grant)
-
-    def _path_for(self, grant: Grant) -> str:
-        return self.base + self.signer.path_for(grant)
+    def _taking(self, upload: Upload) -> str:
+        """Return the link at which this service takes an upload itself."""
+        return self.base + self.signer.path_for(Grant(permission=CREATE, **asdict(upload)))
 
 
 def file_name_of(audio: AudioFile, copy: PlayedObject | None) -> str:

@@ -13,6 +13,7 @@ from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.hooks import hooks_of
 from app.core.ids import new_id
+from app.core.json_documents import camel_case
 from app.evaluations import outcome, results, transcripts
 from app.evaluations import service as evaluations
 from app.evaluations.enums import OVERRIDING_ACTIONS, ReviewAction, ReviewStatus
@@ -55,6 +56,10 @@ _DECISIONS: Mapping[str, str] = {
 _GIVEN = (
     *("action", "reviewer", "reviewer_ref", "addressee_id", "reason"),
     *("confirms_others", "score", "resolution", "satisfaction"),
+)
+_SHOWN = (
+    *("id", "evaluation_id", "revision", *_GIVEN, "criteria", "status_before", "status_after"),
+    *("score_before", "score_after"),
 )
 # Results show all reviews.
 _MOST_REVIEWS = 200
@@ -183,25 +188,8 @@ def agreement(session: Session, selection: Selection) -> dict[str, Any]:
 def shown(review: Any) -> dict[str, Any]:
     """Return a review as the API shows it and results store it."""
     row = review if isinstance(review, Mapping) else vars(review)
-    return {
-        "id": row["id"],
-        "evaluationId": row["evaluation_id"],
-        "revision": row["revision"],
-        "action": row["action"],
-        "reviewer": row["reviewer"],
-        "reviewerRef": row["reviewer_ref"],
-        "addresseeId": row["addressee_id"],
-        "reason": row["reason"],
-        "criteria": row["criteria"],
-        "confirmsOthers": row["confirms_others"],
-        "score": row["score"],
-        "resolution": row["resolution"],
-        "satisfaction": row["satisfaction"],
-        "statusBefore": row["status_before"],
-        "statusAfter": row["status_after"],
-        "scoreBefore": row["score_before"],
-        "scoreAfter": row["score_after"],
-        "createdAt": iso_utc(row["created_at"]),
+    return {camel_case(name): row[name] for name in _SHOWN} | {
+        "createdAt": iso_utc(row["created_at"])
     }
 
 
