@@ -16,7 +16,6 @@ EXPLAINED: dict[str, type[Schema]] = {
     "Evaluation": EvaluationDetailSchema,
     "Results": results.ResultsSchema,
     "Criterion": results.CriterionSchema,
-    "Dimensions": results.DimensionsSchema,
     "Quality": results.QualitySchema,
 }
 
