@@ -12,7 +12,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
 
 
 def test_the_table_of_the_page_is_part_of_what_the_command_prints() -> None:
-    shown = [line for line in PAGE.partition("| Calls a day |")[2].splitlines() if "--:" not in line]
+    shown = [
+        line for line in PAGE.partition("| Calls a day |")[2].splitlines() if "--:" not in line
+    ]
     rows = list(takewhile(lambda line: line.startswith("|"), shown[1:]))
     assert len(rows) > 5
     assert set(rows) <= set(load_table(Costs()).splitlines())
