@@ -2,6 +2,9 @@
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -11,7 +14,6 @@ import orjson
 from app.core.errors import MalformedRequest
 
 _MAX_DIGITS = 19
-
 _MAX_DEPTH = 32
 # A value takes up to some two hundred bytes of memory, however short its text is.
 _MAX_VALUES = 1_000_000
@@ -59,6 +61,21 @@ def digest_of(value: Any) -> str:
 def camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def document_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass under the API's names."""
+    return {name: getattr(record, field) for field, name in _names_of(record.__class__)}
+
+
+def fields_in(document: Mapping[str, Any], kind: Any) -> dict[str, Any]:
+    """Return what a document has for the fields of a dataclass, by their own names."""
+    return {field: document[name] for field, name in _names_of(kind)}
+
+
+@cache
+def _names_of(kind: Any) -> list[tuple[str, str]]:
+    return [(field.name, camel_case(field.name)) for field in fields(kind)]
 
 
 def _require_few_values(body: bytes, noun: str) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, undefer
 from app.core.clock import iso_utc, utc_now
 from app.core.errors import NotFound
 from app.core.ids import new_id
+from app.core.json_documents import document_of, fields_in
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 from app.evaluations.search import index
 from app.judge.languages.detection import UNKNOWN, with_languages
@@ -44,7 +45,7 @@ def row_of(
         "model": transcript.model,
         "redacted": transcript.redacted,
         "redaction_entities": _entities_of(transcript),
-        "participants": _participants_of(transcript),
+        "participants": [document_of(person) for person in transcript.participants],
         "segments": _segments_of(transcript),
         "origin": _origin_of(transcript),
     }
@@ -129,21 +130,6 @@ def _entities_of(transcript: Transcript) -> dict[str, int]:
     return dict(sorted(Counter(masked).items()))
 
 
-def _participants_of(transcript: Transcript) -> list[dict[str, Any]]:
-    """Return the participants as documents."""
-    return [
-        {
-            "id": participant.id,
-            "role": participant.role.value,
-            "kind": participant.kind,
-            "displayName": participant.display_name,
-            "channelIndex": participant.channel_index,
-            "executiveId": participant.executive_id,
-        }
-        for participant in transcript.participants
-    ]
-
-
 def _segments_of(transcript: Transcript) -> list[dict[str, Any]]:
     """Return the segments as documents with words; the sentiment is added when they are shown."""
     return [
@@ -162,15 +148,7 @@ def _segments_of(transcript: Transcript) -> list[dict[str, Any]]:
             "redactions": documents_of(segment.redactions),
             "messageId": segment.message_id,
             "sentAt": iso_utc(segment.sent_at) if segment.sent_at else None,
-            "words": [
-                {
-                    "text": word.text,
-                    "startMs": word.start_ms,
-                    "endMs": word.end_ms,
-                    "confidence": word.confidence,
-                }
-                for word in segment.words
-            ],
+            "words": [document_of(word) for word in segment.words],
         }
         for segment in transcript.segments
     ]
@@ -302,15 +280,8 @@ def _transcript(row: StoredTranscript | None) -> Transcript:
     return Transcript(
         segments=tuple(_segment(index, segment) for index, segment in enumerate(row.segments)),
         participants=tuple(
-            Participant(
-                id=participant["id"],
-                role=Role(participant["role"]),
-                kind=participant["kind"],
-                display_name=participant["displayName"],
-                channel_index=participant["channelIndex"],
-                executive_id=participant["executiveId"],
-            )
-            for participant in row.participants
+            Participant(**fields_in(person, Participant) | {"role": Role(person["role"])})
+            for person in row.participants
         ),
         duration_ms=row.duration_ms,
         language=row.language,
@@ -342,9 +313,6 @@ def _segment(index: int, document: Mapping[str, Any]) -> Segment:
         channel_index=document["channelIndex"],
         message_id=document["messageId"],
         sent_at=datetime.fromisoformat(sent_at) if sent_at else None,
-        words=tuple(
-            Word(word["text"], word["startMs"], word["endMs"], word["confidence"])
-            for word in document["words"]
-        ),
+        words=tuple(Word(**fields_in(word, Word)) for word in document["words"]),
         redactions=redactions_from(document["redactions"]),
     )

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from app.core.json_documents import camel_case
+from app.core.json_documents import document_of
 from app.core.process.stopping import never_stop
 from app.judge.context import Context
 from app.judge.facts.sentiment import SegmentSentiment
@@ -24,12 +24,7 @@ class Engine:
     prompt_version: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "provider": self.provider,
-            "model": self.model,
-            "promptVersion": self.prompt_version,
-        }
+        return document_of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +33,6 @@ class Fallback:
 
     reason: str
     message: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {"reason": self.reason, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +59,6 @@ class ModelUse:
     model_score: int | None = None
     embedded_score: int | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        return {camel_case(item.name): getattr(self, item.name) for item in fields(self)}
-
 
 @dataclass(frozen=True, slots=True)
 class Quality:
@@ -88,12 +77,9 @@ class Quality:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "unverifiedEvidenceCount": self.unverified_evidence_count,
-            "modelCalls": self.model_calls,
-            "retries": self.retries,
-            "costEstimate": self.cost_estimate,
-            "fallback": None if self.fallback is None else self.fallback.as_json(),
-            "model": None if self.model is None else self.model.as_json(),
+            **document_of(self),
+            "fallback": self.fallback and document_of(self.fallback),
+            "model": self.model and document_of(self.model),
             "calibration": None,
         }
 

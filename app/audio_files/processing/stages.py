@@ -14,6 +14,10 @@ from app.core.database.rows import find_row
 # Progress of the job in percent at the start of a stage.
 START_PERCENT = {Stage.UPLOAD: 0, Stage.DECODE: 0, Stage.TRANSCRIBE: 5, Stage.EVALUATE: 90}
 Records = dict[str, dict[str, Any]]
+_OF_JOB = (
+    *("stage", "progress", "attempts", "evaluation_id"),
+    *("queued_at", "started_at", "completed_at"),
+)
 
 
 def initial(uploaded_at: datetime | None) -> Records:
@@ -96,28 +100,10 @@ def _of_upload(audio: AudioFile) -> dict[str, Any]:
     if audio.uploaded_at is None:
         pending = audio.status == AudioStatus.PENDING_UPLOAD
         records[Stage.UPLOAD]["status"] = StageStatus.PENDING if pending else StageStatus.FAILED
-    return {
-        "job_id": None,
-        "stage": Stage.UPLOAD,
-        "progress": 0,
-        "stages": _as_list(records),
-        "attempts": 0,
-        "evaluation_id": None,
-        "queued_at": None,
-        "started_at": None,
-        "completed_at": None,
-    }
+    known = {"stage": Stage.UPLOAD, "stages": _as_list(records), "progress": 0, "attempts": 0}
+    return {**dict.fromkeys(("job_id", *_OF_JOB)), **known}
 
 
 def _of_job(job: ProcessingJob) -> dict[str, Any]:
-    return {
-        "job_id": job.id,
-        "stage": job.stage,
-        "progress": job.progress,
-        "stages": _as_list(job.stages),
-        "attempts": job.attempts,
-        "evaluation_id": job.evaluation_id,
-        "queued_at": job.queued_at,
-        "started_at": job.started_at,
-        "completed_at": job.completed_at,
-    }
+    given = {name: getattr(job, name) for name in _OF_JOB}
+    return {**given, "job_id": job.id, "stages": _as_list(job.stages)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from app.core.json_documents import document_of
 from app.transcript import Segment
 
 MOST_WORDS = 30
@@ -43,16 +44,7 @@ class Evidence:
     role: str
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "segmentId": self.segment_id,
-            "startMs": self.start_ms,
-            "endMs": self.end_ms,
-            "charStart": self.char_start,
-            "charEnd": self.char_end,
-            "quote": self.quote,
-            "polarity": self.polarity,
-            "role": self.role,
-        }
+        return document_of(self)
 
 
 def evidence_at(segment: Segment, start: int, end: int, polarity: str = SUPPORTS) -> Evidence:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
+from app.core.json_documents import document_of
 from app.judge.conduct.readings import Readings
 from app.judge.dialogue.turns import Dialogue, Line, Side
 from app.judge.languages.detection import ENGLISH
@@ -69,16 +70,6 @@ class SideSentiment:
     shift: float | None = None
     trend: str = "not_calculated"
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "overall": self.overall,
-            "byQuarter": list(self.by_quarter),
-            "begin": self.begin,
-            "end": self.end,
-            "shift": self.shift,
-            "trend": self.trend,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Sentiment:
@@ -88,8 +79,8 @@ class Sentiment:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "customer": self.customer.as_json(),
-            "agent": self.agent.as_json(),
+            "customer": document_of(self.customer),
+            "agent": document_of(self.agent),
             "timeline": [
                 {
                     "segmentId": item.segment_id,

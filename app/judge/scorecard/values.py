@@ -1,10 +1,10 @@
 """Values of a scorecard version: criteria, weights and thresholds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from app.core.json_documents import camel_case
+from app.core.json_documents import fields_in
 
 Parameters: TypeAlias = Mapping[str, Any]
 # The value of versions that are older than the setting.
@@ -167,7 +167,7 @@ def _minimum(document: Mapping[str, Any]) -> Minimum:
 
 
 def _metric_settings(document: Mapping[str, Any]) -> MetricSettings:
-    values = {item.name: document[camel_case(item.name)] for item in fields(MetricSettings)}
+    values = fields_in(document, MetricSettings)
     values["back_channels"] = frozenset(values["back_channels"])
     values["fillers"] = frozenset(values["fillers"])
     return MetricSettings(**values)

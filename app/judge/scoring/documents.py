@@ -3,6 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from app.core.json_documents import document_of
 from app.judge.dialogue.evidence import CONTRADICTS, Evidence
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
@@ -76,16 +77,7 @@ def _was_looked_for(item: Judged) -> bool:
 
 def section_document(section: SectionScore) -> dict[str, Any]:
     """Show the score of a section."""
-    return {
-        "key": section.key,
-        "title": section.title,
-        "weight": section.weight,
-        "score": section.score,
-        "rawScore": section.raw_score,
-        "applicable": section.applicable,
-        "autoFailed": section.auto_failed,
-        "criteriaCount": section.criteria_count,
-    }
+    return {**document_of(section), "applicable": section.applicable}
 
 
 def criterion_document(judged: Judged) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.core.json_documents import fields_in
 from app.judge.dialogue.evidence import CONTRADICTS, Evidence
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
@@ -126,17 +127,5 @@ def _stored_answer(document: Mapping[str, Any]) -> Answer:
             "notJudged", not document["applicable"] and document["failure"] is None
         ),
         advice=document["suggestion"],
-        evidence=tuple(
-            Evidence(
-                segment_id=item["segmentId"],
-                start_ms=item["startMs"],
-                end_ms=item["endMs"],
-                char_start=item["charStart"],
-                char_end=item["charEnd"],
-                quote=item["quote"],
-                polarity=item["polarity"],
-                role=item["role"],
-            )
-            for item in document["evidence"]
-        ),
+        evidence=tuple(Evidence(**fields_in(item, Evidence)) for item in document["evidence"]),
     )
