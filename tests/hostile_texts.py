@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from re import _parser as parser
 from typing import Any
 
@@ -13,6 +14,8 @@ GENERAL = (
 )
 # Long enough to look like a repetition without a bound.
 _LONG_LOOP = 20
+# As many as the longest choice within an alternative has.
+_CHOICES = 12
 _TAILS = ("\0", "a", "1")
 _OF_CATEGORY = {
     "CATEGORY_DIGIT": ("1", r"\d"),
@@ -36,6 +39,15 @@ def makers(pattern: re.Pattern[str]) -> list[Callable[[int], str]]:
         *(_repeated("", unit, "\0") for unit in sorted(units)),
         *(_repeated(*each) for each in sorted(pumped) if each[1]),
     ]
+
+
+def phrases(pattern: str) -> set[str]:
+    """Return texts that a pattern matches, of each of its alternatives several."""
+    alternatives = next(
+        branch[1] for name, branch in parser.parse(pattern) if str(name) == "BRANCH"
+    )
+    choices = product(alternatives, range(_CHOICES), (0, 1))
+    return {_sample(alternative, choice, times) for alternative, choice, times in choices}
 
 
 def _repeated(before: str, unit: str, tail: str) -> Callable[[int], str]:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple, Self
 
 from app.redaction import other_languages
@@ -127,16 +129,36 @@ def lower_case(text: str) -> str:
 
 def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
     """Yield the runs of a text in lower case up to `end`; a lone word such as "one" is no run."""
-    tokens: list[DigitToken] = []
-    last_end = 0
     language, pattern = _language_and_pattern(text)
-    for match in pattern.finditer(text, 0, len(text) if end is None else end):
-        token_start, token_end = match.span()
-        gap = text[last_end:token_start] if tokens else ""
-        is_cut = len(tokens) == _MAX_TOKENS
-        if is_cut or (gap not in _USUAL_GAPS and not _GAP.fullmatch(gap)):
-            yield from _run_of(text, tokens)
-            tokens, gap = [], ""
+    for matches in _adjacent(text, pattern.finditer(text, 0, len(text) if end is None else end)):
+        if len(matches) > 1 or matches[0]["written"]:
+            yield from _run_of(text, list(_tokens(text, language, matches)))
+
+
+def _adjacent(text: str, matches: Iterator[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
+    """Yield the matches between which there are only gaps, together."""
+    adjacent: list[re.Match[str]] = []
+    last_end = 0
+    for match in matches:
+        start, end = match.span()
+        if adjacent:
+            gap = text[last_end:start]
+            is_gap = gap in _USUAL_GAPS or _GAP.fullmatch(gap)
+            if not is_gap or len(adjacent) == _MAX_TOKENS:
+                yield adjacent
+                adjacent = []
+        adjacent.append(match)
+        last_end = end
+    if adjacent:
+        yield adjacent
+
+
+def _tokens(
+    text: str, language: str | None, matches: Sequence[re.Match[str]]
+) -> Iterator[DigitToken]:
+    last_end = matches[0].start()
+    for match in matches:
+        start, end = match.span()
         written = match["written"]
         if written:
             digits = _written_digits(written)
@@ -144,10 +166,8 @@ def digit_runs(text: str, end: int | None = None) -> Iterator[DigitRun]:
             digits = other_languages.digits_of(language, match[0])
         else:
             digits = _spoken_digits(match[0])
-        tokens.append(DigitToken(digits, token_start, token_end, gap, bool(written)))
-        last_end = token_end
-    if tokens:
-        yield from _run_of(text, tokens)
+        yield DigitToken(digits, start, end, text[last_end:start], bool(written))
+        last_end = end
 
 
 def with_near_numbers(text: str, start: int, end: int, stop: int) -> tuple[int, int]:
@@ -279,13 +299,25 @@ _PATTERNS = {
     ),
 }
 
+
+def _ahead(phrases: str, *others: str) -> str:
+    """Return a lookahead for what these phrases begin with, so that most words are passed over at once.
+
+    These are two letters after each sign of a pattern that a phrase may follow, some too many. `others`
+    are the beginnings that have a sign or a choice within these two letters.
+    """
+    starts = set(re.findall(r"(?:^|(?<=[|:?)]))\w[\w ]", phrases))
+    by_letter = groupby(sorted(starts), key=itemgetter(0))
+    pairs = [f"{first}[{''.join(start[1] for start in same)}]" for first, same in by_letter]
+    return f"(?={'|'.join([*pairs, *others])})"
+
+
 _ANY_CUE = re.compile(
-    # Most one-letter words are passed over without trying each cue.
-    r"(?<![\w\[])(?=\w\w|[346d][ .-])(?:"
+    rf"(?<![\w\[]){_ahead('|'.join(_PATTERNS.values()), '[346][ -][cdnz]', 'd[o.]')}(?:"
     + "|".join(f"(?P<{cue.value}>{pattern})" for cue, pattern in _PATTERNS.items())
     + r")(?!\w)"
 )
-
+_CUES = {cue.value: cue for cue in NumberCue}
 
 _LINK = re.compile(
     r"[\s,.]*(?:,? ?(?:that )?(?:is|was|'s|are|as|for))\s+(?:(?:my|the|your|our|his|her|a)\s+)?"
@@ -295,7 +327,7 @@ _LINK = re.compile(
 def cues_of(text: str) -> list[CueMatch]:
     """Return the cues of a text in lower case in their order."""
     return [
-        CueMatch(match.start(), match.end(), NumberCue(str(match.lastgroup)))
+        CueMatch(match.start(), match.end(), _CUES[str(match.lastgroup)])
         for match in _ANY_CUE.finditer(text)
     ]
 
@@ -304,4 +336,4 @@ def cue_after(text: str, end: int) -> NumberCue | None:
     """Return the cue right after a number of a text in lower case, as in "4821 is my PIN"."""
     link = _LINK.match(text, end)
     match = _ANY_CUE.match(text, link.end()) if link else None
-    return NumberCue(str(match.lastgroup)) if match else None
+    return _CUES[str(match.lastgroup)] if match else None

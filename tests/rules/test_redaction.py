@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.redaction.conversation_text import SpeakerTurn
-from app.redaction.digit_runs import digit_runs, lower_case
+from app.redaction.digit_runs import _PATTERNS, NumberCue, cues_of, digit_runs, lower_case
 from app.redaction.entities import Entity, EntitySpan
 from app.redaction.masking import MaskedTurn, mask, mask_transcript, mask_turns
 from app.redaction.personal_numbers import LuhnSums
 from app.transcript import Redaction, Role, Segment, Transcript, Word
 from bench.redaction import SETS, conversations, measured, rates
+from tests.hostile_texts import phrases
 from tests.sampling import examples
 
 _ISSUED = (("4", 16), ("4", 13), ("4", 19), ("51", 16), ("2221", 16), ("37", 15), ("6011", 16))
@@ -143,6 +144,13 @@ def test_after_very_many_numbers_everything_is_masked() -> None:
     assert masked[3].text.startswith("A1 ")
     assert masked[3].text.endswith("A[CARD]")
     assert masked[4].text == "[CARD]"
+
+
+@pytest.mark.parametrize("cue", _PATTERNS)
+def test_every_phrase_of_a_cue_is_found(cue: NumberCue) -> None:
+    said = phrases(_PATTERNS[cue])
+    assert len(said) > 10
+    assert [phrase for phrase in sorted(said) if not cues_of(f"{phrase} 12")] == []
 
 
 @given(st.text())
