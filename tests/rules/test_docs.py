@@ -1,5 +1,6 @@
 """Documentation: links lead somewhere, and fields, units and metrics are those of the service."""
 
+import json
 import re
 from pathlib import Path
 
@@ -18,6 +19,24 @@ EXPLAINED: dict[str, type[Schema]] = {
     "Criterion": results.CriterionSchema,
     "Quality": results.QualitySchema,
 }
+
+
+def nameless(path: str) -> str:
+    """Return a path of the API without its base and the names of its parameters."""
+    return re.sub(r"\{\w+\}", "{}", re.sub(r"^(/api)?/v1(?=/)", "", path))
+
+
+ENDPOINTS = {
+    (method.upper(), nameless(path))
+    for path, methods in json.loads((ROOT / "openapi.json").read_text())["paths"].items()
+    for method in methods
+}
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {"#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def rows_of(text: str) -> list[list[str]]:
@@ -54,9 +73,13 @@ def test_every_metric_is_defined_with_its_unit() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_to_files_of_the_repository(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_links_lead_to_files_and_headings_of_the_repository(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)", page.read_text())
+    targets = [(page.parent / path if path else page, anchor) for path, anchor in links]
+    assert [path for path, _ in targets if not path.exists()] == []
+    assert [
+        (path, anchor) for path, anchor in targets if anchor and anchor not in anchors(path)
+    ] == []
 
 
 def test_the_tests_that_security_names_exist() -> None:
@@ -69,6 +92,13 @@ def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text()
     pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
     assert {page for page in pages if f"({page})" not in index} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_endpoints_that_a_page_names_exist(page: Path) -> None:
+    endpoint = r"\b(GET|POST|PUT|PATCH|DELETE) ((?:/[\w-]+|/\{\w+\})+)(?![\w{/…-])"
+    named = re.findall(endpoint, page.read_text())
+    assert {(method, nameless(path)) for method, path in named} - ENDPOINTS == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
