@@ -33,7 +33,6 @@ _MEAN_EVERY = timedelta(hours=1)
 
 
 def due_rules(session: Session) -> list[AlertRule]:
-    """Return the rules to check now."""
     now = utc_now()
     is_mean = AlertRule.trigger == AlertTrigger.MEAN_DOWN
     due = or_(AlertRule.checked_at.is_(None), AlertRule.checked_at <= now - _MEAN_EVERY)

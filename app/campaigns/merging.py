@@ -67,7 +67,6 @@ def follow(session: Session, merge: CampaignMerge) -> dict[str, Campaign]:
 
 
 def move_rows(table: Any, session: Session, merge: CampaignMerge, **values: Any) -> None:
-    """Move the rows of a table from one campaign to the other."""
     session.execute(
         update(table)
         .where(table.campaign_id == merge.former_id)

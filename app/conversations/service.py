@@ -146,7 +146,6 @@ def create_all(
 
 
 def known_external_ids(session: Session, external_ids: Collection[str]) -> set[str]:
-    """Return those of these external ids that a conversation has."""
     column = Conversation.external_id
     stored_ids = session.scalars(select(column).where(column.in_(external_ids)))
     return {external_id for external_id in stored_ids if external_id is not None}

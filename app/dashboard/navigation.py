@@ -30,8 +30,6 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class ShownLink:
-    """A link of the navigation as a template shows it."""
-
     text: str
     keys: str
     url: str

@@ -189,7 +189,6 @@ def _resolved(runtime: Runtime, records: Sequence[dict[str, Any]]) -> list[dict[
 def _make_engagements(
     session: Session, clients: Mapping[str, Sequence[str]], known_types: Sequence[str]
 ) -> None:
-    """Make the engagements of the demo that do not exist."""
     type_ = _TYPE if not known_types or _TYPE in known_types else known_types[0]
     for name, description in clients.values():
         if _engagement_id(session, name) is None:

@@ -67,7 +67,6 @@ def records(kind: str) -> list[dict[str, Any]]:
 
 @cache
 def external_ids() -> tuple[str, ...]:
-    """Return the external ids of all records."""
     return tuple(str(record["externalId"]) for kind in Kind for record in records(kind))
 
 
@@ -100,7 +99,6 @@ class _Chat:
         self._slots = self._facts()
 
     def record(self) -> dict[str, Any]:
-        """Return the record of the chat."""
         messages = [self._message(role, text) for role, text in self._lines()]
         stars = self._random.choice(_STARS[self._ending])
         asked = {"csat": {"score": stars}} if self._random.random() < 0.5 else {}

@@ -180,7 +180,6 @@ def update_campaign_means(
 
 
 def announce(session: Session, completed: Sequence[Evaluation]) -> None:
-    """Publish `evaluation.completed` for each evaluation."""
     data = [_announcement(evaluation) for evaluation in completed]
     publish_all(session, EventType.EVALUATION_COMPLETED, data)
 

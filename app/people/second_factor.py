@@ -24,7 +24,6 @@ _GROUPS, _GROUP_LENGTH = 4, 4
 
 
 def new_secret() -> str:
-    """Return the secret of a new authenticator."""
     return pyotp.random_base32()
 
 

@@ -210,7 +210,6 @@ def _agrees_better(gain: Gain) -> bool:
 
 
 def _agreement_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a report of `service.agreement`."""
     yield f"{report['evaluations']} reviewed evaluations, {report['reviewers']} reviewers"
     yield f"statistics of fewer than {report['least_pairs']} pairs are not shown; [..] is 95 %"
     yield ""

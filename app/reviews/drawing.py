@@ -54,10 +54,6 @@ class AgentCount:
     wanted: int
     drawn: int
 
-    def as_json(self) -> dict[str, str | int]:
-        """Return the counts as a draw stores them."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 def draw(
     candidates: Sequence[Candidate],

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from math import ceil
 from typing import Any
@@ -107,7 +107,7 @@ def draw_week(session: Session, due: WeekOfPlan) -> ReviewDraw | None:
         plan_id=plan.id,
         week=week,
         seed=seed,
-        counts=[count.as_json() for count in counts],
+        counts=[asdict(count) for count in counts],
         drawn_at=utc_now(),
     )
     session.add(row)

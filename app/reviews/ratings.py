@@ -32,7 +32,6 @@ class Rating:
     reason: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the rating as the API shows it."""
         return {
             "key": self.key,
             "applicable": self.answer.applicable,

@@ -243,7 +243,6 @@ def _rated(
     body: Mapping[str, Any],
     scorecard: Scorecard,
 ) -> tuple[list[Rating], Rescored | None]:
-    """Return the ratings and the results that follow from them."""
     criteria: Sequence[Mapping[str, Any]] = body.get("criteria", ())
     if not criteria:
         return [], None

@@ -87,7 +87,6 @@ def remove(session: Session) -> None:
 
 
 def mail_route(session: Session) -> MailRoute | None:
-    """Return the route to the mail server, if there is one."""
     row = session.get(MailServer, _ID)
     if row is None:
         return None

@@ -101,7 +101,6 @@ def follow_merge(session: Session, merge: CampaignMerge) -> None:
 
 
 def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a fact."""
     metrics = document.get("metrics") or {}
     return {
         **{name: getattr(evaluation, name) for name in COPIED},

@@ -58,7 +58,6 @@ _HEADLINE = (
 def summarize(
     facts: FactReader, selection: Selection, *, min_evaluations: int, compare: bool
 ) -> dict[str, Any]:
-    """Summarize the current evaluations of a selection."""
     by_channel = Groups(facts, selection, "channel").aggregates()
     overall = _sum(by_channel)
     Groups(facts, selection).add_details({None: overall})

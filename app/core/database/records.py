@@ -106,7 +106,6 @@ class Records(Generic[Record]):
         return row
 
     def list_page(self, session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
-        """List the records as mappings."""
         sortable = {name: getattr(self.table, name) for name in self.sortable}
         statement = select(*self.table.__table__.c).where(*conditions(self.filters, filters))
         return select_page(session, statement, request, sortable=sortable, tail=self.table.id)
@@ -116,7 +115,6 @@ class Records(Generic[Record]):
         return find_row(session, self.table, record_id, self.noun, for_update=for_update)
 
     def show(self, session: Session, record_id: str) -> Any:
-        """Return a record as the API shows it."""
         return self.shown(session, self.find(session, record_id))
 
     def change(

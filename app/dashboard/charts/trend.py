@@ -35,8 +35,6 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class LineData:
-    """A line by its name."""
-
     name: str
     points: tuple[TrendPoint, ...]
 

@@ -185,7 +185,6 @@ def add_review_step(evaluation_id: str, action: ReviewAction) -> None:
 
 
 def url_in_queue(evaluation_id: str, queue: str, done: int = 0) -> str:
-    """Return the address of an evaluation in the queue."""
     counted = {"done": str(done)} if done else {}
     return url(f"{LIST_PATH}/{evaluation_id}", {"queue": queue, **counted})
 

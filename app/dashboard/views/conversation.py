@@ -93,7 +93,6 @@ def turns_of(
 
 
 def quotes_by_turn(criteria: Sequence[Mapping[str, Any]]) -> dict[str, list[Quote]]:
-    """Return the quotes of all criteria by the id of their turn."""
     quotes: dict[str, list[Quote]] = {}
     for criterion in criteria:
         for item in criterion["evidence"]:

@@ -138,16 +138,13 @@ class Acts:
         return self._by_position.keys()
 
     def at(self, position: int) -> LineActs:
-        """Return the line of a position of the dialogue."""
         return self._by_position[position]
 
 
 class LineReader(Protocol):
     """Reads the lines of a conversation."""
 
-    def read(self, lines: Sequence[Heard]) -> list[EncodedLine]:
-        """Read each line of a conversation."""
-        ...
+    def read(self, lines: Sequence[Heard]) -> list[EncodedLine]: ...
 
     def meaning(self, text: str, *, by_customer: bool) -> Any:
         """Return the meaning of the beginning of a line as a vector of length 1."""
@@ -199,7 +196,6 @@ def acts_of(dialogue: Dialogue, cues: Cues, readers: Readers) -> Acts:
 
 
 def heard_line(line: Line, cues: Sequence[Cue]) -> Heard:
-    """Return a line as the models read it."""
     phrases = tuple((cue.kind, cue.start) for cue in cues)
     return Heard(line.side is Side.CUSTOMER, line.text, phrases)
 

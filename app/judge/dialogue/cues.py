@@ -62,7 +62,6 @@ class Cues:
             self._by_kind[cue.kind, cue.line.side].append(cue)
 
     def in_line(self, line: Line) -> Sequence[Cue]:
-        """List the cues of one line."""
         return self._in_line.get(line.position, ())
 
     def of(
@@ -76,7 +75,6 @@ class Cues:
         return [cue for cue in cues if cue.line.position in positions]
 
     def positions(self, *kinds: str, side: Side | None = None) -> set[int]:
-        """Return the positions of the lines with cues of these kinds."""
         return {cue.line.position for cue in self.of(*kinds, side=side)}
 
 

@@ -251,7 +251,6 @@ class Window:
 
     @property
     def lines(self) -> list[Line]:
-        """Return the lines that count."""
         return [line for turn in self.turns for line in turn.lines if self.has(line)]
 
     def has(self, line: Line) -> bool:

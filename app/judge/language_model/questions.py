@@ -57,7 +57,6 @@ class Question:
 
 
 def questions_of(criteria: Sequence[Criterion]) -> tuple[Question, ...]:
-    """Number the criteria as questions."""
     return tuple(
         Question(f"q{number}", criterion) for number, criterion in enumerate(criteria, start=1)
     )

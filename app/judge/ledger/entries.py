@@ -87,7 +87,6 @@ class Entry:
         return self.state in CLOSED
 
     def last(self, *states: State) -> Step | None:
-        """Return the last step that led to one of the states."""
         return next((step for step in reversed(self.steps) if step.state in states), None)
 
     def move(self, state: State, position: int) -> None:

@@ -140,7 +140,6 @@ def _mean(name: str, acts: Sequence[Act], lines: Sequence[Spoken]) -> dict[str, 
 
 @cache
 def shipped_opinion_model() -> OpinionModel:
-    """Return the model of the package."""
     return opinion_model_from(model_document("opinion"))
 
 

@@ -163,7 +163,6 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def ending_parts(facts: Facts, ending: tuple[Line, ...]) -> dict[str, list[Cue]]:
-    """Find each part of a close in these lines."""
     return {
         kind: facts.said(kind, lines=ending) or performed(facts, ending, *ACTS_OF[ENDING[kind]])
         for kind in _PARTS

@@ -174,7 +174,6 @@ def is_within(bounds: Mapping[str, Any], value: float) -> bool:
 
 
 def range_in_words(bounds: Mapping[str, Any]) -> str:
-    """Spell a range in words."""
     words = (("atLeast", "at least"), ("atMost", "at most"))
     return " and ".join(f"{word} {bounds[name]:g}" for name, word in words if name in bounds)
 

@@ -44,7 +44,6 @@ _SERVICE = frozenset({"agent", "bot", "supervisor"})
 
 
 def score_document(score: Score, scorecard: Scorecard) -> dict[str, Any]:
-    """Show the score and the verdict."""
     return {
         "score": score.score,
         "rawScore": score.raw_score,
@@ -76,7 +75,6 @@ def _was_looked_for(item: Judged) -> bool:
 
 
 def section_document(section: SectionScore) -> dict[str, Any]:
-    """Show the score of a section."""
     return {**document_of(section), "applicable": section.applicable}
 
 

@@ -161,7 +161,6 @@ def _listed_objects(folder: Path, manifest: Manifest) -> Iterator[tuple[str, str
 
 
 def _sha256_of(file: Path) -> str:
-    """Return the SHA-256 of a file in hex."""
     with file.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
 

@@ -228,7 +228,6 @@ def _category_statistics(
 def _number_statistics(
     ratings: _RatingPairs, *, seed: str, more: Mapping[str, _PairStatistic]
 ) -> dict[str, Any]:
-    """Return the agreement over numbers."""
     with_engine: dict[str, _PairStatistic] = {
         "mae": two_raters.mean_distance,
         "bias": two_raters.bias,

@@ -67,7 +67,6 @@ class CalibrationModel:
         return min(100.0, max(0.0, self.curve.value(self.linear.predict(signals))))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the model as it is stored."""
         return {
             "bias": self.linear.bias,
             "columns": [list(column) for column in self.linear.columns],

@@ -23,7 +23,6 @@ class CodedMessage(str):
     code: str
 
     def __new__(cls, code: str, text: str) -> "CodedMessage":
-        """Make a message from its code and its text."""
         message = super().__new__(cls, text)
         message.code = code
         return message
@@ -125,7 +124,6 @@ def not_one_of(what: str, word: str, names: Iterable[str]) -> CodedMessage:
 
 
 def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:
-    """Build the validation error of one field."""
     return ValidationError({field: [CodedMessage(code, message)]})
 
 
@@ -143,7 +141,6 @@ def load_valid(schema: Schema, document: Mapping[str, Any], *, location: str) ->
 
 
 def text_fields(schema: Schema) -> set[str]:
-    """Return the names of the fields that are texts."""
     return {
         field.data_key or name
         for name, field in schema.fields.items()

@@ -38,7 +38,6 @@ class Column:
 
 
 def columns(kinds: Mapping[str, Kind]) -> tuple[Column, ...]:
-    """Return columns by their names and kinds."""
     return tuple(Column(name, kind) for name, kind in kinds.items())
 
 

@@ -41,8 +41,6 @@ class RoleForm(CamelSchema):
 
 
 class NewUserForm(RoleForm):
-    """A new account."""
-
     name = Text(service.NAME_LENGTH, low=1, required=True)
     display_name = Text(service.NAME_LENGTH, load_default="")
     email = Text(service.EMAIL_LENGTH, load_default=None)

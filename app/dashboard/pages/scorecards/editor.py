@@ -236,7 +236,6 @@ def _reopened(typed: dict[str, Any]) -> Response | tuple[str, int]:
 
 
 def _try(draft_id: str) -> Response | tuple[str, int]:
-    """Try a draft as it is stored."""
     try:
         return start_trial(draft_id)
     except (InvalidInput, Conflict) as refused:
