@@ -20,7 +20,7 @@ _PURGE_BATCH = 500
 
 
 class Action(StrEnum):
-    """Action that is recorded; docs/accounts.md lists them."""
+    """Action that is recorded; docs/accounts.md sums them up."""
 
     SIGNED_IN = "signed_in"
     SIGN_IN_FAILED = "sign_in_failed"
