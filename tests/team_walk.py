@@ -9,9 +9,11 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from app.api_keys.authentication import PUBLIC_ENDPOINTS
+from app.api_keys.enums import TEAM_SCOPES
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.people import service as people
+from app.people.roles import AGENT, LEAD, OWN_ACCOUNT, OWN_RESULTS, ROLES
 from tests.caller import Caller
 from tests.sampling import NIGHTLY
 from tests.team_world import MARK, Team
@@ -60,19 +62,44 @@ class Asker:
 
     def routes(self, app: Flask) -> list[tuple[str, Rule]]:
         """Return the methods and rules that this caller could call, or its share of them."""
-        rules = [
-            rule
-            for rule in app.url_map.iter_rules()
-            if rule.endpoint not in PUBLIC_ENDPOINTS
-            and not hasattr(app.view_functions[rule.endpoint], "is_public")
-            and not str(rule).startswith("/v1/")
-            and rule.endpoint.startswith("dashboard.") is isinstance(self._caller, Visitor)
-        ]
+        rules = self.all_rules(app)
+        return with_methods(rules if NIGHTLY else rules[self._share])
+
+    def all_rules(self, app: Flask) -> list[Rule]:
+        is_person = isinstance(self._caller, Visitor)
         return [
-            (method, rule)
-            for rule in (rules if NIGHTLY else rules[self._share])
-            for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+            rule for rule in rules_of(app) if rule.endpoint.startswith("dashboard.") is is_person
         ]
+
+
+def rules_of(app: Flask) -> list[Rule]:
+    """Return the rules of every route that is not public; the second names of the API's are left out."""
+    return [
+        rule
+        for rule in app.url_map.iter_rules()
+        if rule.endpoint not in PUBLIC_ENDPOINTS
+        and not hasattr(app.view_functions[rule.endpoint], "is_public")
+        and not str(rule).startswith("/v1/")
+    ]
+
+
+def with_methods(rules: list[Rule]) -> list[tuple[str, Rule]]:
+    return [
+        (method, rule)
+        for rule in rules
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+    ]
+
+
+def open_to_teams(app: Flask) -> list[Rule]:
+    """Return the rules that a person, or a key, that is limited to teams has a scope for."""
+    of_people = (ROLES[AGENT] | ROLES[LEAD]) & {*TEAM_SCOPES, OWN_ACCOUNT, OWN_RESULTS}
+    return [
+        rule
+        for rule in rules_of(app)
+        if getattr(app.view_functions[rule.endpoint], "required_scope", "")
+        in (of_people if rule.endpoint.startswith("dashboard.") else TEAM_SCOPES)
+    ]
 
 
 def path_of(rule: Rule, ids: dict[str, str]) -> str:

@@ -3,11 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy import select
+
 from app.analytics import jobs as analytics
+from app.core.clock import utc_now
+from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.people import audit
 from app.people import service as people
 from app.people.audit import COMMAND_LINE, Action
+from app.people.models import SavedView, UserSession
+from app.reviews import plans
+from app.reviews.models import CalibrationProfile, ReviewExample, ReviewPlan
 from tests.caller import Caller
 from tests.contacts import HELPFUL, judge, messages, put, put_call, put_chat
 from tests.recordings import SPEECH, upload, work
@@ -93,26 +100,8 @@ class TeamWorld:
         team.ids["coaching_session_id"] = self._post("/coaching-sessions", coaching)["id"]
         goal = {"executiveId": executive["id"], "from": 50, "to": 80, "by": AT}
         team.ids["goal_id"] = self._post("/goals", goal)["id"]
-        round_ = {"name": f"Round {mark}", "evaluationIds": [evaluation], "reviewers": ["A", "B"]}
-        export = {"dataset": "evaluations", "format": "csv", "fileName": f"all{mark}.csv"}
-        bulk = {"filters": {"executiveId": executive["id"]}, "dryRun": False}
         if mark:
-            key = {"name": f"Key {mark}", "scopes": ["evaluations:read"]}
-            team.ids["key_id"] = self._post("/api-keys", key)["id"]
-            hook = {"url": f"https://127.0.0.1/{mark}", "events": ["export.ready"]}
-            team.ids["subscription_id"] = self._post("/webhooks", hook)["id"]
-            sent = {"format": "native", "content": f"{mark}", "dryRun": True}
-            team.ids["import_id"] = self._post("/imports", sent)["id"]
-            team.ids["job_id"] = self._post("/analytics/export", export)["jobId"]
-            analytics.run_export(self.runtime, team.ids["job_id"])
-            team.ids["re_evaluation_id"] = self._post("/re-evaluations", bulk)["id"]
-            team.ids["round_id"] = self._post("/analytics/calibration-rounds", round_)["id"]
-            view = {"name": f"View {mark}", "query": "sort=score", "isShared": "true"}
-            assert self.admin.post("/evaluations/views", view).status_code == 303
-            with self.runtime.db.writing() as session:
-                user = people.create(session, name=f"user-{name}", role="viewer", password_hash="-")
-                team.ids["user_id"] = user.id
-                audit.record(session, COMMAND_LINE, Action.EVALUATION_OPENED, evaluation)
+            self._add_more(team, evaluation, mark)
         team.ids |= {
             "evaluation_id": evaluation,
             "conversation_id": chats[0]["id"],
@@ -125,6 +114,88 @@ class TeamWorld:
         if not mark:
             team.ids["engagement_id"] = self.engagement_id
         return team
+
+    def _add_more(self, team: Team, evaluation: str, mark: str) -> None:
+        """Add what belongs to no team, and what people do with the conversations."""
+        round_ = {"name": f"Round {mark}", "evaluationIds": [evaluation], "reviewers": ["A", "B"]}
+        export = {"dataset": "evaluations", "format": "csv", "fileName": f"all{mark}.csv"}
+        bulk = {"filters": {"executiveId": team.executive}, "dryRun": False}
+        key = {"name": f"Key {mark}", "scopes": ["evaluations:read"]}
+        team.ids["key_id"] = self._post("/api-keys", key)["id"]
+        hook = {"url": f"https://127.0.0.1/{mark}", "events": ["export.ready"]}
+        team.ids["subscription_id"] = self._post("/webhooks", hook)["id"]
+        sent = {"format": "native", "content": f"{mark}", "dryRun": True}
+        team.ids["import_id"] = self._post("/imports", sent)["id"]
+        team.ids["job_id"] = self._post("/analytics/export", export)["jobId"]
+        analytics.run_export(self.runtime, team.ids["job_id"])
+        team.ids["re_evaluation_id"] = self._post("/re-evaluations", bulk)["id"]
+        team.ids["round_id"] = self._post("/analytics/calibration-rounds", round_)["id"]
+        view = {"name": f"View {mark}", "query": "sort=score", "isShared": "true"}
+        assert self.admin.post("/evaluations/views", view).status_code == 303
+        with self.runtime.db.writing() as session:
+            user = people.create(
+                session,
+                name=f"user-{team.executive}",
+                display_name=f"User {mark}",
+                role="lead",
+                password_hash="-",
+                call_center_ids=[team.call_center],
+                campaign_ids=[team.campaign],
+            )
+            team.ids["user_id"] = user.id
+            audit.record(session, COMMAND_LINE, Action.EVALUATION_OPENED, evaluation)
+        self._plan(team, mark)
+        self._learn(team, evaluation, mark)
+
+    def _plan(self, team: Team, mark: str) -> None:
+        """Make a review plan that has drawn a conversation of the team."""
+        plan = {
+            "name": f"Plan {mark}",
+            "perAgent": 1,
+            "filters": {"executiveId": team.executive},
+            "reviewers": [{"userId": team.ids["user_id"]}],
+        }
+        team.ids["plan_id"] = self._post("/reviews/plans", plan)["id"]
+        with self.runtime.db.writing() as session:
+            # A new plan begins with its next day.
+            session.get_one(ReviewPlan, team.ids["plan_id"]).drawn_week = None
+            plans.draw_week(session, plans.week_of(session, team.ids["plan_id"]))
+        [drawn] = self._rows("/reviews/assignments", planId=team.ids["plan_id"])
+        team.ids["assignment_id"] = drawn["id"]
+
+    def _learn(self, team: Team, evaluation: str, mark: str) -> None:
+        """Add what the judge has learnt from reviews, and note what the admin has."""
+        about = {"engagement_id": self.engagement_id, "created_at": utc_now()}
+        with self.runtime.db.reading() as session:
+            version = len(session.scalars(select(CalibrationProfile.id)).all()) + 1
+        example = ReviewExample(
+            id=new_id("ex"),
+            evaluation_id=evaluation,
+            criterion_key="opening.greeting",
+            kind="greeting",
+            counts=True,
+            text=f"Good {mark}.",
+            reviewer=f"Rita {mark}",
+            **about,
+        )
+        profile = CalibrationProfile(
+            id=new_id("cal"),
+            version=version,
+            engine={"name": mark},
+            label_source=mark,
+            label_count=1,
+            figures={},
+            model={},
+            **about,
+        )
+        with self.runtime.db.writing() as session:
+            session.add_all([example, profile])
+            team.ids |= {
+                "example_id": example.id,
+                "profile_id": profile.id,
+                "view_id": session.scalars(select(SavedView.id)).first() or "",
+                "session_id": session.scalars(select(UserSession.id)).first() or "",
+            }
 
     def _rows(self, path: str, **params: str) -> list[dict[str, Any]]:
         answer = self.client.get(path, params={**params, "pageSize": 100})

@@ -64,6 +64,11 @@ class TeamScope:
             narrowed[column] = [key for key in allowed.get(column, ids) if key in ids] or [""]
         return narrowed
 
+    def meets(self, other: "TeamScope | None") -> bool:
+        """Return whether a conversation can be of both."""
+        theirs = other.lists() if other else {}
+        return all(set(ids) & set(theirs.get(name, ids)) for name, ids in self.lists().items())
+
     def contains(self, other: "TeamScope | None") -> bool:
         """Return whether others with this scope see nothing that this scope does not show."""
         if other is None:

@@ -11,6 +11,7 @@ OF_TEAMS = (REVIEWER, LEAD)
 # Scopes that only people have: no API key may manage accounts.
 OWN_ACCOUNT, MANAGE_PEOPLE, READ_AUDIT = "account:own", "people:manage", "audit:read"
 READ_SYSTEM = "system:read"
+REVIEW = "evaluations:review"
 # Of agents alone: the pages about their own evaluations.
 OWN_RESULTS = "results:own"
 # Scopes whose pages ask for the password again some minutes after the sign-in.
@@ -24,7 +25,7 @@ _VIEWER = (
 _REVIEWER = (
     *_VIEWER,
     "audio:download",
-    "evaluations:review",
+    REVIEW,
     "audio:write",
     "ingest:write",
     "analytics:export",

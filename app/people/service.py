@@ -13,9 +13,10 @@ from app.core.database.locks import one_at_a_time
 from app.core.database.rows import find_row
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
+from app.core.principal import TeamScope, current_teams
 from app.people import sessions
 from app.people.models import User
-from app.people.roles import ADMIN, AGENT, OF_TEAMS, ROLES
+from app.people.roles import ADMIN, AGENT, OF_TEAMS, REVIEW, ROLES
 
 NAME_LENGTH = 64
 EMAIL_LENGTH = 254
@@ -129,6 +130,24 @@ def executives_in_use(session: Session, executive_ids: Collection[str]) -> dict[
 def list_all(session: Session) -> Sequence[User]:
     """List every user by name, disabled ones last."""
     return session.scalars(select(User).order_by(User.disabled_at.is_not(None), User.name)).all()
+
+
+def list_reviewers(session: Session) -> list[User]:
+    """List the active people who may review something of what the caller sees, by name."""
+    teams = current_teams()
+    return [
+        user
+        for user in list_all(session)
+        if user.disabled_at is None
+        and REVIEW in ROLES[user.role]
+        and (teams is None or teams.meets(teams_of(user)))
+    ]
+
+
+def teams_of(user: User) -> TeamScope | None:
+    """Return the teams that somebody who is no agent is limited to; None for those who see all."""
+    lists = {"call_center_ids": user.call_center_ids, "campaign_ids": user.campaign_ids}
+    return TeamScope.of({"executive_ids": (), **lists}, user.id)
 
 
 def display_names(session: Session, user_ids: Collection[str]) -> dict[str, str]:

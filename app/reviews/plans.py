@@ -21,15 +21,13 @@ from app.core.principal import TeamScope, current_teams, limited_to
 from app.evaluations import listing
 from app.evaluations.enums import ENDED, ReviewStatus, Status
 from app.evaluations.models import Evaluation
-from app.people.models import User
-from app.people.roles import scopes_of
+from app.people import service as people
 from app.reviews.drawing import Candidate, Dealt, PlanReviewer, draw
 from app.reviews.enums import HELD, AssignmentState
 from app.reviews.models import ReviewAssignment, ReviewDraw, ReviewPlan
 
 _WEEK = timedelta(days=7)
 _WAITS = timedelta(days=1)
-_SCOPE = "evaluations:review"
 _HELD = ReviewAssignment.state.in_(HELD)
 
 
@@ -143,12 +141,9 @@ def reviewers_of(session: Session, plan: ReviewPlan) -> list[PlanReviewer]:
     """Return the people of a plan who may still review."""
     shares = {item["userId"]: item["share"] for item in plan.reviewers}
     with limited_to(None):
-        users = session.scalars(select(User).where(User.id.in_(shares)).order_by(User.id)).all()
-    return [
-        PlanReviewer(user.id, shares[user.id], _teams_of(user))
-        for user in users
-        if _may_review(user)
-    ]
+        able = [user for user in people.list_reviewers(session) if user.id in shares]
+    able.sort(key=lambda user: user.id)
+    return [PlanReviewer(user.id, shares[user.id], people.teams_of(user)) for user in able]
 
 
 def list_draws(session: Session, plan_id: str, request: PageRequest) -> Page[Any]:
@@ -220,24 +215,16 @@ def candidates_of(session: Session, plan: ReviewPlan, day: date) -> list[Candida
     ]
 
 
-def _may_review(user: User) -> bool:
-    return user.disabled_at is None and _SCOPE in scopes_of(user.role, _teams_of(user))
-
-
-def _teams_of(user: User) -> TeamScope | None:
-    lists = {"call_center_ids": user.call_center_ids, "campaign_ids": user.campaign_ids}
-    return TeamScope.of({"executive_ids": (), **lists}, user.id)
-
-
 def _known_reviewers(session: Session, reviewers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    able = {user.id for user in people.list_reviewers(session)}
     known: dict[str, int] = {}
     for index, item in enumerate(reviewers):
         # As a request has loaded it, or as it is stored: who has left meanwhile gets nothing.
         user_id = item.get("user_id") or item["userId"]
-        user = session.get(User, user_id)
-        if "user_id" in item and (user is None or not _may_review(user)):
+        if "user_id" in item and user_id not in able:
             raise InvalidInput.field(
-                f"reviewers[{index}].userId", "This must be an active person who may review."
+                f"reviewers[{index}].userId",
+                "This must be an active person who may review what you see.",
             )
         known[user_id] = item["share"]
     return [{"userId": user_id, "share": share} for user_id, share in known.items()]

@@ -78,7 +78,8 @@ def assignments(client: Caller, query: str = "") -> list[dict[str, Any]]:
 def test_a_plan_draws_on_its_day_and_never_the_same_again(client: Caller, runtime: Runtime) -> None:
     nora, ben = add_user(runtime, "reviewer", "nora"), add_user(runtime, "reviewer", "ben")
     monday = next_monday()
-    made = plan(client, [nora, ben], filters={"minScore": 50})
+    made = plan(client, [nora, ben], filters={"minScore": 50, "channel": ["chat"]})
+    assert made["filters"] == {"minScore": 50, "channel": ["chat"]}
     ids = conversations(runtime, monday)
     draw_at(runtime, monday - timedelta(minutes=1))
     assert assignments(client) == []

@@ -1,13 +1,16 @@
 """Teams: what agents, leads of a team and limited keys see, over every route and every page."""
 
+import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
 import time_machine
 from flask import Flask
-from sqlalchemy import text
+from sqlalchemy import event, text
+from werkzeug.routing import Rule
 
 from app.analytics import jobs
 from app.analytics.engine import rebuilding
@@ -15,7 +18,6 @@ from app.analytics.enums import Dataset
 from app.api_keys.enums import TEAM_SCOPES
 from app.core.database.session import Table
 from app.core.ids import new_id
-from app.core.json_documents import camel_case
 from app.core.principal import TeamScope, limited_to
 from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
@@ -23,19 +25,35 @@ from app.people import team_rows
 from tests.caller import Caller, findings
 from tests.contacts import judge, put
 from tests.evaluation_rows import rows_of
+from tests.openapi_document import id_names
+from tests.sampling import NIGHTLY
+from tests.team_bodies import (
+    BODIES,
+    QUERIES,
+    SHARED,
+    TEAM_QUERIES,
+    TRIED_ALONE,
+    WITHOUT_IDS,
+    filled,
+)
 from tests.team_walk import (
+    PERIOD,
     Asker,
     assert_equal,
     limited_person,
+    open_to_teams,
     path_of,
     read_all,
     shown,
+    with_methods,
 )
 from tests.team_world import AT, MARK, Team, TeamWorld
 from tests.visitor import Visitor, add_user, signed_in
 
 pytestmark = pytest.mark.long
 MUCH = RateLimit(1_000_000, 60)
+_ID_NAMES = re.compile(r"'(\w+Ids?)'")
+_IDS = re.compile(r'\b[a-z]+_[0-9a-z]{26}\b|"seed":\d+|"(apiKey|secret)":"[^"]+"')
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +142,9 @@ def test_what_others_have_changes_no_byte_of_any_answer(
                 assert not any(row_id in answer[1] for row_id in foreign.ids.values()), path
 
     foreign = world.add("Bob", "Beta", mark=MARK)
+    # What an admin has asked for is remembered for nobody else.
+    for page in ("/", "/executives", "/trends", "/topics"):
+        assert world.admin.get(f"{page}?{PERIOD}").status_code == 200
     assert MARK in world.admin.get("/executives").text
     of_call_center = [asker for asker in all_askers if asker.who in ("lead", key.who)]
     assert_unchanged(*of_call_center)
@@ -133,34 +154,134 @@ def test_what_others_have_changes_no_byte_of_any_answer(
     assert_unchanged(*(asker for asker in all_askers if asker not in of_call_center))
 
 
+def nothing_like(ids: dict[str, str]) -> dict[str, str]:
+    """Return ids of nothing, each with the prefix of another."""
+    return {name: new_id(row_id.partition("_")[0]) for name, row_id in ids.items()}
+
+
+@contextmanager
+def statements_of(runtime: Runtime) -> Iterator[list[str]]:
+    """Collect the statements that the service sends to its database."""
+    sent: list[str] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *more: Any) -> None:
+        # A key is remembered for some seconds.
+        if "key_hash" not in statement:
+            sent.append(statement)
+
+    event.listen(runtime.db.engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(runtime.db.engine, "before_cursor_execute", note)
+
+
 def test_an_id_of_others_answers_as_one_that_does_not_exist(
     world: TeamWorld, flask_app: Flask, base: str, make_caller: Callable[..., Caller]
 ) -> None:
+    """Neither the answer tells them apart, nor its time: the database is asked the same."""
     own = world.add("Ann", "Alpha")
-    foreign = world.add("Bob", "Beta", mark=MARK)
-    bodies: list[dict[str, Any]] = [{}, {"action": "comment", "reviewer": "A", "reason": "B"}]
+    foreign = world.add("Bob", "Beta", mark=MARK).ids
+    # The engagement is of everybody.
+    tried = {*foreign, "engagement_id"}
+    assert [rule for rule in open_to_teams(flask_app) if not rule.arguments <= tried] == []
+    nothing = nothing_like(foreign)
     for asker in askers(base, world.runtime, own, make_caller):
-        for method, rule in asker.routes(flask_app):
-            for name in rule.arguments & foreign.ids.keys():
-                # The id of nothing has the prefix of the other.
-                nothing = new_id(foreign.ids[name].partition("_")[0])
-                paths = [path_of(rule, {name: row_id}) for row_id in (foreign.ids[name], nothing)]
-                for body in bodies if method != "GET" else bodies[:1]:
-                    answers = [
-                        shown(asker.ask(method, path, body), foreign.ids[name], nothing)
-                        for path in paths
-                    ]
-                    assert answers[0] == answers[1], (asker.who, method, paths)
-                    assert answers[0][0] >= 400 or "live" in paths[0], (asker.who, method, paths)
-        for name in ("executive_id", "call_center_id", "campaign_id"):
-            row_id = foreign.ids[name]
-            filter_name = camel_case(name)
-            nothing = new_id(row_id.partition("_")[0])
-            for method, rule in asker.routes(flask_app):
-                if method == "GET" and not rule.arguments:
-                    query = (f"{rule}?{filter_name}={filtered}" for filtered in (row_id, nothing))
-                    answers = [shown(asker.ask("GET", path), row_id, nothing) for path in query]
-                    assert answers[0] == answers[1], (asker.who, rule, filter_name)
+        for method, paths, body in requests_of(asker, flask_app, foreign, nothing):
+            answers = []
+            for path in paths:
+                with statements_of(world.runtime) as sent:
+                    answer = asker.ask(method, path, body)
+                status, text = shown(answer, *foreign.values(), *nothing.values())
+                answers.append((status, text, sent))
+            assert answers[0] == answers[1], (asker.who, method, paths)
+            is_refused = answers[0][0] >= 400
+            assert is_refused or "?" in paths[0] or "live" in paths[0], (asker.who, method, paths)
+
+
+def requests_of(
+    asker: Asker, app: Flask, foreign: dict[str, str], nothing: dict[str, str]
+) -> Iterator[tuple[str, list[str], dict[str, Any]]]:
+    """Yield the method, two paths and the body of each request with one id in its path or query."""
+    reason: dict[str, Any] = {"action": "comment", "reviewer": "A", "reason": "B"}
+    for method, rule in asker.routes(app):
+        for name in rule.arguments & foreign.keys():
+            paths = [path_of(rule, {name: ids[name]}) for ids in (foreign, nothing)]
+            for body in ({}, reason) if method != "GET" else ({},):
+                yield method, paths, body
+        if method == "GET" and not rule.arguments:
+            for name, value in (QUERIES if NIGHTLY else TEAM_QUERIES).items():
+                yield (
+                    method,
+                    [f"{rule}?{name}={filled(value, ids)}" for ids in (foreign, nothing)],
+                    {},
+                )
+
+
+def own_ids(world: TeamWorld, own: Team, key: Asker) -> dict[str, str]:
+    """Return the ids of a team, and of its lead, a plan of its key and a second evaluation."""
+    path = f"/evaluations/{own.ids['evaluation_id']}"
+    own.ids["scorecard_id"] = world.client.get(path).json()["data"]["scorecardId"]
+    own.ids["user_id"] = add_user(world.runtime, "lead", "lena")
+    plan = {"name": "Own", "perAgent": 1, "reviewers": [{"userId": own.ids["user_id"]}]}
+    made = key.ask("POST", "/api/v1/reviews/plans", plan)
+    rows = world.client.get(f"/evaluations?executiveId={own.executive}&channel=chat")
+    [second] = {row["id"] for row in rows.json()["data"]} - {own.ids["evaluation_id"]}
+    return {**own.ids, "plan_id": made.json()["data"]["id"], "second_id": second}
+
+
+def test_ids_of_others_in_a_body_answer_as_those_that_do_not_exist(
+    world: TeamWorld, flask_app: Flask, base: str, make_caller: Callable[..., Caller]
+) -> None:
+    team = world.add("Ann", "Alpha")
+    foreign = world.add("Bob", "Beta", mark=MARK)
+    callers = askers(base, world.runtime, team, make_caller)
+    own = own_ids(world, team, callers[3])
+    about = ("evaluations", "coaching-sessions", "goals")
+    paths = [f"/{name}?executiveId={foreign.executive}" for name in about]
+    before = [world.client.get(path).json()["data"] for path in paths]
+    accepted: set[str] = set()
+    for asker in callers:
+        if asker is callers[3]:
+            # An evaluation is disputed once: by a person the first, by a key the second.
+            own["evaluation_id"] = own["second_id"]
+        for method, rule, body in bodies_of(asker, flask_app):
+            named = {f"own_{name}": row_id for name, row_id in own.items()}
+            answers = []
+            for ids in (foreign.ids, nothing_like(foreign.ids), own):
+                answer = asker.ask(method, path_of(rule, own), filled(body, {**named, **ids}))
+                answers.append([_IDS.sub("ID", str(part)) for part in shown(answer)])
+            assert answers[0] == answers[1], (asker.who, rule, body)
+            assert MARK not in answers[0][1], (asker.who, rule, body)
+            accepted |= {rule.endpoint} if answer.ok else set()
+    assert [world.client.get(path).json()["data"] for path in paths] == before
+    # A body that is refused for another reason would try nothing.
+    assert BODIES.keys() == accepted
+
+
+def bodies_of(asker: Asker, app: Flask) -> Iterator[tuple[str, Rule, dict[str, Any]]]:
+    """Yield the bodies that name rows, with their methods and rules."""
+    for method, rule in with_methods(asker.all_rules(app)):
+        for body in BODIES.get(rule.endpoint, ()) if method != "GET" else ():
+            # Any reviewer may see a conversation of an executive who moves.
+            if asker.who != "key of an executive" or "<user_id>" not in repr(body):
+                yield method, rule, body
+
+
+def test_every_route_that_takes_ids_is_tried(flask_app: Flask) -> None:
+    """A new route fails here, until the tests above try the ids in its query and in its body."""
+    rules = open_to_teams(flask_app)
+    changing = {rule.endpoint for method, rule in with_methods(rules) if method != "GET"}
+    assert changing == BODIES.keys() | WITHOUT_IDS | TRIED_ALONE
+    document = flask_app.test_client().get("/openapi.json").get_json()
+    for method, rule in with_methods(rules):
+        path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", str(rule))
+        if path not in document["paths"] or rule.endpoint in TRIED_ALONE:
+            continue
+        in_body = set(_ID_NAMES.findall(repr(BODIES.get(rule.endpoint))))
+        tried = {*QUERIES} if method == "GET" else in_body
+        names = id_names(document, path, method.lower())
+        assert names <= tried | SHARED, (method, path)
 
 
 def test_every_table_says_whose_its_rows_are() -> None:

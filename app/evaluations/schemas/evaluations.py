@@ -70,7 +70,7 @@ def by_day_field() -> Choice:
     )
 
 
-class Words(fields.Field[list[str]]):
+class Words(fields.Raw):
     """Values of an enum, as a comma-separated string or an array; loads as a list."""
 
     def __init__(self, choices: list[str], **kwargs: Any) -> None:

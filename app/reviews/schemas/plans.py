@@ -59,7 +59,7 @@ class PlanChange(Changes, PlanCreate):
 
 
 class PlanSchema(RecordSchema):
-    filters = fields.Dict()
+    filters = Nested(PlanFilters)
     per_agent = fields.Integer(allow_none=True)
     percent = fields.Float(allow_none=True)
     minimum = fields.Integer()

@@ -17,7 +17,6 @@ from app.dashboard.views.scored import NOT_APPLICABLE, answer_text
 from app.evaluations.schemas.evaluations import MOST_IDS
 from app.people import service as people
 from app.people.gate import current_person
-from app.people.roles import ROLES
 from app.reviews import rounds
 from app.reviews.schemas.agreement import CalibrationRoundCreate, CalibrationRoundQuery
 from app.web.current import current_runtime
@@ -121,11 +120,7 @@ def _form(ids: str, *, is_typed: bool = False) -> str:
     """Render the form; before anything is typed, the signed-in person is one of the reviewers."""
     own_id = current_person().user_id
     with current_runtime().db.reading() as session:
-        reviewers = [
-            user
-            for user in people.list_all(session)
-            if user.disabled_at is None and _SCOPE in ROLES[user.role]
-        ]
+        reviewers = people.list_reviewers(session)
     return render_template(
         "reviews/new_round.html",
         ids=ids,

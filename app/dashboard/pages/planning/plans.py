@@ -17,7 +17,6 @@ from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
 from app.people.gate import current_actor, current_person
-from app.people.roles import ROLES
 from app.reviews import assignments, plans
 from app.reviews.enums import HELD, AssignmentState
 from app.reviews.plans import PLANS
@@ -49,11 +48,7 @@ def list_page() -> str:
                 "callCenterId": ("Call centre", offered["callCenterId"]),
                 "channel": ("Channel", Channel.labels()),
             },
-            reviewers=[
-                (user.id, user.display_name)
-                for user in people.list_all(session)
-                if user.disabled_at is None and "evaluations:review" in ROLES[user.role]
-            ],
+            reviewers=[(user.id, user.display_name) for user in people.list_reviewers(session)],
         )
 
 
