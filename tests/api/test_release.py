@@ -84,6 +84,8 @@ def test_what_is_not_released_changes_no_byte_of_any_answer(
     set_rule(client, scorecard_id, "after_review")
     visitor = limited_person(base, world.runtime, "agent", executive_id=own.executive)
     agent = Asker("agent", visitor)
+    # A page lists what its agent has not opened yet, which the walk does in any order.
+    visitor.get(f"/evaluations/{own.ids['evaluation_id']}")
     before = read_all(agent, flask_app, own)
     figures = [agent.ask("GET", path).text.count("tspan") for path in FIGURES]
 
