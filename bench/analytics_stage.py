@@ -20,16 +20,16 @@ from app.directory.models import Executive
 from app.engagements.models import Engagement
 from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationTotal
+from app.scorecards import default_scorecards
 
 DAYS = 365
 STEP = 20_000
-NUMBERS = {"engagement": 6, "campaign": 30, "call_center": 8, "executive": 200, "scorecard": 3}
+NUMBERS = {"engagement": 6, "campaign": 30, "call_center": 8, "executive": 200}
 PREFIXES = {
     "engagement": "eng",
     "campaign": "camp",
     "call_center": "cc",
     "executive": "exec",
-    "scorecard": "sc",
 }
 CRITERIA, SECTIONS = 13, 6
 TOPICS = [f"topic {number}" for number in range(40)]
@@ -47,6 +47,7 @@ class Stage:
         self.ids = {
             noun: [new_id(PREFIXES[noun]) for _ in range(count)] for noun, count in NUMBERS.items()
         }
+        self.ids["scorecard"] = [default_scorecards.IDS[channel] for channel in SOURCES]
         self.teams = [self._team(place) for place in range(NUMBERS["executive"])]
         # The first two are bots: together they take as much as dozens of people.
         weights = [40, 25, *(self.dice.uniform(0.3, 2) for _ in self.teams[2:])]
