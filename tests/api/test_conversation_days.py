@@ -12,7 +12,7 @@ from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.privacy import jobs as privacy
 from tests.caller import Caller
-from tests.contacts import HELPFUL, get, judge, put_call, put_chat
+from tests.contacts import HELPFUL, get, judge, messages, put_call, put_chat
 from tests.recordings import reserve
 from tests.visitor import signed_in
 
@@ -175,3 +175,17 @@ def test_pages_count_by_these_days(
     by_judgement = visitor.get(f"{path}&byDay=judgement").text
     assert heading.format(5) in by_judgement
     assert "Days: of the evaluation" in by_judgement
+
+
+def test_a_page_writes_the_waits_of_an_email_in_hours(
+    base: str, client: Caller, runtime: Runtime
+) -> None:
+    slow = messages()
+    for place, message in enumerate(slow):
+        message["sentAt"] = f"2026-11-{2 + place // 6:02}T{place % 6 * 4:02}:00:00Z"
+    put_chat(client, messages=slow, platform="email")
+    judge()
+    [row] = get(client, "/evaluations")
+    page = signed_in(base, runtime, "viewer").get(f"/evaluations/{row['id']}").text
+    assert ">4.0 h</span>" in page
+    assert "14,400" not in page

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.dashboard.views.conversation import PlayWindow, play_window
-from app.dashboard.views.formatting import number, percent
+from app.dashboard.views.formatting import number, percent, waiting_time
 from app.judge.scorecard.values import Criterion, Option, Scorecard
 
 NOT_APPLICABLE = "Not applicable"
@@ -94,11 +94,9 @@ def scored_sections(
         turns: the segments of the transcript by id.
         scorecard: the version that was judged with, None where it is not kept any more.
     """
-    options = (
-        {criterion.key: criterion.options for criterion in scorecard.criteria} if scorecard else {}
-    )
+    asked = {criterion.key: criterion for criterion in scorecard.criteria} if scorecard else {}
     criteria = [
-        _criterion(criterion, turns, options.get(criterion["key"], ()), duration_ms)
+        _criterion(criterion, turns, asked.get(criterion["key"]), duration_ms)
         for criterion in results["criteria"]
     ]
     judged = [criterion for criterion in criteria if criterion.level != "unjudged"]
@@ -177,25 +175,37 @@ def changes_between(
 def _criterion(
     criterion: Mapping[str, Any],
     turns: Mapping[str, Mapping[str, Any]],
-    options: Sequence[Option],
+    asked: Criterion | None,
     duration_ms: int | None,
 ) -> ScoredCriterion:
     original = criterion["original"]
-    top = max((option.answer for option in options if isinstance(option.answer, int)), default=None)
     return ScoredCriterion(
         criterion,
         level=_level(criterion["normalizedScore"]),
-        answer_text=_with_top(answer_text(criterion), criterion["answer"], top),
-        original_text=original and _with_top(answer_text(original), original["answer"], top),
+        answer_text=_answer_to(asked, criterion),
+        original_text=original and _answer_to(asked, original),
         points_text=_points(criterion),
         quotes=quotes_of(criterion["evidence"], turns, duration_ms),
-        choices=_choices(options),
+        choices=_choices(asked.options if asked else ()),
     )
 
 
-def _with_top(text: str, answer: Any, top: int | None) -> str:
-    """Add the best answer of a scale: `1 of 2`."""
-    return text if top is None or answer is None else f"{text} of {top}"
+def _answer_to(asked: Criterion | None, answered: Mapping[str, Any]) -> str:
+    """Return an answer in words, with the unit of a time, or the best answer of its scale."""
+    text, answer = answer_text(answered), answered["answer"]
+    if asked is None or answer is None or isinstance(answer, str):
+        return text
+    if "fullMs" in asked.parameters:
+        return f"{number(answer / 1000, 1)} s"
+    if {"fullSeconds", "firstResponseSeconds"} & {
+        *asked.parameters,
+        asked.parameters.get("metric"),
+    }:
+        return waiting_time(answer)
+    best = max(
+        (option.answer for option in asked.options if isinstance(option.answer, int)), default=None
+    )
+    return text if best is None else f"{text} of {best}"
 
 
 def _choices(options: Sequence[Option]) -> list[AnswerOption]:
