@@ -1,6 +1,7 @@
 """Parts that commands share: their name, errors as messages, options, and what they print."""
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy.exc import DatabaseError
 
 from app.core.clock import as_utc, iso_utc
 from app.core.errors import AppError, InvalidInput
@@ -19,12 +21,18 @@ COMMAND = "./run" if (_CHECKOUT / "run").is_file() else "cqe"
 
 
 @contextmanager
-def errors_as_messages() -> Iterator[None]:
-    """Turn errors of the service into messages of the command; usable as a decorator, too."""
+def errors_as_messages(way_out: str = "") -> Iterator[None]:
+    """Turn errors of the service into messages of the command; usable as a decorator, too.
+
+    A damaged database has a way out of its own (`app.operations.failure`).
+    """
     try:
         yield
     except AppError as error:
-        raise click.ClickException(printable(message_of(error))) from error
+        if type(error.__cause__) in (DatabaseError, sqlite3.DatabaseError):
+            raise
+        message = f"{message_of(error)} {way_out}".rstrip()
+        raise click.ClickException(printable(message)) from error
 
 
 def message_of(error: AppError) -> str:

@@ -7,9 +7,8 @@ import click
 
 from app.audio_files import jobs as audio_files
 from app.core import hosts
-from app.core.commands import COMMAND
+from app.core.commands import COMMAND, errors_as_messages
 from app.core.database.schema_revision import is_usable
-from app.core.errors import AppError
 from app.core.runtime import Runtime
 from app.demo import service
 from app.demo.service import DemoProgress
@@ -28,7 +27,7 @@ def demo(*, wait: bool, small: bool) -> None:
     A second run changes nothing. Without a running worker, --wait evaluates the data itself.
     """
     runtime = current_runtime()
-    try:
+    with errors_as_messages("Run the command again to load what is missing."):
         _require_tables(runtime)
         report = service.load(runtime, small=small)
         click.echo(report.summary)
@@ -37,9 +36,6 @@ def demo(*, wait: bool, small: bool) -> None:
         else:
             _print_pending(runtime)
         service.play_week(runtime)
-    except AppError as error:
-        message = f"{error.message} Run the command again to load what is missing."
-        raise click.ClickException(message) from error
     for line in report.refused:
         click.echo(line, err=True)
     click.echo(service.places_to_look(runtime))

@@ -16,7 +16,6 @@ from sqlalchemy import RowMapping
 
 from app.conversations.enums import PLATFORMS
 from app.core.commands import errors_as_messages, print_line, printable
-from app.core.errors import AppError
 from app.core.process import background
 from app.core.runtime import Runtime
 from app.core.storage.untrusted import UntrustedFolder
@@ -263,16 +262,14 @@ def _calls(metadata: Path, options: ImportOptions, follow_links: bool) -> CallRe
 def _explained() -> Iterator[None]:
     """Turn errors into messages on the terminal."""
     try:
-        yield
+        with errors_as_messages("Run the command again to import the remaining records."):
+            yield
     except (Unreadable, UnknownFormat) as error:
         hint = f"\n{_MAPPING}" if error.code == Fault.COLUMNS else ""
         raise click.ClickException(printable(str(error)) + hint) from error
     except OSError as error:
         reason = error.strerror or error
         message = f"{error.filename} cannot be read: {reason}." if error.filename else f"{reason}."
-        raise click.ClickException(printable(message)) from error
-    except AppError as error:
-        message = f"{error.message} Run the command again to import the remaining records."
         raise click.ClickException(printable(message)) from error
 
 

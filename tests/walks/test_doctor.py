@@ -132,9 +132,10 @@ def test_a_backup_that_cannot_be_made_says_why(data_dir: Path, damage: str) -> N
 
 
 @pytest.mark.sqlite_only("damages the file")
-def test_a_command_on_a_damaged_database_says_what_to_do(data_dir: Path) -> None:
+@pytest.mark.parametrize("command", ["keys list", "demo"])
+def test_a_command_on_a_damaged_database_says_what_to_do(data_dir: Path, command: str) -> None:
     (data_dir / "cqe.db").write_bytes(GARBAGE)
-    code, text = run_to_end(data_dir, "keys", "list")
+    code, text = run_to_end(data_dir, *command.split())
     assert code == 1
     lines = [line for line in text.splitlines() if not line.startswith("{")]
     damage = "the database is damaged: file is not a database. Restore a backup (docs/backup.md)"
