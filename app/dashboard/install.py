@@ -147,6 +147,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
         amount=formatting.amount,
         browser_name=formatting.browser_name,
         duration=formatting.duration,
+        time_between=formatting.time_between,
         full_day=formatting.full_day,
         iso=iso_utc,
         moment=formatting.moment,

@@ -189,3 +189,5 @@ def test_a_page_writes_the_waits_of_an_email_in_hours(
     page = signed_in(base, runtime, "viewer").get(f"/evaluations/{row['id']}").text
     assert ">4.0 h</span>" in page
     assert "14,400" not in page
+    assert ">4 h without a message<" in page
+    assert '<span class="at muted">20 h</span>' in page

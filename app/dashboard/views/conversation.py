@@ -1,12 +1,12 @@
 """Conversation as a page shows it: turns with their quotes, the sound behind these, moments and sentiment."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from app.dashboard.views.formatting import duration, signed
+from app.dashboard.views.formatting import duration, signed, time_between
 from app.evaluations.transcripts import numbered_voices
 
 # Waits from this length on are shown between the messages of a chat.
@@ -81,7 +81,7 @@ def turns_of(
         ShownTurn(
             segment,
             name=names.get(segment["participantId"]),
-            clock=clock(offset_ms),
+            clock=clock(offset_ms, duration if segment["startMs"] is not None else time_between),
             runs=text_runs(segment["text"], quotes.get(segment["id"], ())),
             wait_s=_wait_s(before, segment) if before else None,
             is_unsure=segment["confidence"] is not None and segment["confidence"] < _CONFIDENT,
@@ -194,9 +194,9 @@ def channel_roles(transcript: Mapping[str, Any]) -> list[str]:
     return [by_channel[channel] for channel in sorted(by_channel)]
 
 
-def clock(milliseconds: int | None) -> str:
+def clock(milliseconds: int | None, text_of: Callable[[float], str] = duration) -> str:
     """Return a time from the start as people read it; empty where it is not known."""
-    return "" if milliseconds is None else duration(milliseconds / 1000)
+    return "" if milliseconds is None else text_of(milliseconds / 1000)
 
 
 def snippet_parts(said: Mapping[str, Any]) -> list[tuple[str, bool]]:

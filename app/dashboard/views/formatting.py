@@ -109,6 +109,11 @@ def waiting_time(seconds: float) -> str:
     return f"{number(seconds)} s" if seconds < _HOUR_S else f"{number(seconds / _HOUR_S, 1)} h"
 
 
+def time_between(seconds: float) -> str:
+    """Format a time between messages as `0:37` or `12:05`, and from an hour on as `3 h` or `2 d`."""
+    return duration(seconds) if seconds < _HOUR_S else rounded_length(timedelta(seconds=seconds))
+
+
 def duration(seconds: float) -> str:
     """Format a duration as `0:37`, `12:05` or `1:02:03`, and from a day on as `2 days 3 h`."""
     minutes, rest = divmod(int(seconds), 60)
