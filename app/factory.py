@@ -19,7 +19,7 @@ from app.intake.routes import Intake
 from app.packages import load_blueprints
 from app.system.parts import PARTS
 from app.web import cors, current, errors, request_record
-from app.web.api import LazyRule, OrjsonProvider, register
+from app.web.api import OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
 from app.web.transfers import BlobOwner, Blobs
@@ -38,7 +38,6 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     app = Flask("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
-    app.url_rule_class = LazyRule
     app.url_map.merge_slashes = False
     request_record.install(app, runtime.counts)
     errors.install(app)

@@ -10,7 +10,7 @@ from flask.json.provider import JSONProvider
 from flask_smorest.utils import resolve_schema_instance, unpack_tuple_response
 from marshmallow import Schema
 from orjson import dumps, loads
-from werkzeug.routing import BaseConverter, Rule
+from werkzeug.routing import BaseConverter
 
 from app.core.database.paging import Page
 from app.core.database.rows import etag_of
@@ -29,25 +29,6 @@ class IdConverter(BaseConverter):
     """Path variable with the format of an id; any other text matches no route."""
 
     regex = f"[a-z]{{2,5}}_{SUFFIX}"
-
-
-class LazyRule(Rule):
-    """URL rule that compiles its URL builder on first use.
-
-    Werkzeug compiles two for each rule, which is six sevenths of the time of creating an application
-    (90 ms instead of 13), and few rules ever build a URL. There is no public method to defer it.
-    """
-
-    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
-        compile_builder = super()._compile_builder
-        builder: Callable[..., tuple[str, str]] | None = None
-
-        def build(rule: Rule, **values: Any) -> tuple[str, str]:
-            nonlocal builder
-            builder = builder or compile_builder(append_unknown)
-            return builder(rule, **values)
-
-        return build
 
 
 class OrjsonProvider(JSONProvider):
