@@ -148,16 +148,28 @@ INTERCOM = {
 CHATWOOT = {
     "event": "conversation_status_changed",
     "id": 7,
+    "inbox_id": 1,
+    "channel": "Channel::WebWidget",
     "status": "resolved",
-    "account": {"id": 3, "name": "Harbour"},
-    "messages": [],
+    "messages": [
+        {
+            "id": 23,
+            "content": "Conversation was resolved",
+            "account_id": 3,
+            "conversation_id": 7,
+            "message_type": 2,
+            "created_at": 1627063369,
+        }
+    ],
+    "meta": {"sender": {"id": 12, "name": "Ida", "type": "contact"}},
 }
 ZAMMAD = {
     "ticket": {
         "id": 12,
         "number": "10012",
         "title": "Parcel",
-        "state": {"id": 4, "name": "closed"},
+        "state": "closed",
+        "state_id": 4,
     },
     "article": {"id": 31, "ticket_id": 12, "body": "Solved."},
 }

@@ -38,6 +38,11 @@ def understood(pattern: str, name: str, **directions: str) -> dict[str, str]:
         ),
         (
             "freepbx",
+            "external-3201-08215550163-20250327-092517-pbx-1-1743042317.12206.wav",
+            ("inbound", "3201", "08215550163", "20250327T092517", "pbx-1-1743042317.12206"),
+        ),
+        (
+            "freepbx",
             "internal-3201-3202-20250327-092517-1743042317.12206.wav",
             ("unknown", None, None, "20250327T092517", "1743042317.12206"),
         ),

@@ -43,7 +43,8 @@ class _Shape:
 
 _EXTENSION, _OUTSIDE = r"(?P<executive>\d{2,6})", r"(?P<number>\+?\d{7,15}|anonymous|unknown)"
 _MOMENT = r"(?P<date>\d{8})-(?P<time>\d{6})"
-_ASTERISK = rf"{_MOMENT}-(?P<externalId>\d+\.\d+)"
+# The name of the system goes before the number of a call where asterisk.conf gives one.
+_ASTERISK = rf"{_MOMENT}-(?P<externalId>(?:[\w.-]+-)?\d+\.\d+)"
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _3CX_END = r"_(?P<date>\d{8})(?P<time>\d{6})(?:\((?P<externalId>\d+)\))?"
 # FreePBX: its dialplan sub-record-check names a call by type, destination, caller, start and id.

@@ -19,17 +19,29 @@ from app.intake.vendor import (
 
 _MOST_PAGES = 500
 _ACTIVITY = (2, "activity")
+_BOTS = ("agent_bot", "captain_assistant")
 
 
 def _concerns(document: Document) -> bool:
     event, status = document.get("event"), document.get("status")
     is_end = event == "conversation_status_changed" and status == "resolved"
-    return is_end and isinstance(document.get("id"), int)
+    return is_end and all(isinstance(number, int) for number in _ids_of(document))
+
+
+def _ids_of(document: Document) -> tuple[Any, Any]:
+    """Return the ids of the account and of the conversation, which its last message has as well.
+
+    The conversation's own `id` is its number in the account, or in the database in some versions.
+    """
+    last = next(iter(objects_at(document, "messages")), {})
+    return (
+        last.get("account_id") or document.get("account_id") or value_at(document, "account.id"),
+        last.get("conversation_id") or document.get("id"),
+    )
 
 
 def _collect(document: Document, config: Config, fetch: Fetch) -> NativeRecord:
-    conversation_id = document["id"]
-    account_id = int(value_at(document, "account.id") or document["account_id"])
+    account_id, conversation_id = _ids_of(document)
     url = f"{config['url']}/api/v1/accounts/{account_id}/conversations/{conversation_id}/messages"
     headers = {"api_access_token": config["token"]}
     messages: list[dict[str, Any]] = []
@@ -52,7 +64,7 @@ def _collect(document: Document, config: Config, fetch: Fetch) -> NativeRecord:
 
 
 def _message_of(message: Document, conversation_id: int) -> dict[str, Any]:
-    is_bot = value_at(message, "sender.type") == "agent_bot"
+    is_bot = value_at(message, "sender.type") in _BOTS
     by_bot = {"message_type": "template"} if is_bot else {}
     return {**message, "conversation_id": conversation_id, **by_bot}
 
