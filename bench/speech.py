@@ -2,9 +2,12 @@
 
 MANIFEST is a file of JSON lines, each with `file` (beside the manifest), `condition` and `text`;
 stereo calls also have `turns` with `channel`, `start` (s) and `text`. An empty text means that
-nobody speaks; lines whose text is null are left out. `language` is English where it is not given.
+nobody speaks; lines whose text is null are left out. `language` is English where it is not given;
+with --undeclared the model is not told.
 
-python -m bench.speech --decoding FILE… compares decoding in a process of its own with decoding in
+python -m bench.speech --prompts es=FOLDER … measures the prompts of Asterisk: FOLDER has the sound
+and core-sounds-es.txt, as the packages asterisk-core-sounds-es-wav and asterisk-core-sounds-es of
+Debian do. --decoding FILE… compares decoding in a process of its own with decoding in
 this one. --muted FILE… prints the digits that are heard in a recording and in its muted copy.
 """
 
@@ -15,14 +18,15 @@ import resource
 import statistics
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jiwer
+from whisper_normalizer.basic import BasicTextNormalizer
 from whisper_normalizer.english import EnglishTextNormalizer
 
 from app.audio_files.muting import silences
@@ -33,7 +37,10 @@ from app.speech.decoding.sound import DecodingLimits
 from app.speech.transcriber import TranscriptionOptions, build_transcriber, decoded
 from app.transcript import Transcript
 
-_normal = EnglishTextNormalizer()
+_ENGLISH = "en"
+_normal_english = EnglishTextNormalizer()
+_normal = BasicTextNormalizer(remove_diacritics=True)
+_LEAST_WORDS = 4
 
 
 @dataclass
@@ -46,10 +53,11 @@ class ErrorCounts:
     audio_s: float = 0.0
     cpu_s: float = 0.0
 
-    def add_text(self, reference: str, heard: str) -> float:
+    def add_text(self, reference: str, heard: str, language: str) -> float:
         """Count the wrong words of one text, and return its own error rate."""
-        normal = _normal(reference)
-        found = jiwer.process_words(normal, _normal(heard) or " ")
+        normaliser = _normal_english if language == _ENGLISH else _normal
+        normal = normaliser(reference)
+        found = jiwer.process_words(normal, normaliser(heard) or " ")
         errors = found.substitutions + found.deletions + found.insertions
         self.words += len(normal.split())
         self.errors += errors
@@ -68,8 +76,11 @@ class ErrorCounts:
 
 @dataclass
 class Report:
-    conditions: dict[str, ErrorCounts] = field(default_factory=lambda: defaultdict(ErrorCounts))
-    calls: ErrorCounts = field(default_factory=ErrorCounts)
+    # By language and condition; `found` are the languages of the transcripts by language.
+    conditions: dict[tuple[str, str], ErrorCounts] = field(
+        default_factory=lambda: defaultdict(ErrorCounts)
+    )
+    found: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     start_errors_s: list[float] = field(default_factory=list)
     wrong_roles: int = 0
     silent_files: int = 0
@@ -92,16 +103,14 @@ def main() -> None:
         cpu_threads=arguments.threads,
     )
     report = Report()
-    root = arguments.manifest.parent
-    for line in arguments.manifest.read_text().splitlines():
-        row = json.loads(line)
+    for file, row in _rows(arguments):
         if row["text"] is None or (arguments.only and arguments.only not in row["file"]):
             continue
         cpu = time.process_time()
-        options = TranscriptionOptions(language=row.get("language", "en"))
-        transcript = transcriber.transcribe(
-            root / row["file"], options, progress=lambda share: None
-        )
+        language = row.setdefault("language", _ENGLISH)
+        options = TranscriptionOptions(language=None if arguments.undeclared else language)
+        transcript = transcriber.transcribe(file, options, progress=lambda share: None)
+        report.found[language][transcript.language or "none"] += 1
         rate = _count(report, row, transcript, time.process_time() - cpu)
         if arguments.files:
             heard = " ".join(segment.text for segment in transcript.segments)
@@ -109,9 +118,33 @@ def main() -> None:
     _print(report)
 
 
+def _rows(arguments: argparse.Namespace) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield each recording with what is known of it."""
+    if arguments.manifest:
+        for line in arguments.manifest.read_text().splitlines():
+            row = json.loads(line)
+            yield arguments.manifest.parent / row["file"], row
+    for given in arguments.prompts:
+        language, _, name = given.partition("=")
+        yield from _prompts(Path(name), language)
+
+
+def _prompts(folder: Path, language: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield prompts of some words; what is not said, and digits, which may be written out, are not."""
+    for line in (folder / f"core-sounds-{language}.txt").read_text().splitlines():
+        name, _, text = line.partition(": ")
+        file = folder / f"{name}.wav"
+        is_said = not line.startswith(";") and not set(text) & {*"[]()0123456789"}
+        if is_said and len(text.split()) >= _LEAST_WORDS and file.is_file():
+            row = {"file": f"prompts/{file.name}", "condition": language, "language": language}
+            yield file, {**row, "text": text}
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.speech", description=__doc__)
     parser.add_argument("manifest", type=Path, nargs="?")
+    parser.add_argument("--prompts", nargs="+", default=[], metavar="LANGUAGE=FOLDER")
+    parser.add_argument("--undeclared", action="store_true", help="let the model find languages")
     parser.add_argument("--decoding", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--muted", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--model-dir", type=Path, help="another converted Whisper model")
@@ -121,8 +154,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only files whose name holds this")
     parser.add_argument("--files", action="store_true", help="print what was heard in each file")
     arguments = parser.parse_args()
-    if not (arguments.manifest or arguments.decoding or arguments.muted):
-        parser.error("name a manifest, or files after --decoding or --muted")
+    if not (arguments.manifest or arguments.prompts or arguments.decoding or arguments.muted):
+        parser.error("name a manifest, or files after --prompts, --decoding or --muted")
     return arguments
 
 
@@ -189,30 +222,36 @@ def _count(report: Report, row: dict[str, Any], transcript: Transcript, cpu_s: f
         report.silent_files += 1
         report.silent_words += transcript.word_count
         return float(transcript.word_count)
-    stereo = transcript.speaker_attribution == "channel" and "turns" in row
-    if stereo:
-        tally, rate = report.calls, _count_call(report, row["turns"], transcript)
+    language, text = row["language"], row["text"]
+    is_stereo = transcript.speaker_attribution == "channel" and "turns" in row
+    condition = f"{row['file'].partition('/')[0]}, {row['condition']}"
+    tally = report.conditions[language, "calls, each channel" if is_stereo else condition]
+    if is_stereo:
+        rate = _count_call(report, tally, row, transcript)
     else:
-        tally = report.conditions[f"{row['file'].partition('/')[0]}, {row['condition']}"]
-        rate = tally.add_text(row["text"], " ".join(s.text for s in transcript.segments))
+        heard = " ".join(segment.text for segment in transcript.segments)
+        rate = tally.add_text(text, heard, language)
     tally.files += 1
     tally.audio_s += (transcript.duration_ms or 0) / 1000
     tally.cpu_s += cpu_s
     return rate
 
 
-def _count_call(report: Report, turns: list[dict[str, Any]], transcript: Transcript) -> float:
+def _count_call(
+    report: Report, tally: ErrorCounts, row: dict[str, Any], transcript: Transcript
+) -> float:
     """Count each channel's words, and how far from each turn the nearest segment starts."""
-    rates = []
+    rates, turns = [], row["turns"]
     roles = {turn["channel"]: turn["role"] for turn in turns}
     for channel in sorted(roles):
         heard = [segment for segment in transcript.segments if segment.channel_index == channel]
         report.wrong_roles += sum(segment.role != roles[channel] for segment in heard)
         own_turns = [turn for turn in turns if turn["channel"] == channel]
         rates.append(
-            report.calls.add_text(
+            tally.add_text(
                 " ".join(turn["text"] for turn in own_turns),
                 " ".join(segment.text for segment in heard),
+                row["language"],
             )
         )
         starts = [(segment.start_ms or 0) / 1000 for segment in heard]
@@ -223,12 +262,13 @@ def _count_call(report: Report, turns: list[dict[str, Any]], transcript: Transcr
 
 
 def _print(report: Report) -> None:
-    print(f"{'condition':48} files  words    WER  CPU-RTF")
-    rows = sorted(report.conditions.items())
-    if report.calls.files:
-        rows.append(("stereo calls, channel by channel", report.calls))
-    for name, tally in rows:
-        print(f"{name:48} {tally.files:5} {tally.words:6} {tally.wer:6.1%} {tally.rtf:8.3f}")
+    print(f"{'language, condition':48} files  words    WER  CPU-RTF")
+    for language, found in sorted(report.found.items()):
+        rows = {name: row for (of, name), row in report.conditions.items() if of == language}
+        for name, tally in (*sorted(rows.items()), ("all", _sum_of(rows.values()))):
+            counts = f"{tally.files:5} {tally.words:6} {tally.wer:6.1%} {tally.rtf:8.3f}"
+            print(f"{f'{language}, {name}':48} {counts}")
+        print(f"{language}, language of the transcripts: {dict(found.most_common())}")
     if report.start_errors_s:
         ordered = sorted(report.start_errors_s)
         p90 = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
@@ -237,6 +277,11 @@ def _print(report: Report) -> None:
     print(f"words in {report.silent_files} files without speech: {report.silent_words}")
     peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"peak memory: {peak_kb / 1024:.0f} MB")
+
+
+def _sum_of(tallies: Iterable[ErrorCounts]) -> ErrorCounts:
+    rows = [astuple(tally) for tally in tallies]
+    return ErrorCounts(*map(sum, zip(*rows, strict=True)))
 
 
 if __name__ == "__main__":

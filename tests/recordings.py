@@ -20,6 +20,7 @@ CARD = AUDIO / "calls" / "card-number.stereo.ogg"
 CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
 SPEECH = AUDIO / "formats" / "jfk.mp3"
 SILENCE = AUDIO / "nospeech" / "silence.wav"
+MUSIC = AUDIO / "nospeech" / "hold-music.wav"
 
 
 def reserve(client: Caller, size_bytes: int = 1000, **fields: Any) -> dict[str, Any]:

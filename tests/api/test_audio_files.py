@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -29,6 +30,7 @@ from tests.own_scorecards import create
 from tests.recordings import (
     AUDIO,
     CALL,
+    MUSIC,
     SILENCE,
     SPEECH,
     ask,
@@ -328,9 +330,11 @@ def test_a_hostile_file_fails_and_says_so(
     assert happened(runtime) == ["conversation.failed"]
 
 
-def test_a_recording_without_speech_fails(client: Caller, runtime: Runtime) -> None:
-    audio = work(client, upload(client, SILENCE.read_bytes()))
+@pytest.mark.parametrize("sound", [SILENCE, MUSIC], ids=["silence", "music"])
+def test_a_recording_without_speech_fails(client: Caller, runtime: Runtime, sound: Path) -> None:
+    audio = work(client, upload(client, sound.read_bytes()))
     assert (audio["status"], audio["error"]["code"]) == ("failed", "EMPTY_TRANSCRIPT")
+    assert audio["error"]["message"].startswith("No speech")
     assert evaluation(client, audio)["error"]["code"] == "EMPTY_TRANSCRIPT"
     assert happened(runtime) == ["conversation.failed"]
 

@@ -102,6 +102,60 @@ def test_an_evaluation_says_that_a_model_has_judged(
     assert kept(runtime) == 0
 
 
+@pytest.mark.parametrize(
+    ("language", "said", "because"),
+    [
+        (
+            "de",
+            (
+                ("customer", "Wo bleibt mein Paket? Die Karte ist 4111 1111 1111 1111."),
+                ("agent", "Ich habe es für Sie geöffnet, es kommt am Dienstag – versprochen."),
+                ("customer", "Schön, vielen Dank für Ihre schnelle Hilfe, auf Wiederhören."),
+            ),
+            "Die Antwort nennt den Tag.",
+        ),
+        (
+            "es",
+            (
+                ("customer", "¿Dónde está mi paquete? La tarjeta es 4111 1111 1111 1111."),
+                ("agent", "¡Claro! Ya lo envié de nuevo y llega el martes por la mañana."),
+                ("customer", "Muy bien, muchas gracias por su ayuda y hasta luego, señora."),
+            ),
+            "La respuesta dice el día.",
+        ),
+        (
+            "hu",  # no rule reads it
+            (
+                ("customer", "Hol van a csomagom? A kártyám száma 4111 1111 1111 1111."),
+                ("agent", "Kérem szépen, újra elküldtem, és kedden délelőtt megérkezik."),
+                ("customer", "Rendben van, nagyon köszönöm a segítségét, viszontlátásra."),
+            ),
+            "A válasz megmondja a napot.",
+        ),
+    ],
+)
+def test_a_conversation_is_judged_in_its_own_language(
+    client: Caller,
+    server: ModelServer,
+    language: str,
+    said: tuple[tuple[str, str], ...],
+    because: str,
+) -> None:
+    server.answer_with(server.judged(probing={"explanation": because}))
+    evaluation, results = judged(client, messages=messages(said), language=language)
+    assert (evaluation["status"], evaluation["engine"]["kind"]) == ("completed", "model")
+    (probing,) = (each for each in results["criteria"] if each["key"] == "discovery.probing")
+    assert (probing["judgedBy"], probing["explanation"]) == ("model", because)
+    (evidence,) = probing["evidence"]
+    assert evidence["quote"].startswith(said[1][1][:24])
+    assert evidence["quote"] in said[1][1]
+    transcript = get(client, f"/evaluations/{evaluation['id']}/transcript")
+    assert [each["code"] for each in transcript["languages"]] == [language]
+    assert transcript["segments"][0]["text"] == said[0][1].replace("4111 1111 1111 1111", "[CARD]")
+    assert results["metrics"]["firstResponseSeconds"] == 20
+    assert b"4111" not in server.received("/v1/chat/completions")[0].body
+
+
 def test_an_outage_never_looks_like_bad_service(client: Caller, server: ModelServer) -> None:
     server.answer_with(refusal(401, "no such key"))
     evaluation, results = judged(client)

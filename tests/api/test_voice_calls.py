@@ -1,20 +1,25 @@
 """Voice calls: fields, events, recordings, assessments, filters and sorts."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
 from app.core.runtime import Runtime
+from app.imports.jobs import run_import
 from tests.caller import Caller, error_code, findings
 from tests.contacts import call, get, judge, put, put_call, turns
 from tests.conversations import completed
 from tests.happenings import data_of, happened
 from tests.recordings import CALL, reserve, upload
+from tests.running import running_runtime
 
 pytestmark = pytest.mark.sql
 
+DATA = Path(__file__).parents[1] / "data"
 SHOWN = {
     *("id", "externalId", "engagementId", "campaignId", "callCenterId", "executiveId", "botId"),
     *(
@@ -372,3 +377,30 @@ def test_reading_requires_its_scope_and_writing_is_not_allowed(
         for path in ("", "/epa-results", "/recording-url"):
             assert client.get(f"/voice-calls/{unknown}{path}").status_code == 404
     assert call()["status"] == "completed"
+
+
+def test_the_metrics_of_a_published_call_are_near_those_of_its_vendor(client: Caller) -> None:
+    document = json.loads((DATA / "calls" / "contact-lens.json").read_text())
+    sent = client.post("/imports", {"format": "contact_lens", "items": [document]})
+    run_import(running_runtime(), sent.json()["data"]["id"])
+    judge()
+    (evaluation,) = client.get("/evaluations").json()["data"]
+    assert evaluation["channel"] == "voice"
+    results = client.get(f"/evaluations/{evaluation['id']}/results").json()["data"]
+    measured, vendor = results["metrics"], document["ConversationCharacteristics"]
+    talked = {
+        side: figures["TotalTimeMillis"]
+        for side, figures in vendor["TalkTime"]["DetailsByParticipant"].items()
+    }
+    assert results["metricsUncertain"] == []
+    assert measured["talkRatio"] == pytest.approx(talked["AGENT"] / sum(talked.values()), abs=0.03)
+    assert measured["agentTalkMs"] == pytest.approx(talked["AGENT"], rel=0.12)
+    # Amazon counts the pauses within turns, which are longer on the customer's side.
+    assert measured["customerTalkMs"] == pytest.approx(talked["CUSTOMER"], rel=0.17)
+    pace = vendor["TalkSpeed"]["DetailsByParticipant"]
+    for side, share in (("agent", 0.12), ("customer", 0.17)):
+        expected = pace[side.upper()]["AverageWordsPerMinute"]
+        assert measured[f"{side}Wpm"] == pytest.approx(expected, rel=share)
+    # The turns as wholes overlap for 18.3 s, with seven interruptions.
+    interruptions = measured["interruptionsByAgent"] + measured["interruptionsByCustomer"]
+    assert (measured["overtalkMs"], interruptions) == (3_070, 1)
