@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,7 @@ from app.transcript import Word
 PROVIDER = "faster-whisper"
 ENGLISH = "en"
 _CERTAIN_LANGUAGE = 0.5
+_REGIONS_ASKED = 4
 # The mean confidence in the words of prompts by telephone: English 0.88 and more, Spanish 0.53 and
 # less.
 _ENGLISH_CONFIDENCE = 0.6
@@ -149,16 +151,22 @@ def _requested_language(tag: str | None, model: SpeechModel) -> str | None:
 
 
 def _detect_language(speech: Speech, model: SpeechModel) -> tuple[str, tuple[str, ...]]:
-    """Detect the language of the longest region, and return it with warnings.
+    """Detect the language of the longest regions together, and return it with warnings.
 
     A model for English only, or a recording without speech, is assumed to be English.
     """
-    longest = speech.longest_region
-    if longest is None or model.languages == {ENGLISH}:
+    regions = speech.longest_regions(_REGIONS_ASKED)
+    if not regions or model.languages == {ENGLISH}:
         return ENGLISH, ("language_assumed",)
-    sound = speech.recording.read(longest.channel, longest.start, longest.stop)
-    language, probability, _ = model.engine.detect_language(sound)
-    return str(language), () if probability >= _CERTAIN_LANGUAGE else ("language_uncertain",)
+    weights: defaultdict[str, float] = defaultdict(float)
+    for region in regions:
+        sound = speech.recording.read(region.channel, region.start, region.stop)
+        _, _, probabilities = model.engine.detect_language(sound)
+        for language, probability in probabilities:
+            weights[language] += probability * region.length
+    found = max(weights, key=weights.__getitem__)
+    is_certain = weights[found] >= _CERTAIN_LANGUAGE * sum(region.length for region in regions)
+    return found, () if is_certain else ("language_uncertain",)
 
 
 def recognised(

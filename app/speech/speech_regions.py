@@ -1,5 +1,6 @@
 """Speech of a recording: its regions, found by voice activity, and their common level."""
 
+import heapq
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -53,10 +54,10 @@ class Speech:
     def ms(self) -> int:
         return self.samples * 1000 // SAMPLE_RATE_HZ
 
-    @property
-    def longest_region(self) -> Region | None:
+    def longest_regions(self, number: int) -> list[Region]:
+        """Return so many regions of all channels, the longest first."""
         regions = (region for of_channel in self.regions.values() for region in of_channel)
-        return max(regions, key=lambda region: region.length, default=None)
+        return heapq.nlargest(number, regions, key=lambda region: region.length)
 
     def amplified(self, channel: int) -> Iterator[tuple[Region, Sound]]:
         """Yield each region of a channel with its sound, raised to the common level."""
