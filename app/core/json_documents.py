@@ -63,12 +63,12 @@ def camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def document_of(record: Any) -> dict[str, Any]:
+def with_api_names(record: Any) -> dict[str, Any]:
     """Return the fields of a dataclass under the API's names."""
     return {name: getattr(record, field) for field, name in _names_of(record.__class__)}
 
 
-def fields_in(document: Mapping[str, Any], kind: Any) -> dict[str, Any]:
+def from_api_names(document: Mapping[str, Any], kind: Any) -> dict[str, Any]:
     """Return what a document has for the fields of a dataclass, by their own names."""
     return {field: document[name] for field, name in _names_of(kind)}
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, undefer
 from app.core.clock import iso_utc, utc_now
 from app.core.errors import NotFound
 from app.core.ids import new_id
-from app.core.json_documents import document_of, fields_in
+from app.core.json_documents import from_api_names, with_api_names
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 from app.evaluations.search import index
 from app.judge.languages.detection import UNKNOWN, with_languages
@@ -45,7 +45,7 @@ def row_of(
         "model": transcript.model,
         "redacted": transcript.redacted,
         "redaction_entities": _entities_of(transcript),
-        "participants": [document_of(person) for person in transcript.participants],
+        "participants": [with_api_names(person) for person in transcript.participants],
         "segments": _segments_of(transcript),
         "origin": _origin_of(transcript),
     }
@@ -148,7 +148,7 @@ def _segments_of(transcript: Transcript) -> list[dict[str, Any]]:
             "redactions": documents_of(segment.redactions),
             "messageId": segment.message_id,
             "sentAt": iso_utc(segment.sent_at) if segment.sent_at else None,
-            "words": [document_of(word) for word in segment.words],
+            "words": [with_api_names(word) for word in segment.words],
         }
         for segment in transcript.segments
     ]
@@ -280,7 +280,7 @@ def _transcript(row: StoredTranscript | None) -> Transcript:
     return Transcript(
         segments=tuple(_segment(index, segment) for index, segment in enumerate(row.segments)),
         participants=tuple(
-            Participant(**fields_in(person, Participant) | {"role": Role(person["role"])})
+            Participant(**from_api_names(person, Participant) | {"role": Role(person["role"])})
             for person in row.participants
         ),
         duration_ms=row.duration_ms,
@@ -313,6 +313,6 @@ def _segment(index: int, document: Mapping[str, Any]) -> Segment:
         channel_index=document["channelIndex"],
         message_id=document["messageId"],
         sent_at=datetime.fromisoformat(sent_at) if sent_at else None,
-        words=tuple(Word(**fields_in(word, Word)) for word in document["words"]),
+        words=tuple(Word(**from_api_names(word, Word)) for word in document["words"]),
         redactions=redactions_from(document["redactions"]),
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from app.core.json_documents import document_of
+from app.core.json_documents import with_api_names
 from app.core.process.stopping import never_stop
 from app.judge.context import Context
 from app.judge.facts.sentiment import SegmentSentiment
@@ -24,7 +24,7 @@ class Engine:
     prompt_version: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return document_of(self)
+        return with_api_names(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Quality:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            **document_of(self),
-            "fallback": self.fallback and document_of(self.fallback),
-            "model": self.model and document_of(self.model),
+            **with_api_names(self),
+            "fallback": self.fallback and with_api_names(self.fallback),
+            "model": self.model and with_api_names(self.model),
             "calibration": None,
         }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from app.core.json_documents import document_of
+from app.core.json_documents import with_api_names
 from app.transcript import Segment
 
 MOST_WORDS = 30
@@ -44,7 +44,7 @@ class Evidence:
     role: str
 
     def as_json(self) -> dict[str, Any]:
-        return document_of(self)
+        return with_api_names(self)
 
 
 def evidence_at(segment: Segment, start: int, end: int, polarity: str = SUPPORTS) -> Evidence:

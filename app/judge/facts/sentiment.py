@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from app.core.json_documents import document_of
+from app.core.json_documents import with_api_names
 from app.judge.conduct.readings import Readings
 from app.judge.dialogue.turns import Dialogue, Line, Side
 from app.judge.languages.detection import ENGLISH
@@ -79,8 +79,8 @@ class Sentiment:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "customer": document_of(self.customer),
-            "agent": document_of(self.agent),
+            "customer": with_api_names(self.customer),
+            "agent": with_api_names(self.agent),
             "timeline": [
                 {
                     "segmentId": item.segment_id,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from app.core.json_documents import fields_in
+from app.core.json_documents import from_api_names
 
 Parameters: TypeAlias = Mapping[str, Any]
 # The value of versions that are older than the setting.
@@ -167,7 +167,7 @@ def _minimum(document: Mapping[str, Any]) -> Minimum:
 
 
 def _metric_settings(document: Mapping[str, Any]) -> MetricSettings:
-    values = fields_in(document, MetricSettings)
+    values = from_api_names(document, MetricSettings)
     values["back_channels"] = frozenset(values["back_channels"])
     values["fillers"] = frozenset(values["fillers"])
     return MetricSettings(**values)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from app.core.json_documents import document_of
+from app.core.json_documents import with_api_names
 from app.judge.dialogue.evidence import CONTRADICTS, Evidence
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
@@ -75,7 +75,7 @@ def _was_looked_for(item: Judged) -> bool:
 
 
 def section_document(section: SectionScore) -> dict[str, Any]:
-    return {**document_of(section), "applicable": section.applicable}
+    return {**with_api_names(section), "applicable": section.applicable}
 
 
 def criterion_document(judged: Judged) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.json_documents import fields_in
+from app.core.json_documents import from_api_names
 from app.judge.dialogue.evidence import CONTRADICTS, Evidence
 from app.judge.scorecard.values import Scorecard
 from app.judge.scoring.answers import Answer
@@ -127,5 +127,5 @@ def _stored_answer(document: Mapping[str, Any]) -> Answer:
             "notJudged", not document["applicable"] and document["failure"] is None
         ),
         advice=document["suggestion"],
-        evidence=tuple(Evidence(**fields_in(item, Evidence)) for item in document["evidence"]),
+        evidence=tuple(Evidence(**from_api_names(item, Evidence)) for item in document["evidence"]),
     )
