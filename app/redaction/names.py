@@ -44,15 +44,15 @@ _INTRODUCED = re.compile(
     rf"{_CAPITALS}(?i:(?=\s(?:speaking|calling|here|from|with|again|at)\b))"
 )
 _SPOKEN_WITH = re.compile(
-    rf"(?i:\b(?:you(?:'re|\u2019re| are) (?:now )?(?:speaking|talking|chatting|connected) (?:with|to)"
-    rf"|am i (?:speaking|talking) (?:with|to)|speaking (?:with|to)))\s{_CAPITALS}"
+    r"\b(?:you(?:'re|\u2019re| are) (?:now )?(?:speaking|talking|chatting|connected) (?:with|to)"
+    r"|am i (?:speaking|talking) (?:with|to)|speaking (?:with|to))\s"
 )
 _I_AM = re.compile(rf"\b(?i:i'm|i\u2019m|i am|im|this is|it's|it\u2019s)\s{_CAPITALS}(?=(.?.?\w*))")
 _I_AM_LOWER = re.compile(rf"\bthis is\s{_UP_TO_THREE}(?=\s(?:speaking|calling)\b)")
-_TITLED = re.compile(rf"\b(?i:mr|mrs|ms|miss|mister|dr|doctor)\.?\s{_CAPITALS}")
-_SIGNED = re.compile(
-    rf"\b(?i:(?:best|kind|warm)?\s?regards|sincerely|yours truly),?\s+{_CAPITALS}(?=\s*(?:$|\n|[.,]))"
-)
+_TITLED = re.compile(r"\b(?:mr|mrs|ms|miss|mister|dr|doctor)\.?\s")
+_SIGNED = re.compile(r"\b(?:(?:best|kind|warm)?\s?regards|sincerely|yours truly),?\s+")
+_NAME = re.compile(_CAPITALS)
+_SIGNATURE = re.compile(rf"{_CAPITALS}(?=\s*(?:$|\n|[.,]))")
 _CALLING = split_words("speaking calling")
 _ASKED_BY = split_words("name names who who's spell") | other_languages.ASKED_BY
 _LED_BY = split_words("this it it's i'm im am here called call")
@@ -109,11 +109,12 @@ _NO_PERSON = _NO_NAME | split_words(
     dental medical clinic office hospital hotel airport international restaurant station house
     """
 )
+# The phrases are looked for in lower case, and right after each the name.
 _PATTERNS = (
-    (_SPOKEN_BY, _SPOKEN_WITH),
-    (_TITLED_BY, _TITLED),
-    (_SIGNED_BY, _SIGNED),
-    (other_languages.NAMED_BY, re.compile(rf"\b{other_languages.NAMED}\s{_CAPITALS}")),
+    (_SPOKEN_BY, _SPOKEN_WITH, _NAME),
+    (_TITLED_BY, _TITLED, _NAME),
+    (_SIGNED_BY, _SIGNED, _SIGNATURE),
+    (other_languages.NAMED_BY, other_languages.NAMED, _NAME),
 )
 _CONNECTORS = split_words("from with here calling speaking and your at")
 _MIN_KNOWN_LETTERS = 3
@@ -186,14 +187,15 @@ _COMPANY = re.compile(
     rf"({_SERVICE_CAPITAL}(?:\s{_SERVICE_CAPITAL}){{0,2}}|{_SERVICE_WORD})"
 )
 # "Habla Juan Pérez?" asks for the customer.
-_OWN_ELSEWHERE = re.compile(rf"\b{other_languages.OWN}{_OWN_NAME}(?![^.!,;:\u00bf?\n]{{0,20}}\?)")
+_OWN_ELSEWHERE = re.compile(
+    rf"(?:(?i:die|der|frau|herr|o|a)\s)?{_OWN_NAME}(?![^.!,;:\u00bf?\n]{{0,20}}\?)"
+)
 _SERVICE_PATTERNS = (
     (
         _OWN,
         (*_I_AM_CUES, "name", "speaking", "talking", "chatting", "connected", "call me", "here"),
     ),
     (_COMPANY, (*_I_AM_CUES, "name is", "welcome to", "for c", "for ringing")),
-    (_OWN_ELSEWHERE, other_languages.OWN_CUES),
 )
 _WORD_OF_NAME = re.compile(_SERVICE_WORD)
 
@@ -281,14 +283,31 @@ def _announced(text: str, lower_case_text: str, words: frozenset[str]) -> Iterat
     if not words.isdisjoint(_NAMED_BY):
         for match in matches_near(_NAMED, lower_case_text, places_of(["name"], lower_case_text)):
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
-    for cues, pattern in _PATTERNS:
+    for cues, phrases, name in _PATTERNS:
         if not words.isdisjoint(cues):
-            for match in matches_near(pattern, text, places_of(cues, lower_case_text)):
+            places = places_of(cues, lower_case_text)
+            for match in _names_after(phrases, name, text, lower_case_text, places):
                 yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
     if "this" in words and not words.isdisjoint(_CALLING):
         yield from _introduced_in_lower_case(text, lower_case_text)
     if not words.isdisjoint(_LED_BY):
         yield from _introduced(text, lower_case_text)
+
+
+def _names_after(
+    phrases: re.Pattern[str],
+    name: re.Pattern[str],
+    text: str,
+    lower_case_text: str,
+    places: Iterable[int],
+) -> Iterator[re.Match[str]]:
+    """Yield the names right after phrases in lower case; no phrase begins within a name."""
+    end = 0
+    for phrase in matches_near(phrases, lower_case_text, places):
+        match = name.match(text, phrase.end()) if phrase.start() >= end else None
+        if match:
+            end = match.end()
+            yield match
 
 
 def _introduced_in_lower_case(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
@@ -354,3 +373,7 @@ def _introduced_words(turn: SpeakerTurn, lower_case_text: str) -> Iterator[str]:
     for pattern, cues in _SERVICE_PATTERNS:
         for match in matches_near(pattern, turn.text, places_of(cues, lower_case_text)):
             yield from _WORD_OF_NAME.findall(match[match.lastindex or 0])
+    places = places_of(other_languages.OWN_CUES, lower_case_text)
+    own = _names_after(other_languages.OWN, _OWN_ELSEWHERE, turn.text, lower_case_text, places)
+    for match in own:
+        yield from _WORD_OF_NAME.findall(match[1])

@@ -118,8 +118,8 @@ def _names() -> Iterator[str]:
     yield r"herrn?|frau|señora?|sra?\.|doña|monsieur|madame|mme|senhora?|dona"
 
 
-# A capitalised name follows.
-NAMED = rf"(?i:{'|'.join(_names())})"
+# A capitalised name follows; like the others below, it reads texts in lower case.
+NAMED = re.compile(rf"\b(?:{'|'.join(_names())})\s")
 NAMED_BY = frozenset(
     [
         "name",
@@ -151,11 +151,11 @@ NAMED_BY = frozenset(
     ]
 )
 # So agents introduce themselves.
-OWN = (
-    r"(?i:mein name ist|ich hei(?:ß|ss)e|ich bin|sie sprechen mit|du sprichst mit|hier ist|hier spricht"
+OWN = re.compile(
+    r"\b(?:mein name ist|ich hei(?:ß|ss)e|ich bin|sie sprechen mit|du sprichst mit|hier ist|hier spricht"
     r"|mi nombre es|me llamo|soy|(?:le|te) (?:atiende|saluda|habla)|habla|je m['\u2019]appelle|je suis"
     r"|mon nom est|en ligne avec|(?:o )?meu nome é|me chamo|aqui é|sou|fala|quem fala é)"
-    r"\s(?:(?i:die|der|frau|herr|o|a)\s)?"
+    r"\s"
 )
 OWN_CUES = (
     *("mein name", "ich ", "sprechen", "sprichst", "hier ", "nombre", "llamo", "soy", "atiende"),
