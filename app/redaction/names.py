@@ -39,29 +39,25 @@ _NAMED = re.compile(
     rf"{_UP_TO_THREE}"
 )
 # A capitalised name follows if the words after it say so too.
-_INTRODUCED = re.compile(
-    rf"(?i:\b(?:this is|it's|it is|here is|i am called|they call me|called)\s)"
-    rf"{_CAPITALS}(?i:(?=\s(?:speaking|calling|here|from|with|again|at)\b))"
-)
+_INTRODUCED = re.compile(r"\b(?:this is|it's|it is|here is|i am called|they call me|called)\s")
 _SPOKEN_WITH = re.compile(
     r"\b(?:you(?:'re|\u2019re| are) (?:now )?(?:speaking|talking|chatting|connected) (?:with|to)"
     r"|am i (?:speaking|talking) (?:with|to)|speaking (?:with|to))\s"
 )
-_I_AM = re.compile(rf"\b(?i:i'm|i\u2019m|i am|im|this is|it's|it\u2019s)\s{_CAPITALS}(?=(.?.?\w*))")
+_I_AM = re.compile(r"\b(?:i'm|i\u2019m|i am|im|this is|it's|it\u2019s)\s")
 _I_AM_LOWER = re.compile(rf"\bthis is\s{_UP_TO_THREE}(?=\s(?:speaking|calling)\b)")
 _TITLED = re.compile(r"\b(?:mr|mrs|ms|miss|mister|dr|doctor)\.?\s")
 _SIGNED = re.compile(r"\b(?:(?:best|kind|warm)?\s?regards|sincerely|yours truly),?\s+")
 _NAME = re.compile(_CAPITALS)
+_NAME_AND_MORE = re.compile(rf"{_CAPITALS}(?=(.?.?\w*))")
+_NAME_OF_CALLER = re.compile(
+    rf"{_CAPITALS}(?i:(?=\s(?:speaking|calling|here|from|with|again|at)\b))"
+)
 _SIGNATURE = re.compile(rf"{_CAPITALS}(?=\s*(?:$|\n|[.,]))")
 _CALLING = split_words("speaking calling")
 _ASKED_BY = split_words("name names who who's spell") | other_languages.ASKED_BY
 _LED_BY = split_words("this it it's i'm im am here called call")
 _I_AM_CUES = ("this is", "i'm", "i\u2019m", "i am")
-# The words before a name in an introduction, and the capital of the name.
-_LEAD = re.compile(
-    r"(?:[Tt][Hh][Ii][Ss] [Ii][Ss]|[Ii][Tt](?:'[Ss]|\u2019s| [Ii][Ss])|[Ii](?:'?[Mm]|\u2019m| [Aa][Mm])"
-    r"|[Hh]ere is|[Cc]alled|[Cc]all me)\s[A-Z\u00c0-\u00de]"
-)
 _LEADS = (*_I_AM_CUES, "it's", "it\u2019s", "it is", "im ", "im\n", "here is", "called", "call me")
 # Both are looked for in questions in lower case.
 _ASKED = re.compile(
@@ -318,22 +314,20 @@ def _introduced_in_lower_case(text: str, lower_case_text: str) -> Iterator[Entit
 
 def _introduced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
     places = places_of(_LEADS, lower_case_text)
-    if not any(matches_near(_LEAD, text, places)):
-        return
-    for match in matches_near(_INTRODUCED, text, places):
+    for match in _names_after(_INTRODUCED, _NAME_OF_CALLER, text, lower_case_text, places):
         yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
-    for match in matches_near(_I_AM, text, places):
+    for match in _names_after(_I_AM, _NAME_AND_MORE, text, lower_case_text, places):
         first = match[1].split()[0].rstrip(".").lower()
-        if first in _GIVEN_NAMES or _is_connected(match):
+        if first in _GIVEN_NAMES or _is_connected(lower_case_text, match):
             yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
 
 
-def _is_connected(match: re.Match[str]) -> bool:
+def _is_connected(lower_case_text: str, match: re.Match[str]) -> bool:
     """Return whether a word such as "from" or "with" follows "I'm Xyz", as after a name."""
     if match[2].strip(" ,").lower() not in _CONNECTORS:
         return False
-    lead = match[0][:2].lower()
-    return lead.startswith("i") and lead != "it"
+    # "This is Xyz" and "it's Xyz" are as often about things.
+    return not lower_case_text.endswith(("is", "it's", "it\u2019s"), 0, match.start() - 1)
 
 
 def _answered(text: str, question: str) -> Iterator[EntitySpan]:

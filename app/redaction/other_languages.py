@@ -122,7 +122,8 @@ def _names() -> Iterator[str]:
 NAMED = re.compile(rf"\b(?:{'|'.join(_names())})\s")
 NAMED_BY = frozenset(
     [
-        "name",
+        "mein",
+        "der",
         "heiße",
         "heisse",
         "namen",
