@@ -89,12 +89,32 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the longest files; leave out what runs at night alone, or the same on PostgreSQL."""
+    """Order the files; leave out what runs at night alone, or the same on PostgreSQL."""
     is_whole = NIGHTLY or all(".py" in argument for argument in config.args)
     left_out = [item for item in items if not _is_chosen(item, is_whole=is_whole)]
     items[:] = [item for item in items if _is_chosen(item, is_whole=is_whole)]
     config.hook.pytest_deselected(items=left_out)
-    items.sort(key=lambda item: not (_is_page(item.nodeid) or item.get_closest_marker("long")))
+    _take_turns(items)
+
+
+def _take_turns(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; walks, which mostly wait, take turns with files that work."""
+    files: dict[tuple[bool, bool], dict[str, int]] = {}
+    groups = []
+    for item in items:
+        is_long = _is_page(item.nodeid) or bool(item.get_closest_marker("long"))
+        groups.append((not is_long, "/walks/" in item.nodeid))
+        places = files.setdefault(groups[-1], {})
+        places.setdefault(_file_of(item), len(places))
+    keys = {
+        item: (group[0], files[group][_file_of(item)] / len(files[group]))
+        for item, group in zip(items, groups, strict=True)
+    }
+    items.sort(key=keys.__getitem__)
+
+
+def _file_of(item: pytest.Item) -> str:
+    return PAGES if _is_page(item.nodeid) else str(item.path)
 
 
 def _is_chosen(item: pytest.Item, *, is_whole: bool) -> bool:
