@@ -318,6 +318,15 @@ def test_a_lead_of_one_team_plans_for_it_alone(base: str, client: Caller, runtim
         },
     )
     assert made.status_code == 303, made.text
+    of_percent = {"name": "Tenth", "percent": "10", "minimum": "2", "reviewers": nora}
+    shares = {"dueDays": "5", "weekday": "0", f"share.{nora}": "3"}
+    assert lead.post("/review/plans", {**of_percent, "perAgent": "3"}).status_code == 422
+    tenth = lead.post("/review/plans", {**of_percent, **shares, "perAgent": ""})
+    made_id = tenth.headers["Location"].rpartition("/")[2].partition("?")[0]
+    values = client.get(f"/reviews/plans/{made_id}").json()["data"]
+    assert (values["perAgent"], values["percent"], values["minimum"]) == (None, 10, 2)
+    assert values["reviewers"] == [{"userId": nora, "share": 3}]
+    assert client.delete(f"/reviews/plans/{made_id}").status_code == 204
     page = plan(client, [nora], name="FOREIGN")["id"]
     draw_at(runtime, monday)
     assert {row["evaluationId"] for row in assignments(client)} == {mine, foreign}

@@ -192,7 +192,7 @@ def draw(team: Team) -> None:
     page.get_by_label("Name").fill("Weekly")
     page.get_by_label("Conversations of each agent and week").fill("1")
     for name in REVIEWERS:
-        page.get_by_label(name).check()
+        page.get_by_role("checkbox", name=name).check()
     page.get_by_role("button", name="Save the plan").click()
     expect(page.get_by_text("Weekly").first).to_be_visible()
     reviews.draw_plans(team.runtime)

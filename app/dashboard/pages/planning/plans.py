@@ -30,6 +30,7 @@ _ALL = PageRequest(page_size=100)
 _LATEST = PageRequest(page_size=8, sort="-week")
 _OPEN = PageRequest(page_size=100, sort="due_at")
 _FILTERS = ("campaignId", "callCenterId", "channel")
+_NUMBERS = ("perAgent", "percent", "minimum", "dueDays", "weekday")
 
 
 @blp.get("")
@@ -60,9 +61,12 @@ def create() -> Response:
     chosen = {name: request.form[name] for name in _FILTERS if request.form.get(name)}
     typed = {
         **request.form,
-        **{name: forms.whole(name) for name in ("perAgent", "dueDays", "weekday")},
+        **{name: forms.whole(name) for name in _NUMBERS},
         "filters": chosen,
-        "reviewers": [{"userId": user_id} for user_id in request.form.getlist("reviewers")],
+        "reviewers": [
+            {"userId": user_id, "share": forms.whole(f"share.{user_id}") or 1}
+            for user_id in request.form.getlist("reviewers")
+        ],
         "blind": "blind" in request.form,
     }
     values = forms.load(PlanCreate(), typed)
