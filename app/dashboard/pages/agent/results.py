@@ -63,8 +63,9 @@ def show() -> str:
         executive=figures,
         strongest=strongest,
         highest=highest,
-        place=page.own_place(page_filters, executive_id),
-        trend=_chart(page_filters, selection, executive_id, own_trend),
+        # Beside figures of their own alone: the team's tell nothing about what is not theirs.
+        place=page.own_place(page_filters, executive_id) if figures.member else None,
+        trend=_chart(page_filters, selection, executive_id, own_trend) if figures.member else None,
         new_count=count,
         new=unseen.items if unseen else (),
         disputes=disputes.items,

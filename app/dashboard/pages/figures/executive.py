@@ -72,7 +72,7 @@ def show(executive_id: str) -> str:
         "executives/show.html",
         page_filters=page_filters,
         executive=executive,
-        place=own_place(page_filters, executive_id),
+        place=own_place(page_filters, executive_id) if executive.member else None,
         lowest=lowest.items,
         **goals,
         sheet_url=url(f"/executives/{executive_id}/sheet", carried(request_texts())),
