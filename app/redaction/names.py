@@ -32,10 +32,10 @@ _WHOSE = (
 )
 # A name follows, with or without capitals.
 _NAMED = re.compile(
-    rf"(?:\b{_WHOSE}\s(?:\w+\s){{0,2}}?names?(?:\s(?:on|for|under)\s(?:\w+\s){{1,3}}?)?"
-    rf"(?:\s?(?:is|was|'s|\u2019s|:|=)|,)\s(?:mr\.?\s|mrs\.?\s|ms\.?\s)?"
-    rf"|\bsurname(?:\sis|'s|:)\s|(?:^|[\n.,;]\s?)(?:full\s)?name\s?(?::|is|-)\s"
-    rf"|\bname on (?:the|my|your) \w+(?:\sis|\s?:)\s|\bname(?:'s|\u2019s)\s|\bunder the name(?: of)?\s)"
+    rf"(?:\b(?:{_WHOSE}\s(?:\w+\s){{0,2}}names?(?:\s(?:on|for|under)\s(?:\w+\s){{1,3}}?)?"
+    rf"(?:\s?(?:is|was|'s|\u2019s|:|=)|,)\s(?:mr\.?\s|mrs\.?\s|ms\.?\s)?|surname(?:\sis|'s|:)\s"
+    rf"|name on (?:the|my|your) \w+(?:\sis|\s?:)\s|name(?:'s|\u2019s)\s|under the name(?: of)?\s)"
+    rf"|(?:^|[\n.,;]\s?)(?:full\s)?name\s?(?::|is|-)\s)"
     rf"{_UP_TO_THREE}"
 )
 # A capitalised name follows if the words after it say so too.

@@ -6,9 +6,10 @@ import json
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
@@ -30,7 +31,13 @@ _WORST = (
     *("4 ", "1,", "4-", "4.", "1 Main St ", "dob 1/2/3 ", "A1 ", "six ", _PLAIN),
     *("my name of a b c ", "name is ", "This is Bob ", "d.o.b. ", "at ", "12 a b c street "),
 )
-_MASKED_S = 1.0
+_ALL_CUES = (
+    "my name frau mr regards speaking this is calling here street who is spell password call me "
+    "for c welcome to ich "
+)
+# As often as needed for the masking to look for everything everywhere.
+_MIXED = tuple(_ALL_CUES + filler * 60 for filler in ("a b c ", "d.o.b. "))
+_MASKED_S, _MIXED_MASKED_S = 1.0, 2.0
 _ROW = "{},customer,Where is my parcel {}? It was to come on Monday and I am waiting.\n"
 _SENDERS = 4
 _ATTACK_S, _CONTROL_S = 20.0, 5.0
@@ -41,7 +48,8 @@ _SHORT_IMPORT_S = 60.0
 
 def rows(folder: Path) -> Iterator[Row]:
     """Run the attacks, each on a service of its own."""
-    yield _masking()
+    yield _masking(_WORST, _MASKED_S)
+    yield _masking(_MIXED, _MIXED_MASKED_S)
     with _Service(folder / "texts") as service:
         yield from _large_bodies(service)
     with _Service(folder / "values") as service:
@@ -155,14 +163,14 @@ class _Service:
         return slowest
 
 
-def _masking() -> Row:
-    slowest_s, unit = max((_masked_s(unit), unit) for unit in _WORST)
+def _masking(units: Sequence[str], bound_s: float) -> Row:
+    slowest_s, unit = max((_masked_s(unit), unit) for unit in units)
     return Row(
-        f"1 MB of {unit!r} in the turns of two people, masked",
+        f"1 MB of {textwrap.shorten(repr(unit), 60)} in the turns of two people, masked",
         f"{slowest_s:.2f} s of processor time, the least of three",
         f"{_masked_s(_PLAIN):.2f} s for plain sentences",
-        f"{_MASKED_S:.0f} s",
-        slowest_s < _MASKED_S,
+        f"{bound_s:.0f} s",
+        slowest_s < bound_s,
     )
 
 
@@ -216,10 +224,10 @@ def _large_bodies(service: _Service) -> Iterator[Row]:
 
 
 def _send_texts(service: _Service, sender: int, ends_at: float, statuses: list[int]) -> None:
-    number = 0
+    number, units = 0, _WORST + _MIXED
     while time.monotonic() < ends_at:
         number += 1
-        unit = _WORST[(sender + number) % len(_WORST)]
+        unit = units[(sender + number) % len(units)]
         text = _text_of(unit)
         messages = [{"role": "customer", "text": f"{place} {text}"} for place in range(_MESSAGES)]
         target = f"/v1/imports/conversations/chat-{sender}-{number}?evaluate=false"
