@@ -48,12 +48,13 @@ _I_AM = re.compile(r"\b(?:i'm|i\u2019m|i am|im|this is|it's|it\u2019s)\s")
 _I_AM_LOWER = re.compile(rf"\bthis is\s{_UP_TO_THREE}(?=\s(?:speaking|calling)\b)")
 _TITLED = re.compile(r"\b(?:mr|mrs|ms|miss|mister|dr|doctor)\.?\s")
 _SIGNED = re.compile(r"\b(?:(?:best|kind|warm)?\s?regards|sincerely|yours truly),?\s+")
-_NAME = re.compile(_CAPITALS)
-_NAME_AND_MORE = re.compile(rf"{_CAPITALS}(?=(.?.?\w*))")
+# Right after such a phrase.
+_NAME = re.compile(rf"(?<=\s){_CAPITALS}")
+_NAME_AND_MORE = re.compile(rf"{_NAME.pattern}(?=(.?.?\w*))")
 _NAME_OF_CALLER = re.compile(
-    rf"{_CAPITALS}(?i:(?=\s(?:speaking|calling|here|from|with|again|at)\b))"
+    rf"{_NAME.pattern}(?i:(?=\s(?:speaking|calling|here|from|with|again|at)\b))"
 )
-_SIGNATURE = re.compile(rf"{_CAPITALS}(?=\s*(?:$|\n|[.,]))")
+_SIGNATURE = re.compile(rf"{_NAME.pattern}(?=\s*(?:$|\n|[.,]))")
 _CALLING = split_words("speaking calling")
 _ASKED_BY = split_words("name names who who's spell") | other_languages.ASKED_BY
 _LED_BY = split_words("this it it's i'm im am here called call")

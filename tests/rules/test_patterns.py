@@ -20,7 +20,6 @@ _BUILT_LATER = {
     "app.judge.languages.lexicon.phrase_from",
     "app.judge.rules.compliance._any_of",
     "app.judge.rules.opening._brand",
-    "app.analytics.exports.writers._texts",
     "app.imports.formats.file_names.__init__",
     "app.intake.service._checked",
     "app.intake.signatures.require",
