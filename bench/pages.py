@@ -39,17 +39,24 @@ def _result(results: Mapping[str, Any]) -> Iterator[str]:
     for name, advice in results["coaching"].items():
         yield from _listed(name.capitalize(), [item["text"] for item in advice])
     yield from _listed("Topics", results["topics"])
-    moments = (f"{item['segmentId']}: {item['label']}" for item in results["moments"])
+    moments = (
+        f"Message {_number(item['segmentId'])}: {item['label']}" for item in results["moments"]
+    )
     yield from _listed("Moments", list(moments))
 
 
 def _criterion(item: Mapping[str, Any]) -> Iterator[str]:
     sure = "" if item["confidence"] is None else f" ({100 * item['confidence']:.0f} % sure)"
-    yield f"  {item['title']}: {item['answer']}, {item['points']:g} of {item['maxPoints']:g}{sure}"
+    points = f", {item['points']:g} of {item['maxPoints']:g}" if item["maxPoints"] else ""
+    yield f"  {item['title']}: {item['answer']}{points}{sure}"
     yield f"    {item['explanation']}"
     yield from (f"  {quote}" for quote in _quotes(item["evidence"]))
     if item["suggestion"]:
         yield f"    Better: {item['suggestion']}"
+
+
+def _number(segment_id: str) -> int:
+    return int(segment_id.removeprefix("seg_"))
 
 
 def _listed(heading: str, items: Sequence[str]) -> Iterator[str]:

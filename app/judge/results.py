@@ -7,7 +7,14 @@ from typing import Any
 from app.core.clock import iso_utc
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.evidence import CONTRADICTS, Evidence
-from app.judge.facts.conversation_facts import Facts, breach_evidence, distinct, quoted, shown
+from app.judge.facts.conversation_facts import (
+    Facts,
+    breach_evidence,
+    distinct,
+    quoted,
+    rude_replies,
+    shown,
+)
 from app.judge.facts.moments import moments_of
 from app.judge.facts.requests import (
     effectiveness,
@@ -31,7 +38,7 @@ from app.judge.scoring.documents import (
     with_quote,
 )
 from app.judge.scoring.score import Score
-from app.judge.wording import sentence, times
+from app.judge.wording import sentence
 
 SCORE = "score"
 EFFORT = "dimension.effort"
@@ -155,6 +162,10 @@ def _feeling(facts: Facts, outcome: Outcome) -> float | None:
 
 def _professionalism(facts: Facts) -> float:
     abusive = facts.said_at("profanity")
+    if facts.opinion is not None:
+        # A reader's rating of the whole forgives single lines.
+        manner = facts.opinion.share("manner") * math.sqrt(facts.readings.manners)
+        return manner * _FACTOR_PER_PROFANITY ** len(abusive)
     friendly = _CORRECT + (1 - _CORRECT) * min(1.0, 1.6 * facts.readings.courtesy)
     return friendly * facts.readings.manners * _FACTOR_PER_PROFANITY ** len(abusive)
 
@@ -212,17 +223,14 @@ def _ignored_danger(facts: Facts) -> list[dict[str, Any]]:
 def _rudeness(facts: Facts) -> list[dict[str, Any]]:
     told = facts.said_at("profanity")
     told |= {breach.line.line.position for breach in facts.readings.breaches}
-    rude = [
-        reply for reply in facts.readings.agent if reply.is_rude and reply.line.position not in told
-    ]
+    rude = [reply for reply in rude_replies(facts) if reply.line.position not in told]
     if not rude:
         return []
     worst = sorted(rude, key=lambda reply: -reply.rude)[:_COUNTED]
     in_order = sorted(worst, key=lambda reply: reply.line.position)
     evidence = distinct(shown(reply, ("dismissive",), CONTRADICTS) for reply in in_order)
     key = "incident.rude_often" if len(rude) > _COUNTED else "incident.rude"
-    happened = facts.sentence(key, times=times(len(evidence)))
-    return [_entry(happened, sentence("advice.rude"), evidence)]
+    return [_entry(facts.sentence(key), sentence("advice.rude"), evidence)]
 
 
 def _entry(happened: str, advice: str, evidence: tuple[Evidence, ...]) -> dict[str, Any]:

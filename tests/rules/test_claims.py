@@ -143,8 +143,11 @@ def test_a_farewell_is_not_a_correction(last: str) -> None:
 
 def test_no_thanks_is_not_quoted_as_thanks() -> None:
     confirmed = criterion(results(GOOD), "resolution.confirmed")
-    assert confirmed["explanation"] == "The customer confirmed that the problem is solved."
-    assert [piece["quote"] for piece in confirmed["evidence"]] == ["Great, thanks. That works."]
+    assert confirmed["answer"] == "yes"
+    assert [piece["quote"] for piece in confirmed["evidence"]] == [
+        "I have booked a new appointment for you on Friday between 8 and 10.",
+        "Great, thanks. That works.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,8 @@ def test_a_no_to_a_further_request_leaves_the_conversation_partly_resolved() -> 
     found = judge([*lines, ("c", "Okay, bye.")])
     assert found.resolution == "partially_resolved"
     assert found.results["resolution"]["explanation"] == (
-        "The agent refused the request without naming a reason. The agent did what was asked for."
+        "One request: the agent refused the request without naming a reason."
+        " Another: the agent did what was asked for."
     )
 
 

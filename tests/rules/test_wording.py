@@ -27,7 +27,7 @@ SOURCES = "\n".join(
 # Templates that are parts of sentences and not whole ones.
 PARTS = re.compile(
     r"(?:event|metric|obstacle)\.|conduct\.(?!found|none)|no_repetition\.(?:fallbacks|repeats|no_.*)|metric_range\.(?:full|half)"
-    r"|act\.(?:at_.*|not_at_all)|pace\.(?:interrupted|patient)|turn_taking\.(?!measured)"
+    r"|summary\.another|act\.(?:at_.*|not_at_all)|pace\.(?:interrupted|patient)|turn_taking\.(?!measured)"
 )
 SAMPLES = {
     "waited": "70 seconds",
@@ -50,13 +50,14 @@ SAMPLES = {
     "metric": "number of words",
     "range": "at least 12",
     "wanted": "full score: at least 12",
+    "told": "the agent did what was asked for.",
     "who": "the agent",
     "what": "offers more help or “anything else”",
     "words": "“hm tja”",
     "interruptions": "never interrupted the customer",
     "talked_over": "never talked over the caller",
     "talked_on": "kept talking twice when the caller interrupted",
-    "fallbacks": "failed to understand once",
+    "fallbacks": "failed to understand at least once",
     "repeats": "asked no question twice",
     "chance": "92 %",
     "other": "the customer",

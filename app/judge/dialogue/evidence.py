@@ -1,7 +1,7 @@
 """Evidence: a sentence of a segment's text, quoted character for character."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -134,6 +134,22 @@ def quotable_span(text: str, start: int, end: int) -> tuple[int, int]:
         else:
             break
     return _within_words(text, (sentences[first][0], sentences[last][1]), start)
+
+
+def whole_sentences(text: str, spans: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
+    """Join sentences that follow each other: all that stay within 30 words, or else those up to a position."""
+    if not spans:
+        return 0, 0
+    first, last = spans[0][0], spans[-1][1]
+    if _words(text, first, last) <= MOST_WORDS:
+        return first, last
+    index = next((place for place, span in enumerate(spans) if position < span[1]), 0)
+    first, last = spans[index]
+    for begin, _ in reversed(spans[:index]):
+        if _words(text, begin, last) > MOST_WORDS:
+            break
+        first = begin
+    return _within_words(text, (first, last), first)
 
 
 @lru_cache(maxsize=_TEXTS_REMEMBERED)

@@ -9,7 +9,7 @@ from app.judge.acts.catalogue import Act
 from app.judge.acts.lessons import taught
 from app.judge.acts.likeness import Likeness
 from app.judge.acts.reading import SHOWN, Acts, LineActs, Readers, acts_of, shipped_readers
-from app.judge.conduct.readings import Readings, SpokenLine, readings_of
+from app.judge.conduct.readings import AgentLine, Readings, SpokenLine, readings_of
 from app.judge.context import Context
 from app.judge.dialogue.cues import Cue, Cues, find_cues
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
@@ -36,6 +36,10 @@ _LEAST_WORDS = 4
 LEAST_LINES = 2
 # Readers saw no shorter conversations.
 _LEAST_READ = 4
+# From here on a line is rude whatever a reader would say of the whole.
+PLAINLY_RUDE = 0.85
+# Where readers rated the manner better than this, most single lines that sound rude were not.
+_GOOD_MANNER = 0.5
 _AMENDS = re.compile(r"\W*(?:no|nope|actually|oh|sorry|wait|almost)\b", re.IGNORECASE)
 
 
@@ -250,6 +254,15 @@ def shown_act(line: LineActs, acts: Iterable[Act], polarity: str = SUPPORTS) -> 
     if mark is None:
         return beginning(line.line.segment, polarity)
     return sentence_around(line.line.segment, mark.start, mark.end, polarity)
+
+
+def rude_replies(facts: Facts) -> list[AgentLine]:
+    """List the rude lines: where a reader would find the manner good, only those that are beyond doubt."""
+    rude = [line for line in facts.readings.agent if line.is_rude]
+    if facts.opinion is None or facts.opinion.share("manner") <= _GOOD_MANNER:
+        return rude
+    breached = {breach.line.line.position for breach in facts.readings.breaches}
+    return [line for line in rude if line.rude >= PLAINLY_RUDE or line.line.position in breached]
 
 
 def breach_evidence(facts: Facts, *acts: Act) -> tuple[Evidence, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.instructions import lines_with_instructions
 from app.judge.dialogue.turns import Line, Side
-from app.judge.facts.conversation_facts import Facts
+from app.judge.facts.conversation_facts import Facts, rude_replies
 from app.judge.facts.timing import Gap
 from app.judge.scorecard.values import Scorecard
 
@@ -85,8 +85,8 @@ def _from_cues(facts: Facts) -> Iterable[KeyMoment]:
     for line in abusive.values():
         severity = "critical" if line.side is Side.SERVICE else "warn"
         yield _moment(facts, "profanity", line, severity)
-    for reply in facts.readings.agent:
-        if reply.is_rude and reply.line.position not in abusive:
+    for reply in rude_replies(facts):
+        if reply.line.position not in abusive:
             yield _moment(facts, "rudeness", reply.line, "warn")
 
 

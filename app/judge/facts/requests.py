@@ -18,6 +18,7 @@ from app.judge.dialogue.turns import Side
 from app.judge.facts.conversation_facts import Facts, performed, shown_act
 from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State, Step
 from app.judge.ledger.status import ESCALATED, stated_status
+from app.judge.wording import sentence
 
 _ENDED_BADLY = frozenset(
     {
@@ -81,6 +82,7 @@ _NOT_DONE = (Act.CANNOT, Act.UNDONE, Act.REFUSE, Act.REFUSE_REASON)
 # Where the service side does or refuses something, there was a request.
 _SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
 _APPRECIATES = (Act.THANK, Act.PRAISE)
+PLEASED = (*_APPRECIATES, Act.CLOSE)
 _DISTURBS = (
     *(Act.REQUEST, Act.REPEAT, Act.ASK, Act.COMPLAIN, Act.ANGRY, Act.OPT_OUT, Act.ASK_PERSON),
     *(Act.DISAPPOINTED, Act.SARCASTIC, Act.UNSOLVED, Act.GIVE_UP, Act.LEAVE, Act.INSULT),
@@ -139,10 +141,11 @@ def pleased_after(facts: Facts, entry: Entry) -> LineActs | None:
     """Return the customer's thanks or farewell after what was done for a request, if nothing disturbs it."""
     if not entry.steps or entry.state not in _WELL:
         return None
-    after = [line for line in facts.acts.customer if line.line.position > entry.steps[-1].position]
+    last = entry.steps[-1].position
+    after = [line for line in facts.acts.customer if line.line.position >= last]
     if any(line.shows(*_DISTURBS) for line in after):
         return None
-    return next((line for line in after if line.shows(*_APPRECIATES, Act.CLOSE)), None)
+    return next((line for line in after if line.shows(*PLEASED)), None)
 
 
 def worst_first(entries: Iterable[Entry]) -> list[Entry]:
@@ -191,13 +194,24 @@ def surely_told(facts: Facts, entry: Entry) -> Step | None:
     return None
 
 
+def _best_told(facts: Facts, entry: Entry) -> Step:
+    """Return the step that ends alike and whose line shows it best."""
+    states = CLOSED if entry.closed else {entry.state}
+    alike = [step for step in reversed(entry.steps) if step.state in states]
+    return max(alike, key=lambda step: _likely(facts, step))
+
+
 def _is_sure(facts: Facts, step: Step) -> bool:
     if step.state is State.OPEN or facts.read_by_model:
         return step.state is not State.OPEN
+    return _likely(facts, step) >= SURE_OF.get(step.state, SURE)
+
+
+def _likely(facts: Facts, step: Step) -> float:
     shown = facts.acts.at(step.position)
     # Whether somebody cannot or may not, a line says that it will not be done.
     acts = _NOT_DONE if step.state in (State.FAILED, State.REFUSED) else STATE_ACTS[step.state]
-    return max(map(shown.of, acts)) >= SURE_OF.get(step.state, SURE)
+    return max(map(shown.of, acts))
 
 
 def state_sentence(facts: Facts, entry: Entry) -> str:
@@ -226,7 +240,13 @@ def state_sentences(facts: Facts, entries: Iterable[Entry]) -> list[str]:
     """Say what became of some requests, once each; what is said of one alone goes without a word on others."""
     told = dict.fromkeys(filter(None, (state_sentence(facts, entry) for entry in entries)))
     general = {facts.sentence(f"request.{key}") for key in ("closed", "not_closed")}
-    return ([text for text in told if text not in general] or list(told))[:_MOST_TOLD]
+    texts = ([text for text in told if text not in general] or list(told))[:_MOST_TOLD]
+    if len(texts) < 2:
+        return texts
+    return [
+        sentence(f"request.{'another' if place else 'one'}", told=text[:1].lower() + text[1:])
+        for place, text in enumerate(texts)
+    ]
 
 
 def state_advice(facts: Facts, entry: Entry) -> str:
@@ -243,7 +263,7 @@ def state_evidence(facts: Facts, entry: Entry) -> Evidence:
     polarity = SUPPORTS if entry.state in _WELL else CONTRADICTS
     if not entry.steps:
         return shown_act(facts.acts.at(entry.position), STATE_ACTS[State.OPEN], polarity)
-    step = surely_told(facts, entry) or entry.steps[-1]
+    step = surely_told(facts, entry) or _best_told(facts, entry)
     return step_evidence(facts.acts.at(step.position), step.state, polarity)
 
 

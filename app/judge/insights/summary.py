@@ -5,26 +5,25 @@ joins them to sentences.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.cues import Cue
-from app.judge.dialogue.evidence import MOST_WORDS, quotable_span, sentence_spans
+from app.judge.dialogue.evidence import quotable_span, sentence_spans, whole_sentences
 from app.judge.dialogue.turns import Line, Side, content_of
 from app.judge.facts.conversation_facts import Facts
-from app.judge.facts.requests import SURE, asks_nothing
+from app.judge.facts.requests import SURE, asks_nothing, takeovers
 from app.judge.insights.outcome import Outcome
 from app.judge.insights.telling import OPEN, OUTCOME, Quotable, quoted
 from app.judge.languages.detection import ENGLISH
 from app.judge.languages.lexicon import lexicon_of, plain_of
 from app.judge.languages.words import words_in
-from app.judge.wording import quote_at_end
+from app.judge.wording import part, quote_at_end, sentence
 
 _LEAST_WORDS, _LEAST_TOLD = 2, 3
-# How likely a line asks, promises or leaves something at least, where there is another sign of it.
+# How likely a line asks at least, where there is another sign of it.
 _HINTED = 0.3
 _MOST_IN_NAME = _EXCLAMATION = _FILLER = 3
 _BETWEEN = " \t\n,.;:!-"
@@ -34,10 +33,11 @@ _FEELINGS = (Act.ANGRY, Act.DISAPPOINTED)
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY)
 # What the service side leaves to the customer.
 _LEAVES = (Act.INSTRUCT, Act.ELSEWHERE)
-# With these words nothing is promised for sure.
+# With these words nothing is promised for sure, and with those something is.
 _HEDGED = re.compile(
     r"\b(?:could|would|might|may|maybe|perhaps|possibly|probably|try)\b|\w'd\b", re.IGNORECASE
 )
+_WILL = re.compile(r"\b(?:i|we)(?:['\u2019]ll| will)\b", re.IGNORECASE)
 _EMPTY: dict[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
@@ -113,7 +113,7 @@ def _without_greeting(facts: Facts, line: Line) -> str:
         told = [span for span in spans if not span[0] <= felt.start < span[1]]
         spans = told if told == spans[: len(told)] or told == spans[-len(told) :] else spans
     spans = _telling(text, spans)
-    begin, end = _opening(text, spans, asked.start if asked else start)
+    begin, end = whole_sentences(text, spans, asked.start if asked else start)
     while begin < end and (word := text[begin:end].split(maxsplit=1)[0]).endswith(","):
         if len(word) > _FILLER and _content_words(line, word):
             break
@@ -154,24 +154,6 @@ def _greeted(facts: Facts, line: Line) -> int:
     return start + len(rest) - len(rest.lstrip(_BETWEEN))
 
 
-def _opening(text: str, spans: Sequence[tuple[int, int]], asked: int) -> tuple[int, int]:
-    """Return some thirty words of whole sentences: all of them, or else those up to what is asked."""
-    if not spans:
-        return 0, 0
-    whole = (spans[0][0], spans[-1][1])
-    if len(text[slice(*whole)].split()) <= MOST_WORDS:
-        return whole
-    index = next((place for place, span in enumerate(spans) if asked < span[1]), 0)
-    first, last = spans[index]
-    for begin, _ in reversed(spans[:index]):
-        if len(text[begin:last].split()) > MOST_WORDS:
-            break
-        first = begin
-    if len(text[first:last].split()) > MOST_WORDS:
-        return quotable_span(text, first, last)
-    return first, last
-
-
 def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
     """Sum a conversation up; empty where the words are not read or speakers are unknown.
 
@@ -184,17 +166,17 @@ def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, A
     told = quoted(facts, outcome.status, OUTCOME, issue)
     pending = quoted(facts, outcome.status, OPEN, issue)
     deeds = sorted(told, key=attrgetter("position"))
-    later = [item for item in pending if item not in told]
+    later = [item for item in pending if not any(item.quote in deed.quote for deed in told)]
     return {
         "overview": " ".join(
             [
                 *_wishes(facts, issue),
-                *_sentences(facts, "done", [item.quote for item in deeds[:1]]),
-                *_sentences(facts, "also", [item.quote for item in deeds[1:]]),
-                ended,
-                *chain.from_iterable(
-                    _sentences(facts, _kind_of(item), [item.quote]) for item in later
+                *(
+                    _told(facts, "also" if place else "done", item)
+                    for place, item in enumerate(deeds)
                 ),
+                ended,
+                *(_told(facts, _kind_of(item), item) for item in later),
             ]
         ),
         "issue": issue,
@@ -203,28 +185,35 @@ def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, A
     }
 
 
-def _sentences(facts: Facts, key: str, quotes: Iterable[str]) -> Iterator[str]:
-    for quote in quotes:
-        yield facts.sentence(f"summary.{key}", quote=quote_at_end(quote))
+def _told(facts: Facts, key: str, item: Quotable) -> str:
+    """Say who said it: after a handover that is somebody else."""
+    taken_over = next((line for line in takeovers(facts) if line.of(Act.NAME) >= SURE), None)
+    is_another = taken_over is not None and item.position >= taken_over.line.position
+    agent = part("summary.another") if is_another else facts.agent
+    quote = quote_at_end(item.quote)
+    return sentence(f"summary.{key}", agent=agent, customer=facts.customer, quote=quote)
 
 
 def _wishes(facts: Facts, issue: str | None) -> Iterator[str]:
     if issue:
         by_customer = any(issue in line.text for line in facts.dialogue.customer)
-        yield from _sentences(facts, "issue" if by_customer else "done", [issue])
+        key = "issue" if by_customer else "done"
+        yield facts.sentence(f"summary.{key}", quote=quote_at_end(issue))
     for entry in facts.ledger.matters[1:_MOST_ITEMS]:
         further = _wanted(facts, entry.position)
         surely = facts.acts.at(entry.position).of(Act.REQUEST) >= SURE
         if surely and further and further not in (issue or ""):
-            yield from _sentences(facts, "further", [further])
+            yield facts.sentence("summary.further", quote=quote_at_end(further))
 
 
 def _kind_of(item: Quotable) -> str:
     """Return what a pending sentence is: a promise, something left to the customer, or what comes next."""
-    promised, left = (max(map(item.line.of, acts)) for acts in (_PROMISES, _LEAVES))
-    if max(promised, left) < _HINTED or _HEDGED.search(item.quote):
+    if _HEDGED.search(item.quote):
         return "pending"
-    return "next" if promised >= left else "left"
+    promised, left = (max(map(item.line.of, acts)) for acts in (_PROMISES, _LEAVES))
+    if _WILL.search(item.quote) or promised >= max(left, SURE):
+        return "next"
+    return "left" if left >= SURE else "pending"
 
 
 def _content_words(line: Line, text: str) -> int:

@@ -9,12 +9,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from operator import mul
 from typing import Any, NamedTuple
 
 from app.judge.acts.catalogue import CUSTOMER_ACTS, SERVICE_ACTS, Act
 from app.judge.acts.reading import LineActs
-from app.judge.dialogue.evidence import Evidence, evidence_at, quotable_span, sentence_spans
+from app.judge.dialogue.evidence import (
+    Evidence,
+    evidence_at,
+    quotable_span,
+    sentence_spans,
+    whole_sentences,
+)
 from app.judge.dialogue.turns import Side, content_of
 from app.judge.facts.conversation_facts import Facts
 from app.judge.ledger.status import ESCALATED, PARTLY, RESOLVED, UNRESOLVED
@@ -39,6 +46,8 @@ _MOST_QUOTED, _LEAST_WORDS = 2, 3
 # Where no line is as likely: the first that surely does one of these acts, how likely it does and is quoted.
 _DEEDS = (Act.DONE, Act.TRANSFER, Act.REFUSE, Act.REFUSE_REASON, Act.CANNOT, Act.ELSEWHERE)
 _SURELY, _HARDLY = 0.65, 0.08
+# So many words at most make an exclamation.
+_EXCLAMATION = 3
 # A question tells less than what is stated next to it.
 _OFF_QUESTION = 0.5
 
@@ -84,7 +93,7 @@ class TellingModel:
                 for name, (mean, scale) in self.scales.items()
             )
             likely = 1 / (1 + math.exp(-bias - math.fsum(map(mul, weights, distances))))
-            found.append(Quotable(likely, line, *_sentence_of(line, acts)))
+            found.append(Quotable(likely, line, *_span_of(line, acts, whole=purpose == OUTCOME)))
         return sorted(found, key=lambda item: (-item.likely, item.position))
 
     def _weights_of_acts(self, weights: Sequence[float], status: str) -> dict[Act, float]:
@@ -149,8 +158,12 @@ def _places(lines: Sequence[LineActs], place: int, asks: Sequence[int]) -> dict[
     }
 
 
-def _sentence_of(line: LineActs, weights: Mapping[Act, float]) -> tuple[int, int]:
-    """Return where the sentence is whose acts speak most for the line."""
+def _span_of(line: LineActs, weights: Mapping[Act, float], *, whole: bool) -> tuple[int, int]:
+    """Return where the sentence is whose acts speak most for the line.
+
+    Args:
+        whole: with the sentences around it, up to questions, and without exclamations at the ends.
+    """
     text = line.line.text
 
     def rank(span: tuple[int, int]) -> float:
@@ -158,7 +171,17 @@ def _sentence_of(line: LineActs, weights: Mapping[Act, float]) -> tuple[int, int
         told = math.fsum(weights.get(act, 0.0) * mark.probability for act, mark in acts)
         return told - _OFF_QUESTION * text[slice(*span)].endswith("?")
 
-    return quotable_span(text, *max(sentence_spans(text), key=rank, default=(0, len(text))))
+    spans = sentence_spans(text)
+    if not spans:
+        return quotable_span(text, 0, len(text))
+    best = max(spans, key=rank)
+    if not whole:
+        return quotable_span(text, *best)
+    stretches = groupby(spans, key=lambda span: text[slice(*span)].endswith("?"))
+    around = next(run for run in (list(group) for _, group in stretches) if best in run)
+    telling = [span == best or len(text[slice(*span)].split()) > _EXCLAMATION for span in around]
+    first, last = telling.index(True), len(telling) - telling[::-1].index(True)
+    return whole_sentences(text, around[first:last], best[0])
 
 
 def quoted(

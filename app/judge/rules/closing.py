@@ -9,6 +9,8 @@ from app.judge.dialogue.evidence import CONTRADICTS, Evidence
 from app.judge.dialogue.turns import Line, Side
 from app.judge.facts.conversation_facts import Facts, examined, performed, quoted, shown_act
 from app.judge.facts.requests import (
+    PLEASED,
+    SURE,
     asks_nothing,
     opt_out_confirmation,
     pleased_after,
@@ -34,7 +36,6 @@ _LAST_LINES = 4
 _QUOTED_LINES = 2
 _FAREWELLS = ("thanks", "praise", "nothing_more")
 _TELLS = (Act.SOLVED, Act.UNSOLVED, Act.PARTLY)
-_PLEASED = (Act.THANK, Act.PRAISE, Act.CLOSE)
 
 
 def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
@@ -68,15 +69,17 @@ def _asked_or_said(facts: Facts, ending: tuple[Line, ...]) -> Answer:
     entries = worst_first(facts.ledger.matters)
     lines = [line for line in facts.acts.lines if line.line in ending]
     told = [line for line in lines if line.line.side is Side.CUSTOMER and line.shows(*_TELLS)][-1:]
-    solved = [line for line in told if line.best(*_TELLS) == line.marks.get(Act.SOLVED)]
-    checks = [line for line in lines if line.line.side is Side.SERVICE and line.shows(Act.CHECK)]
+    solved = [line for line in told if line.of(Act.SOLVED) >= SURE]
+    checks = [
+        line for line in lines if line.line.side is Side.SERVICE and line.of(Act.CHECK) >= SURE
+    ]
     for found, act, key in ((solved, Act.SOLVED, "solved"), (checks, Act.CHECK, "asked")):
         if found:
             return _confirmed(facts, key, [shown_act(found[-1], (act,))])
     pleased = [(entry, pleased_after(facts, entry)) for entry in entries]
     if entries and all(line for _, line in pleased):
         entry, line = pleased[-1]
-        evidence = [state_evidence(facts, entry), shown_act(line, _PLEASED)] if line else []
+        evidence = [state_evidence(facts, entry), shown_act(line, PLEASED)] if line else []
         return _confirmed(facts, "content", evidence)
     thanked = any(line.shows(Act.THANK) and not line.shows(Act.DECLINE) for line in lines)
     return _unconfirmed(

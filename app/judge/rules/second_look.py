@@ -6,7 +6,12 @@ from dataclasses import replace
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.turns import Line
-from app.judge.facts.conversation_facts import Facts, breach_evidence, performed
+from app.judge.facts.conversation_facts import (
+    PLAINLY_RUDE,
+    Facts,
+    breach_evidence,
+    performed,
+)
 from app.judge.facts.requests import smoothness, unanswered_calls
 from app.judge.ledger.opinion import NO, NONE, YES
 from app.judge.ledger.status import (
@@ -52,8 +57,6 @@ _FULL_FROM, _HALF_FROM = 0.8, 0.25
 # The least that is fulfilled where lines state that all was done, or that somebody took it over.
 _MOSTLY = 0.4
 _LIKELY = 0.5
-# From here on a line is rude whatever a reader would say of the whole.
-_PLAINLY_RUDE = 0.85
 # How likely an answer has to be so that words claim it: with so much, nine in ten are what a reader says.
 _CLAIMED = {
     **dict.fromkeys(("understanding", "empathy"), 0.8),
@@ -150,7 +153,7 @@ def seen_by_reader(
 
 def _certain(facts: Facts) -> frozenset[str]:
     """Return the questions that a reader cannot answer otherwise than the lines do."""
-    rude = any(line.rude >= _PLAINLY_RUDE for line in facts.readings.agent)
+    rude = any(line.rude >= PLAINLY_RUDE for line in facts.readings.agent)
     certain = set()
     if facts.said("profanity") or rude or breach_evidence(facts, Act.MOCK, Act.THREATEN, Act.PRESS):
         certain.add("courtesy")

@@ -36,6 +36,8 @@ _ROUTINE = frozenset(
 _OF_WHAT_IS_MISSING = frozenset(
     {"bot_identity", "clean_close", "greeting", "purpose", "recap", "required_phrases"}
 )
+# The evidence of these follows the sentences, and the customer may be who tells it.
+_OF_THE_OUTCOME = frozenset({"completeness", "resolution_confirmed"})
 # A quote of fewer words tells nothing.
 _LEAST_WORDS = 3
 # Criteria that fail the evaluation or a section come before those that only cost points.
@@ -180,8 +182,10 @@ def with_quote(sentence: str, evidence: Evidence | None) -> str:
 
 
 def _strength(item: Judged) -> str:
-    by_service = (piece for piece in item.answer.evidence if piece.role in _SERVICE)
-    return with_quote(item.answer.explanation, next(by_service, None))
+    told = item.answer.evidence
+    if item.criterion.rule not in _OF_THE_OUTCOME:
+        told = tuple(piece for piece in told if piece.role in _SERVICE)
+    return with_quote(item.answer.explanation, next(iter(told), None))
 
 
 def _improvement(item: Judged) -> str:
