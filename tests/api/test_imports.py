@@ -20,6 +20,7 @@ from app.conversations.models import Conversation, Message
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.runtime import Runtime
+from app.directory.models import CallCenter, Executive
 from app.directory.service import EXECUTIVES
 from app.engagements.models import Engagement
 from app.evaluations import jobs as evaluations
@@ -212,6 +213,10 @@ def test_named_rows_that_do_not_exist_are_created_on_request(
     [campaign] = client.get("/campaigns").json()["data"]
     assert campaign["name"] == "Spring"
     assert campaign["counts"]["conversations"] == 3
+    # Boards group agents by the call centre that they belong to.
+    with runtime.db.reading() as session:
+        [center_id] = session.scalars(select(CallCenter.id))
+        assert session.scalars(select(Executive.call_center_id)).all() == [center_id]
 
 
 def test_records_with_the_name_of_two_executives_fail(client: Caller) -> None:

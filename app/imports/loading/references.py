@@ -28,13 +28,16 @@ class NameResolver:
     def ids_of(self, names: Mapping[str, str]) -> dict[str, str]:
         """Return the ids by column for the names of references.
 
+        An executive that is created belongs to the call centre that is named with it.
+
         Raises:
             InvalidInput: nothing has this name and the options do not create it, or several have it.
         """
-        return {
-            _TABLES[reference].column: self._id_of(reference, name)
-            for reference, name in names.items()
-        }
+        ids: dict[str, str] = {}
+        # In this order the call centre comes before the executive.
+        for reference in sorted(names):
+            ids[_TABLES[reference].column] = self._id_of(reference, names[reference], ids)
+        return ids
 
     def missing(self, records: Iterable[Mapping[str, str]]) -> set[str]:
         """Look the names of many records up at once; return the unresolved ones, with the reference.
@@ -56,16 +59,17 @@ class NameResolver:
         """Forget the ids: a savepoint that created some of these rows was rolled back."""
         self._ids.clear()
 
-    def _id_of(self, reference: str, name: str) -> str:
+    def _id_of(self, reference: str, name: str, others: Mapping[str, str]) -> str:
         if (reference, name) not in self._ids:
             table = _TABLES[reference]
             find = table.find_by_name if self._options.create_missing else table.of_name
             row = find(self._session, name)
-            self._ids[reference, name] = row.id if row else self._created(reference, name)
+            self._ids[reference, name] = row.id if row else self._created(reference, name, others)
         return self._ids[reference, name]
 
-    def _created(self, reference: str, name: str) -> str:
-        session, external_id, values = self._session, _external_id_of(name), {"name": name}
+    def _created(self, reference: str, name: str, others: Mapping[str, str]) -> str:
+        session, external_id = self._session, _external_id_of(name)
+        values: dict[str, str | None] = {"name": name}
         if reference == "engagement":
             engagement = engagements.create(session, name=name, type=self._options.engagement_type)
             return str(engagement["id"])
@@ -73,6 +77,7 @@ class NameResolver:
             return str(campaigns.upsert(session, external_id, values).record["id"])
         if reference == "call_center":
             return directory.upsert_call_center(session, external_id, values).record.id
+        values["call_center_id"] = others.get("call_center_id")
         return directory.upsert_executive(session, external_id, values).record.id
 
 
