@@ -8,7 +8,7 @@ from app.analytics.engine import facts
 from app.analytics.models import ExportJob
 from app.api_keys.models import ApiKey
 from app.audio_files.models import AudioFile
-from app.campaigns.merging import count_rows, move_rows, replace_ids
+from app.campaigns.merging import count_rows, move_rows, replace_ids, replace_in_teams
 from app.coaching import service as coaching
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
@@ -37,9 +37,9 @@ from app.webhooks.deliveries import fan_out
 _CAMPAIGN_COLUMNS = (
     *(AlertRule.filters, Digest.filters, SavedView.query, IntakeSource.defaults),
     *(User.campaign_ids, ApiKey.campaign_ids),
-    *(ReviewPlan.filters, ReviewPlan.teams, ReEvaluation.filters, ReEvaluation.teams),
-    *(ExportJob.request, ExportJob.teams),
+    *(ReviewPlan.filters, ReEvaluation.filters, ExportJob.request),
 )
+_TEAM_COLUMNS = (ReviewPlan.teams, ReEvaluation.teams, ExportJob.teams)
 
 
 def build_runtime(settings: Settings) -> Runtime:
@@ -56,6 +56,7 @@ def build_runtime(settings: Settings) -> Runtime:
             campaign_changes.follow_merge,
             facts.follow_merge,
             *(partial(replace_ids, column) for column in _CAMPAIGN_COLUMNS),
+            *(partial(replace_in_teams, column) for column in _TEAM_COLUMNS),
         ),
         campaign_counts=(
             partial(count_rows, "conversation_count", Conversation.id),

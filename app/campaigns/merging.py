@@ -13,6 +13,7 @@ from app.core.clock import utc_now
 from app.core.database.upserts import update_row
 from app.core.errors import Conflict, InvalidInput
 from app.core.hooks import CampaignMerge, hooks_of
+from app.core.principal import TeamScope
 
 
 def merge(session: Session, campaign_id: str, former_ids: Sequence[str]) -> dict[str, Any]:
@@ -77,10 +78,19 @@ def move_rows(table: Any, session: Session, merge: CampaignMerge, **values: Any)
 
 def replace_ids(column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge) -> None:
     """Replace the id of the campaign that goes in a column of filters, limits or settings."""
-    table = column.class_
-    for row in session.scalars(select(table).where(cast(column, String).contains(merge.former_id))):
-        text = orjson.dumps(getattr(row, column.key)).decode()
-        setattr(row, column.key, orjson.loads(text.replace(*merge)))
+    for row in _rows_naming(column, session, merge):
+        replaced = orjson.loads(orjson.dumps(getattr(row, column.key)).decode().replace(*merge))
+        is_list = isinstance(replaced, list)
+        setattr(row, column.key, list(dict.fromkeys(replaced)) if is_list else replaced)
+
+
+def replace_in_teams(
+    column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge
+) -> None:
+    """Replace the id of the campaign that goes in a column of teams, which are found by their text."""
+    for row in _rows_naming(column, session, merge):
+        if teams := TeamScope.from_text(getattr(row, column.key).replace(*merge)):
+            setattr(row, column.key, teams.as_text())
 
 
 def count_rows(
@@ -89,6 +99,14 @@ def count_rows(
     """Count the rows of a campaign that have a value in this column, for the counter of this name."""
     number = select(func.count(column)).where(column.class_.campaign_id == campaign_id)
     return {name: session.scalar(number) or 0}
+
+
+def _rows_naming(
+    column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge
+) -> Sequence[Any]:
+    """Return the rows with the id of the campaign that goes, locked: nobody's change is undone."""
+    is_named = cast(column, String).contains(merge.former_id)
+    return session.scalars(select(column.class_).where(is_named).with_for_update()).all()
 
 
 def _merge(session: Session, merge: CampaignMerge) -> None:

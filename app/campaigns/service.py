@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, String, cast, distinct, func, or_, select
+from sqlalchemy import ColumnElement, RowMapping, String, cast, distinct, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.campaigns.enums import CampaignCount
@@ -103,9 +103,11 @@ def upsert(
     Raises:
         InvalidInput: a reference does not exist.
     """
-    into_id = session.scalar(select(_MERGED.into_id).where(_MERGED.external_id == external_id))
-    if into_id is not None:
-        return Upserted(get(session, into_id), created=False, changed=False)
+    # Looked for first: where it is being merged, the lock waits for that.
+    if upserts.find(session, Campaign, external_id) is None:
+        merged = select(_MERGED.into_id).where(_MERGED.external_id == external_id)
+        if into_id := session.scalar(merged):
+            return Upserted(get(session, into_id), created=False, changed=False)
     ENGAGEMENTS.require(session, values.get("engagement_id"))
     scorecards.require(session, values.get("scorecard_id"))
     _require_call_centers(session, values.get("call_center_ids", ()))
@@ -139,6 +141,12 @@ def former_ids(session: Session, campaign_id: str) -> Sequence[str]:
     return session.scalars(select(_MERGED.id).where(_MERGED.into_id == campaign_id)).all()
 
 
+def merged_names(session: Session, campaign_ids: Collection[str]) -> dict[str, str]:
+    """Map the ids of merged campaigns among these to the names of those that they are part of."""
+    into = select(_MERGED.id, Campaign.name).join(Campaign, Campaign.id == _MERGED.into_id)
+    return dict(session.execute(into.where(_MERGED.id.in_(campaign_ids))).all())
+
+
 def list_page(
     session: Session, request: PageRequest, **filters: str | datetime | Sequence[str]
 ) -> Page[Any]:
@@ -151,7 +159,7 @@ def list_page(
 def name_of(session: Session, campaign_id: str | None) -> str | None:
     if campaign_id is None:
         return None
-    return session.scalar(select(Campaign.name).where(Campaign.id == campaign_id))
+    return session.scalar(select(Campaign.name).where(Campaign.id == _present_id(campaign_id)))
 
 
 def change(session: Session, campaign_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,12 +193,8 @@ def namesakes(session: Session, campaign_id: str, name: str) -> dict[str, str | 
 
 def scorecard_of(session: Session, campaign_id: str, channel: str) -> str | None:
     """Return the id of the campaign's scorecard for a channel; None for the channel's default."""
-    # The campaign may have been merged since this transaction has read it.
-    into_id = select(_MERGED.into_id).where(_MERGED.id == campaign_id).scalar_subquery()
-    present_id = func.coalesce(into_id, campaign_id)
-    row = session.execute(
-        select(Campaign.scorecard_ids, Campaign.scorecard_id).where(Campaign.id == present_id)
-    ).one()
+    chosen = select(Campaign.scorecard_ids, Campaign.scorecard_id)
+    row = session.execute(chosen.where(Campaign.id == _present_id(campaign_id))).one()
     scorecard_id: str | None = (row.scorecard_ids or {}).get(channel, row.scorecard_id)
     return scorecard_id
 
@@ -243,6 +247,12 @@ def count_move(
 def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: int) -> None:
     """Adjust the mean score when the transaction commits."""
     add_at_commit(session, Campaign, campaign_id, score_sum=delta_sum, score_count=delta_count)
+
+
+def _present_id(campaign_id: str) -> ColumnElement[str]:
+    """Return the id of a campaign, which may have been merged since it was read."""
+    into_id = select(_MERGED.into_id).where(_MERGED.id == campaign_id).scalar_subquery()
+    return func.coalesce(into_id, campaign_id)
 
 
 def _update(session: Session, row: Campaign, values: Mapping[str, Any]) -> bool:

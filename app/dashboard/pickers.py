@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.campaigns import service as campaigns
 from app.campaigns.service import CAMPAIGNS
 from app.core.database.paging import PageRequest
 from app.core.database.rows import NamedTable
@@ -35,8 +36,8 @@ def names_of(session: Session, query: Mapping[str, str]) -> dict[str, str]:
 
 
 def campaign_names(session: Session, ids: Collection[str]) -> dict[str, str]:
-    """Return ids and names of the campaigns to choose from; these ids are always among them."""
-    return _offered(session, CAMPAIGNS, ids)
+    """Return ids and names of the campaigns to choose from; these ids, also merged ones, are among them."""
+    return campaigns.merged_names(session, ids) | _offered(session, CAMPAIGNS, ids)
 
 
 def teams_offered(

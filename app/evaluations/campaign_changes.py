@@ -40,9 +40,9 @@ def rename(session: Session, campaign_id: str) -> None:
     """Give evaluations, and the texts that `q` searches, the present name of their campaign."""
     name = campaigns.name_of(session, campaign_id) or ""
     is_of_campaign = Evaluation.campaign_id == campaign_id
-    former_names = (
-        select(Evaluation.campaign).distinct().where(is_of_campaign, Evaluation.campaign != name)
-    )
+    # One that was opened while its campaign was merged has no name.
+    has_another = Evaluation.campaign.is_distinct_from(name)
+    former_names = select(Evaluation.campaign).distinct().where(is_of_campaign, has_another)
     for former in session.scalars(former_names).all():
         is_renamed = is_of_campaign & (Evaluation.campaign == former)
         # Each part of the text is a line.

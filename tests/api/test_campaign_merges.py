@@ -1,16 +1,18 @@
 """Merging and renaming campaigns: everything that was of one follows, and so does what still comes in."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from requests import Response
 from sqlalchemy import select, update
 
-from app.campaigns import jobs
+from app.campaigns import jobs, merging, service
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
+from app.dashboard.pickers import campaign_names
+from app.evaluations.models import Evaluation
 from app.intake.models import IntakeSource
 from app.people import saved_views
 from app.people.models import User
@@ -131,8 +133,53 @@ def test_what_still_comes_in_for_a_merged_campaign_is_of_the_other(
     with runtime.db.writing() as session:
         late = update(Conversation).where(Conversation.id == by_id["id"])
         session.execute(late.values(campaign_id=former))
+        nameless = update(Evaluation).where(Evaluation.source_id == by_id["id"])
+        session.execute(nameless.values(campaign_id=former, campaign=None))
     jobs.follow_merges(runtime)
     assert get(client, f"/conversations/{by_id['id']}")["campaignId"] == last
+    assert {row["campaign"] for row in get(client, "/evaluations", campaignId=last)} == {"Both"}
+    with runtime.db.reading() as session:
+        assert service.name_of(session, former) == "Both"
+        assert campaign_names(session, [former])[former] == "Both"
+
+
+def test_what_is_stored_for_people_of_merged_campaigns_stays_theirs(
+    client: Caller, base: str, runtime: Runtime, make_caller: Callable[..., Caller]
+) -> None:
+    """The ids of teams are stored in their order, each once."""
+    plan = {
+        "name": "Weekly",
+        "perAgent": 1,
+        "reviewers": [{"userId": add_user(runtime, "reviewer", "rosa")}],
+    }
+    first, second, third = (
+        put(client, "campaigns", key, {"name": key})["id"] for key in ("crm-1", "crm-2", "crm-3")
+    )
+    plans = {}
+    scopes = ["evaluations:read", "reviews:plan"]
+    for ids in ([first, second], [first, third], [second, third]):
+        limited = make_caller(base, scopes=scopes, campaign_ids=ids)
+        answer = limited.post("/reviews/plans", plan)
+        assert answer.status_code == 201, answer.text
+        plans[answer.json()["data"]["id"]] = limited
+    merged(client, third, first)
+    for plan_id, limited in plans.items():
+        assert plan_id in [row["id"] for row in get(limited, "/reviews/plans")]
+    names = [sorted(key["campaignIds"]) for key in get(client, "/api-keys") if key["campaignIds"]]
+    assert sorted(names) == [[second, third], [second, third], [third]]
+
+
+def test_a_campaign_that_is_sent_while_it_is_merged_does_not_come_back(
+    client: Caller, runtime: Runtime
+) -> None:
+    into = put(client, "campaigns", "crm-1", {"name": "Returns"})["id"]
+    former = put(client, "campaigns", "crm-2", {"name": "Refunds"})["id"]
+    with ThreadPoolExecutor(1) as pool, runtime.db.writing() as session:
+        merging.merge(session, into, [former])
+        sent = pool.submit(put, client, "campaigns", "crm-2", {"name": "Refunds"})
+        wait([sent], timeout=1)
+    assert sent.result()["id"] == into
+    assert [row["id"] for row in get(client, "/campaigns")] == [into]
 
 
 def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
