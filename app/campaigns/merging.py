@@ -10,6 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from app.campaigns import service
 from app.campaigns.models import Campaign, MergedCampaign
 from app.core.clock import utc_now
+from app.core.database.session import allow_long_statements
 from app.core.database.upserts import update_row
 from app.core.errors import Conflict, InvalidInput
 from app.core.hooks import CampaignMerge, hooks_of
@@ -37,6 +38,7 @@ def merge(session: Session, campaign_id: str, former_ids: Sequence[str]) -> dict
             raise InvalidInput.field(f"campaignIds[{index}]", message)
         if former_id in others and former_id not in known:
             raise InvalidInput.field(f"campaignIds[{index}]", "There is no such campaign.")
+    allow_long_statements(session)
     for former_id in dict.fromkeys(others):
         _merge(session, CampaignMerge(former_id, campaign_id))
     return service.get(session, campaign_id)

@@ -23,7 +23,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import NamedTable, columns_without, find_row
-from app.core.database.session import Reader
+from app.core.database.session import Reader, allow_long_statements
 from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput, NotFound
 from app.core.hooks import hooks_of
@@ -259,6 +259,7 @@ def _update(session: Session, row: Campaign, values: Mapping[str, Any]) -> bool:
     is_renamed = row.name != values.get("name", row.name)
     changed = upserts.update_row(session, row, values)
     if is_renamed:
+        allow_long_statements(session)
         for follow in hooks_of(session).on_campaign_renamed:
             follow(session, row.id)
     return changed

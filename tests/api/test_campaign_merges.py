@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from requests import Response
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 
 from app.campaigns import jobs, merging, service
 from app.conversations.models import Conversation
@@ -219,6 +219,21 @@ def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
     assert (board["id"], board["evaluations"]) == (into, 16)
     counts = get(client, f"/campaigns/{into}")["counts"]
     assert (counts["conversations"], counts["evaluations"]) == (16, 16)
+
+
+@pytest.mark.postgresql_only
+def test_large_campaigns_are_merged_and_renamed_although_statements_are_limited(
+    client: Caller, runtime: Runtime
+) -> None:
+    into, former = (put(client, "campaigns", key, {"name": key})["id"] for key in ("a", "b"))
+    for work in (
+        lambda session: service.change(session, into, {"name": "Returns"}),
+        lambda session: merging.merge(session, into, [former]),
+    ):
+        with runtime.db.writing() as session:
+            session.execute(text("SET LOCAL statement_timeout = '30s'"))
+            work(session)
+            assert session.scalar(text("SHOW statement_timeout")) == "0"
 
 
 def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
