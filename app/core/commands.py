@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from sqlalchemy.exc import DatabaseError
 
 from app.core.clock import as_utc, iso_utc
 from app.core.errors import AppError, InvalidInput
@@ -29,6 +28,9 @@ def errors_as_messages(way_out: str = "") -> Iterator[None]:
     try:
         yield
     except AppError as error:
+        # Not at the top: help is shown without any library of the service.
+        from sqlalchemy.exc import DatabaseError  # noqa: PLC0415
+
         if type(error.__cause__) in (DatabaseError, sqlite3.DatabaseError):
             raise
         message = f"{message_of(error)} {way_out}".rstrip()
