@@ -5,6 +5,7 @@ import hashlib
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import cache_from_source
 from mimetypes import guess_type
 from pathlib import Path
@@ -122,6 +123,7 @@ class Asset:
     compressed: bytes
 
 
+@cache
 def _read(file: Path) -> Asset:
     plain = file.read_bytes()
     kind, _ = guess_type(file.name)
