@@ -81,6 +81,7 @@ def rows(folder: Path) -> Iterator[Row]:
     with serving("wsgi:app", environment, *SERVICE_OPTIONS) as (port, _):
         yield from _slow_readers(runtime, port)
         yield from _hostile_folders(folder, environment)
+        yield _hostile_names(folder, environment)
         yield from _hostile_backups(folder, environment)
     runtime.db.engine.dispose()
 
@@ -154,6 +155,28 @@ def _imported(folder: Path, environment: dict[str, str], make: Callable[[Path], 
     return result.replace("done", "imported")
 
 
+def _hostile_names(folder: Path, environment: dict[str, str]) -> Row:
+    """Import files whose names steer a terminal, and count the control characters that are shown."""
+    source = folder / "names"
+    source.mkdir()
+    shown, is_told = [], True
+    for name in ("plain", "a\x1b]0;owned\x07\x1b[1A\nall is well\x9b2J"):
+        file = source / f"{name}.txt"
+        file.write_text("nonsense")
+        ended = _ended(environment, "import", str(source), "--no-evaluate")
+        written = (ended.stdout + ended.stderr).decode()
+        shown.append(sum(not (sign.isprintable() or sign == "\n") for sign in written))
+        is_told = is_told and ".txt: UNKNOWN_FORMAT" in written
+        file.unlink()
+    return Row(
+        attack="the name of a file that is to be imported steers the terminal",
+        figure=f"{shown[1]} control characters in what is told of it",
+        control=f"{shown[0]} for a plain name",
+        bound="0",
+        holds=is_told and shown == [0, 0],
+    )
+
+
 def _hostile_backups(folder: Path, environment: dict[str, str]) -> Iterator[Row]:
     changes: dict[str, Callable[[Path], object]] = {
         "a link in the place of its database": _link_database,
@@ -211,12 +234,16 @@ def _restored(folder: Path, environment: dict[str, str], backup: Path) -> str:
 def _run(environment: dict[str, str], *arguments: str) -> str:
     """Run a command; return whether it was done, and how long it took."""
     began_at = time.monotonic()
-    command = [sys.executable, "-m", "app.cli", *arguments]
     try:
-        ended = subprocess.run(
-            command, env=environment, capture_output=True, timeout=_PATIENCE_S, check=False
-        )
+        ended = _ended(environment, *arguments)
     except subprocess.TimeoutExpired:
         return f"hangs: killed after {_PATIENCE_S} s"
     word = {0: "done", 1: "refused"}.get(ended.returncode, f"exit code {ended.returncode}")
     return f"{word} after {time.monotonic() - began_at:.1f} s"
+
+
+def _ended(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "app.cli", *arguments]
+    return subprocess.run(
+        command, env=environment, capture_output=True, timeout=_PATIENCE_S, check=False
+    )
