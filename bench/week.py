@@ -15,10 +15,12 @@ from app.coaching.models import CoachingSession, Goal
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
+from app.evaluations.enums import Channel
 from app.evaluations.models import Evaluation
 from app.reviews import plans
 from app.reviews.models import Review, ReviewPlan
 from app.reviews.schemas.plans import PlanCreate
+from app.scorecards import default_scorecards
 from app.webhooks import targets
 from app.webhooks.enums import TargetKind
 from bench.analytics_stage import CRITERIA
@@ -130,7 +132,8 @@ def _coach(session: Session, ids: dict[str, list[str]]) -> None:
     """Record some sessions and a goal of each agent."""
     now = utc_now()
     made = {"created_by": "bench", "created_at": now, "updated_at": now}
-    about = {"call_center_id": ids["cc"][0], "scorecard_id": ids["sc"][0], **made}
+    scorecard_id = default_scorecards.IDS[Channel.CHAT]
+    about = {"call_center_id": ids["cc"][0], "scorecard_id": scorecard_id, **made}
     session.execute(
         insert(CoachingSession),
         [
