@@ -37,7 +37,8 @@ def merge(session: Session, campaign_id: str, former_ids: Sequence[str]) -> dict
             message = "A campaign cannot be merged into itself: name another one."
             raise InvalidInput.field(f"campaignIds[{index}]", message)
         if former_id in others and former_id not in known:
-            raise InvalidInput.field(f"campaignIds[{index}]", "There is no such campaign.")
+            message = service.why_missing(session, former_id)
+            raise InvalidInput.field(f"campaignIds[{index}]", message)
     allow_long_statements(session)
     for former_id in dict.fromkeys(others):
         _merge(session, CampaignMerge(former_id, campaign_id))

@@ -121,13 +121,15 @@ def get(session: Reader, campaign_id: str) -> dict[str, Any]:
     """Return a campaign for the API; raises `NotFound`, which says where a merged one is now."""
     row = session.execute(_COLUMNS.where(Campaign.id == campaign_id)).mappings().first()
     if row is None:
-        into = into_ids(session, [campaign_id]).get(campaign_id)
-        raise NotFound(
-            f"This campaign was merged into {into}: use that."
-            if into
-            else "There is no such campaign."
-        )
+        raise NotFound(why_missing(session, campaign_id))
     return _record(row)
+
+
+def why_missing(session: Reader, campaign_id: str) -> str:
+    into = into_ids(session, [campaign_id]).get(campaign_id)
+    return (
+        f"This campaign was merged into {into}: use that." if into else "There is no such campaign."
+    )
 
 
 def into_ids(session: Reader, campaign_ids: Collection[str]) -> dict[str, str]:

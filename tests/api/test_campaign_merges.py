@@ -251,6 +251,10 @@ def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
         assert field in findings(refused)
     assert client.post(f"/campaigns/{missing}/merge", {"campaignIds": [other]}).status_code == 404
     assert len(get(client, "/campaigns")) == 2
+    merged(client, into, other)
+    last = put(client, "campaigns", "crm-3", {"name": "Last"})["id"]
+    gone = client.post(f"/campaigns/{last}/merge", {"campaignIds": [other]})
+    assert f"merged into {into}" in gone.text
 
 
 def test_evaluations_follow_a_new_name(client: Caller) -> None:
