@@ -39,9 +39,13 @@ class _Campaigns(NamedTable[Campaign]):
 
     def find_by_name(self, session: Session, name: str) -> Campaign | None:
         found = super().find_by_name(session, name)
-        if found is None and (into := self._of_merged(session, [name])):
-            return session.get(Campaign, into[name])
-        return found
+        if found is not None:
+            return found
+        merged_into = select(_MERGED.into_id).where(_MERGED.name == name).distinct().limit(2)
+        rows = session.scalars(select(Campaign).where(Campaign.id.in_(merged_into))).all()
+        if len(rows) > 1:
+            raise self.ambiguous()
+        return rows[0] if rows else None
 
     def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
         found = super().ids_of_names(session, names)

@@ -143,6 +143,16 @@ def test_what_still_comes_in_for_a_merged_campaign_is_of_the_other(
         assert campaign_names(session, [former])[former] == "Both"
 
 
+def test_a_name_of_campaigns_that_were_merged_into_several_is_refused(client: Caller) -> None:
+    for number in (1, 2):
+        into = put(client, "campaigns", f"into-{number}", {"name": f"Returns {number}"})["id"]
+        former = put(client, "campaigns", f"former-{number}", {"name": "Refunds"})["id"]
+        merged(client, into, former)
+    refused = client.call("PUT", "/imports/conversations/a", chat(campaign="Refunds"))
+    assert refused.status_code == 422, refused.text
+    assert "More than one campaign has this name" in refused.text
+
+
 def test_what_is_stored_for_people_of_merged_campaigns_stays_theirs(
     client: Caller, base: str, runtime: Runtime, make_caller: Callable[..., Caller]
 ) -> None:

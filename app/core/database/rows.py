@@ -110,9 +110,12 @@ class NamedTable(Generic[Row]):
         named = select(self.model).where(self.model.__table__.c.name == name)
         rows = session.scalars(named.limit(2)).all()
         if len(rows) > 1:
-            message = f"More than one {self.noun} has this name; {self.way_out}."
-            raise InvalidInput.field(self.name_field, message)
+            raise self.ambiguous()
         return rows[0] if rows else None
+
+    def ambiguous(self) -> InvalidInput:
+        message = f"More than one {self.noun} has this name; {self.way_out}."
+        return InvalidInput.field(self.name_field, message)
 
     def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
         """Map names to the ids of their rows, without names that several rows have."""
