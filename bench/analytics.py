@@ -1,16 +1,15 @@
 """CPU time of the reports of analytics, and of recording one more evaluation.
 
-`python -m bench.analytics [evaluations] [folder]`; with a folder, its data set is kept and used again.
+`python -m bench.analytics [evaluations] [folder] [URL]`; with a folder, its data set is kept and used
+again, with the URL of an empty PostgreSQL database in that.
 Requests run in this process. Their times are CPU milliseconds, which a busy machine hardly changes:
 the first, the best and the median of five. The first one finds no remembered aggregates.
 """
 
 import json
-import sqlite3
 import sys
 import tempfile
 import time
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -132,18 +131,18 @@ def write_parts(runtime: Runtime) -> None:
     print(f"{count:,} facts written into parts in {time.process_time() - started:.1f} s of CPU")
 
 
-def sizes(folder: Path) -> None:
+def sizes(runtime: Runtime) -> None:
     """Print what the tables of analytics take on disk, with their indexes, and the parts."""
-    with closing(sqlite3.connect(folder / "cqe.db")) as connection:
+    is_sqlite = runtime.db.engine.dialect.name == "sqlite"
+    of_tables = "SELECT name FROM sqlite_master WHERE tbl_name = :name"
+    sqlite_size = f"(SELECT sum(pgsize) FROM dbstat WHERE name IN ({of_tables}))"
+    size_of = sqlite_size if is_sqlite else "pg_total_relation_size(:name)"
+    with runtime.db.reading() as session:
         for table in ("evaluations", "evaluation_facts"):
-            (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-            (size,) = connection.execute(
-                "SELECT sum(pgsize) FROM dbstat WHERE name IN "
-                "(SELECT name FROM sqlite_master WHERE tbl_name = ?)",
-                (table,),
-            ).fetchone()
+            counted = text(f"SELECT count(*), {size_of} FROM {table}")
+            rows, size = session.execute(counted, {"name": table}).one()
             print(f"{table:24} {rows:10,} rows {size / 1e6:8.1f} MB")
-    files = [*(folder / "analytics").glob("*.parquet")]
+    files = [*(runtime.settings.data_dir / "analytics").glob("*.parquet")]
     size = sum(file.stat().st_size for file in files)
     print(f"{'parts':24} {len(files):10,} files {size / 1e6:7.1f} MB")
 
@@ -195,15 +194,15 @@ def staged_app(number: int, folder: Path, database_url: str = "") -> Flask:
     return app
 
 
-def main(number: int, folder: Path) -> None:
-    app = staged_app(number, folder)
+def main(number: int, folder: Path, database_url: str = "") -> None:
+    app = staged_app(number, folder, database_url)
     runtime = runtime_of(app)
     ids = ids_of(runtime)
     client = Client(app)
     client.call("GET", "/api/v1/engagements")
     print(f"memory before: {memory_mib():.0f} MiB")
     write_parts(runtime)
-    sizes(folder)
+    sizes(runtime)
     views(client, ids)
     print(f"memory after: {memory_mib():.0f} MiB")
     record(runtime)
@@ -211,4 +210,4 @@ def main(number: int, folder: Path) -> None:
 
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    main(wanted, Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp()))
+    main(wanted, Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp()), *sys.argv[3:4])
