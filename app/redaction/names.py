@@ -301,7 +301,9 @@ def _names_after(
     """Yield the names right after phrases in lower case; no phrase begins within a name."""
     end = 0
     for phrase in matches_near(phrases, lower_case_text, places):
-        match = name.match(text, phrase.end()) if phrase.start() >= end else None
+        # In "Anna. You are speaking with Bob" the first name takes "You": the rest is a phrase, too.
+        rest = phrases.search(lower_case_text, max(end, phrase.start()), phrase.end())
+        match = name.match(text, rest.end()) if rest else None
         if match:
             end = match.end()
             yield match

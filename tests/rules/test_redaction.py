@@ -315,6 +315,10 @@ def test_the_sentence_after_an_address_is_kept() -> None:
             ("a: This is for Laura Stone.", "c: Yes, my name is Laura Stone."),
             ["This is for [NAME] [NAME].", "Yes, my name is [NAME]."],
         ),
+        (
+            ("c: It said: you are connected to Support. You are now speaking with Ulla Xu.",),
+            ["It said: you are connected to Support. You are now speaking with [NAME]."],
+        ),
     ],
 )  # fmt: skip
 def test_names_of_agents_and_company_are_kept(lines, shown) -> None:
