@@ -33,7 +33,7 @@ EXPECTED = (
 def text_of(error: Exception) -> str:
     """Return what an expected error says to the person at the terminal."""
     if isinstance(error, AppError):
-        if not isinstance(error.__cause__, DBAPIError):
+        if not isinstance(error.__cause__, DBAPIError | sqlite3.Error):
             return error.message
         error = error.__cause__
     if isinstance(error, sqlite3.Error | DBAPIError):
