@@ -231,7 +231,7 @@ def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
     assert (counts["conversations"], counts["evaluations"]) == (16, 16)
 
 
-@pytest.mark.postgresql_only
+@pytest.mark.postgresql_only("SQLite ends no statement after a time")
 def test_large_campaigns_are_merged_and_renamed_although_statements_are_limited(
     client: Caller, runtime: Runtime
 ) -> None:
