@@ -23,7 +23,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import NamedTable, columns_without, find_row
-from app.core.database.session import Reader, allow_long_statements
+from app.core.database.session import Reader
 from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput, NotFound
 from app.core.hooks import hooks_of
@@ -168,6 +168,11 @@ def name_of(session: Session, campaign_id: str | None) -> str | None:
     return session.scalar(select(Campaign.name).where(Campaign.id == _present_id(campaign_id)))
 
 
+def changed_since(session: Session, moment: datetime) -> Sequence[str]:
+    """Return the ids of the campaigns that were changed after a moment; counts are no change."""
+    return session.scalars(select(Campaign.id).where(Campaign.updated_at > moment)).all()
+
+
 def change(session: Session, campaign_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Set the given fields of a campaign; of the scorecards, those of the given channels.
 
@@ -265,7 +270,6 @@ def _update(session: Session, row: Campaign, values: Mapping[str, Any]) -> bool:
     is_renamed = row.name != values.get("name", row.name)
     changed = upserts.update_row(session, row, values)
     if is_renamed:
-        allow_long_statements(session)
         for follow in hooks_of(session).on_campaign_renamed:
             follow(session, row.id)
     return changed

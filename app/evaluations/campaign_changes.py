@@ -11,11 +11,15 @@ from app.evaluations.enums import Status
 from app.evaluations.listing import normalised
 from app.evaluations.models import Evaluation, SearchText
 
+# So many evaluations are renamed in a tenth of a second or two.
+_AT_ONCE = 1_000
+
 
 def follow_merge(session: Session, merge: CampaignMerge) -> None:
     """Move the evaluations of a merged campaign, all revisions."""
     move_rows(Evaluation, session, merge, updated_at=utc_now())
-    rename(session, merge.into_id)
+    while rename_some(session, merge.into_id):
+        pass
 
 
 def counts(session: Session, campaign_id: str) -> dict[str, int]:
@@ -37,28 +41,40 @@ def counts(session: Session, campaign_id: str) -> dict[str, int]:
 
 
 def rename(session: Session, campaign_id: str) -> None:
-    """Give evaluations, and the texts that `q` searches, the present name of their campaign."""
+    """Give evaluations of a renamed campaign its name, as many as others can wait for; a job renames the rest."""
+    rename_some(session, campaign_id)
+
+
+def rename_some(session: Session, campaign_id: str) -> bool:
+    """Give evaluations, and the texts that `q` searches, the present name of their campaign.
+
+    Returns:
+        whether some had another name.
+    """
     name = campaigns.name_of(session, campaign_id) or ""
-    is_of_campaign = Evaluation.campaign_id == campaign_id
     # One that was opened while its campaign was merged has no name.
-    has_another = Evaluation.campaign.is_distinct_from(name)
-    former_names = select(Evaluation.campaign).distinct().where(is_of_campaign, has_another)
-    for former in session.scalars(former_names).all():
-        is_renamed = is_of_campaign & (Evaluation.campaign == former)
+    renamed = session.execute(
+        select(Evaluation.id, Evaluation.campaign)
+        .where(Evaluation.campaign_id == campaign_id, Evaluation.campaign.is_distinct_from(name))
+        .limit(_AT_ONCE)
+    ).all()
+    for former in {row.campaign for row in renamed}:
+        ids = [row.id for row in renamed if row.campaign == former]
         # Each part of the text is a line.
         lines = func.replace("\n" + SearchText.text + "\n", _line(former), _line(name))
         session.execute(
             update(SearchText)
-            .where(SearchText.evaluation_id.in_(select(Evaluation.id).where(is_renamed)))
+            .where(SearchText.evaluation_id.in_(ids))
             .values(text=func.substr(lines, 2, func.length(lines) - 2))
             .execution_options(synchronize_session=False)
         )
         session.execute(
             update(Evaluation)
-            .where(is_renamed)
+            .where(Evaluation.id.in_(ids))
             .values(campaign=name, updated_at=utc_now())
             .execution_options(synchronize_session=False)
         )
+    return bool(renamed)
 
 
 def _line(name: str | None) -> str:

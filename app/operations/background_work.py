@@ -146,6 +146,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
     PeriodicTask("merged campaigns", 600, campaigns.follow_merges),
+    PeriodicTask("names of campaigns", 60, evaluations.follow_campaign_names),
     PeriodicTask("review plans", 60, reviews.draw_plans),
     PeriodicTask("late reviews", 3600, reviews.expire_assignments),
     PeriodicTask("alerts", 5, alerts.send_alerts),

@@ -12,6 +12,8 @@ from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.dashboard.pickers import campaign_names
+from app.evaluations import campaign_changes
+from app.evaluations import jobs as evaluation_jobs
 from app.evaluations.models import Evaluation
 from app.intake.models import IntakeSource
 from app.people import saved_views
@@ -232,18 +234,30 @@ def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
 
 
 @pytest.mark.postgresql_only("SQLite ends no statement after a time")
-def test_large_campaigns_are_merged_and_renamed_although_statements_are_limited(
+def test_large_campaigns_are_merged_although_statements_are_limited(
     client: Caller, runtime: Runtime
 ) -> None:
     into, former = (put(client, "campaigns", key, {"name": key})["id"] for key in ("a", "b"))
-    for work in (
-        lambda session: service.change(session, into, {"name": "Returns"}),
-        lambda session: merging.merge(session, into, [former]),
-    ):
-        with runtime.db.writing() as session:
-            session.execute(text("SET LOCAL statement_timeout = '30s'"))
-            work(session)
-            assert session.scalar(text("SHOW statement_timeout")) == "0"
+    with runtime.db.writing() as session:
+        session.execute(text("SET LOCAL statement_timeout = '30s'"))
+        merging.merge(session, into, [former])
+        assert session.scalar(text("SHOW statement_timeout")) == "0"
+
+
+def test_evaluations_of_a_large_campaign_follow_its_name_in_parts(
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign_changes, "_AT_ONCE", 2)
+    campaign = put(client, "campaigns", "c", {"name": "Returns"})
+    for key in ("a", "b", "c", "d", "e"):
+        put_chat(client, key, campaignId=campaign["id"])
+    judge()
+    client.patch(f"/campaigns/{campaign['id']}", {"name": "Sales"})
+    names = [row["campaign"] for row in get(client, "/evaluations")]
+    assert sorted(names) == ["Returns"] * 3 + ["Sales"] * 2
+    evaluation_jobs.follow_campaign_names(runtime)
+    assert len(get(client, "/evaluations", q="sales")) == 5
+    assert get(client, "/evaluations", q="returns") == []
 
 
 def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
