@@ -64,7 +64,7 @@ def build_runtime(settings: Settings) -> Runtime:
             partial(count_rows, "audio_file_count", AudioFile.uploaded_at),
             campaign_changes.counts,
         ),
-        on_campaign_renamed=(campaign_changes.rename,),
+        on_campaign_renamed=(campaign_changes.rename_some,),
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,

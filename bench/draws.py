@@ -21,7 +21,7 @@ _DOUBT = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How often each of some things came, and how often each is to, with its standard deviation."""
+    """How often each conversation, or each pair of agent and reviewer, was drawn, and the expected number of times."""
 
     of: str
     counts: Mapping[Hashable, int]
@@ -31,7 +31,7 @@ class Draws:
 
     @property
     def bound(self) -> float:
-        """How far all of them may be off."""
+        """Return how far the farthest of them may be from what is expected."""
         return NormalDist().inv_cdf(1 - _DOUBT / (2 * self.number)) * self.deviation
 
     @property

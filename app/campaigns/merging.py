@@ -107,7 +107,7 @@ def count_rows(
 def _rows_naming(
     column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge
 ) -> Sequence[Any]:
-    """Return the rows with the id of the campaign that goes, locked: nobody's change is undone."""
+    """Return the rows with the id of the campaign that goes, locked so that no other change is lost."""
     is_named = cast(column, String).contains(merge.former_id)
     return session.scalars(select(column.class_).where(is_named).with_for_update()).all()
 

@@ -40,13 +40,10 @@ def counts(session: Session, campaign_id: str) -> dict[str, int]:
     }
 
 
-def rename(session: Session, campaign_id: str) -> None:
-    """Give evaluations of a renamed campaign its name, as many as others can wait for; a job renames the rest."""
-    rename_some(session, campaign_id)
-
-
 def rename_some(session: Session, campaign_id: str) -> bool:
     """Give evaluations, and the texts that `q` searches, the present name of their campaign.
+
+    They are only as many as other writes can wait for: a job calls this until none is left.
 
     Returns:
         whether some had another name.

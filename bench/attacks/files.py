@@ -170,7 +170,7 @@ def _hostile_names(folder: Path, environment: dict[str, str]) -> Row:
         file.unlink()
     return Row(
         attack="the name of a file that is to be imported steers the terminal",
-        figure=f"{shown[1]} control characters in what is told of it",
+        figure=f"{shown[1]} control characters in what the command prints",
         control=f"{shown[0]} for a plain name",
         bound="0",
         holds=is_told and shown == [0, 0],
