@@ -1,9 +1,8 @@
 """Work of the service: what waits, runs and has failed, as far as the person's role may see it."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from flask import render_template, url_for
@@ -14,7 +13,6 @@ from app.analytics.exports import service as exports
 from app.analytics.exports.request import request_of
 from app.audio_files import queries as recordings
 from app.audio_files.processing import requests as processing
-from app.audio_files.processing.expected_wait import ExpectedWait, expected_wait
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import Conflict
 from app.core.jobs.leases import JobState
@@ -22,7 +20,6 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited
 from app.dashboard.pages.exports import request_export
-from app.dashboard.views.formatting import number, rounded_length
 from app.dashboard.words import text_of
 from app.evaluations import listing as evaluations
 from app.evaluations.enums import SourceType
@@ -68,14 +65,7 @@ def show() -> str:
     with current_runtime().db.reading() as session:
         open_parts = list(_parts(session, is_open=True))
         failed_parts = list(_parts(session, is_open=False))
-        may_see_recordings = "audio:read" in current_principal().scopes
-        wait = expected_wait(session) if may_see_recordings else None
-    return render_template(
-        "work/show.html",
-        open=_joined(open_parts),
-        failed=_joined(failed_parts),
-        wait=_wait_text(wait) if wait and wait.recordings else "",
-    )
+    return render_template("work/show.html", open=_joined(open_parts), failed=_joined(failed_parts))
 
 
 @blp.post("/recordings/<id:audio_file_id>/retry")
@@ -130,24 +120,6 @@ def retry_re_evaluation(re_evaluation_id: str) -> Response:
     with audited(Action.RE_EVALUATED, re_evaluation_id) as session:
         bulk.retry(session, re_evaluation_id)
     return redirect_with("tried-again", "work.show")
-
-
-def _wait_text(expected: ExpectedWait) -> str:
-    """Say how many recordings wait, how long they are, and when they will be done, if known."""
-    is_one = expected.recordings == 1
-    subject = "1 recording waits" if is_one else f"{number(expected.recordings)} recordings wait"
-    if expected.audio is None:
-        return f"{subject} to be transcribed."
-    minutes = math.ceil(expected.audio / timedelta(minutes=1))
-    unit = "minute" if minutes == 1 else "minutes"
-    text = f"{subject} to be transcribed, about {number(minutes)} {unit} of audio."
-    if expected.pace is None or expected.wait is None:
-        return text
-    pace = number(expected.pace, 0 if expected.pace >= 10 else 1)
-    return (
-        f"{text} The last ones were transcribed {pace} times as fast as they play: at this pace"
-        f" it takes about {rounded_length(expected.wait)}."
-    )
 
 
 def _parts(session: Session, *, is_open: bool) -> Iterator[WorkPart]:
