@@ -99,9 +99,7 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
     for _ in range(3):
         ask(callers[0], upload(callers[0], CALL.read_bytes()))
     published = publish(runtime, 100)
-    wait_until(lambda: busy_hosts(runtime), describe=lambda: pair[0].running.text)
-    lost = next(host for host in pair if host.name in busy_hosts(runtime))
-    lost.kill()
+    _lose_a_busy_host(pair, runtime)
     received = wait_for_events(receiver, published)
     # The receiver may be behind by now, and gets several requests at once.
     assert len(received) <= len(published) + MOST_IN_FLIGHT
@@ -115,6 +113,25 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
     )
     with runtime.db.writing() as session:
         webhooks.remove(session, subscription_id)
+
+
+def _lose_a_busy_host(pair: tuple[TestHost, TestHost], runtime: Runtime) -> None:
+    """Kill a host in the midst of its work: cut off from the database first, it can't end it."""
+
+    def is_cut_off_amid_its_work(host: TestHost) -> bool:
+        if host.name not in busy_hosts(runtime):
+            return False
+        host.database.fall_silent()
+        is_busy = host.name in busy_hosts(runtime)
+        if is_busy:
+            host.kill()
+        host.database.recover()
+        return is_busy
+
+    wait_until(
+        lambda: any(is_cut_off_amid_its_work(host) for host in pair),
+        describe=lambda: pair[0].running.text,
+    )
 
 
 @pytest.mark.parametrize("fault", FAULTS)
