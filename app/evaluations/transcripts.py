@@ -228,6 +228,19 @@ def load_all(session: Session, transcript_ids: Collection[str]) -> dict[str, Tra
     return {row.id: _transcript(row) for row in rows}
 
 
+def texts_judged_by(
+    session: Session, evaluation_ids: Collection[str]
+) -> dict[str, StoredTranscript]:
+    """Load the transcripts of evaluations with their segments, without those that are erased."""
+    rows = session.execute(
+        select(Evaluation.id, StoredTranscript)
+        .join(StoredTranscript, StoredTranscript.id == Evaluation.transcript_id)
+        .options(undefer(StoredTranscript.segments))
+        .where(Evaluation.id.in_(evaluation_ids), StoredTranscript.erased_at.is_(None))
+    )
+    return dict(rows.tuples())
+
+
 def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
     """Return the transcript of an evaluation, or the newest one of its source."""
     if evaluation.transcript_id is not None:

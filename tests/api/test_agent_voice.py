@@ -13,6 +13,7 @@ from tests.caller import Caller
 from tests.contacts import judge, put_call
 from tests.own_scorecards import create
 from tests.recordings import SPEECH, show, upload, work
+from tests.statements import statements_of
 from tests.transcription_server import TranscriptionServer, document_answer
 from tests.visitor import signed_in
 
@@ -130,6 +131,19 @@ def test_a_person_names_the_agent_where_the_words_leave_a_doubt(
     assert client.get("/evaluations?agentUnnamed=true").json()["data"] == []
     # What a person has said counts, whatever the words are.
     assert show(client, recording)["channelMap"] == {"agent": 1, "customer": 0}
+
+
+def test_the_voices_of_all_rows_are_read_at_once(
+    base: str, client: Caller, runtime: Runtime, server: TranscriptionServer
+) -> None:
+    say(server, VAGUE)
+    for _ in range(2):
+        work(client, upload(client, SPEECH.read_bytes(), contentType="audio/mpeg"), language="en")
+    visitor = signed_in(base, runtime, "reviewer")
+    with statements_of(runtime) as sent:
+        page = visitor.get("/review?tab=voices").text
+    assert page.count("So that is it then. Fine.") == 2
+    assert len([statement for statement in sent if "transcripts.segments" in statement]) == 1
 
 
 @pytest.mark.parametrize(("voices", "speakers"), [(3, 3), (21, 1)])

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from difflib import unified_diff
 from ipaddress import ip_network
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 from flask import Flask
-from sqlalchemy import event, text
+from sqlalchemy import text
 from werkzeug.routing import Rule
 
 from app.analytics import jobs
@@ -28,6 +27,7 @@ from tests.contacts import judge, put
 from tests.evaluation_rows import rows_of
 from tests.openapi_document import id_names
 from tests.sampling import NIGHTLY
+from tests.statements import statements_of
 from tests.team_bodies import (
     BODIES,
     QUERIES,
@@ -161,23 +161,6 @@ def test_what_others_have_changes_no_byte_of_any_answer(
 def nothing_like(ids: dict[str, str]) -> dict[str, str]:
     """Return ids of nothing, each with the prefix of another."""
     return {name: new_id(row_id.partition("_")[0]) for name, row_id in ids.items()}
-
-
-@contextmanager
-def statements_of(runtime: Runtime) -> Iterator[list[str]]:
-    """Collect the statements that the service sends to its database."""
-    sent: list[str] = []
-
-    def note(connection: Any, cursor: Any, statement: str, *more: Any) -> None:
-        # A key is remembered for some seconds.
-        if "key_hash" not in statement:
-            sent.append(statement)
-
-    event.listen(runtime.db.engine, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        event.remove(runtime.db.engine, "before_cursor_execute", note)
 
 
 def test_an_id_of_others_answers_as_one_that_does_not_exist(

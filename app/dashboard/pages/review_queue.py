@@ -149,7 +149,7 @@ def show() -> str:
         shown = [row["id"] for row in rows]
         subjects = listing.subjects(session, shown)
         addressees = disputes.named_addressees(session, shown)
-        voices = _voices(session, rows) if here.key == _VOICES else {}
+        voices = _voices(session, shown) if here.key == _VOICES else {}
     query = urlencode({**page_filters.texts, "tab": here.key})
     return render_template(
         "reviews/queue.html",
@@ -241,17 +241,10 @@ def _without(tab: QueueTab) -> dict[str, Any]:
     return {"except_ids": assignments.held_evaluations()} if is_unasked else {}
 
 
-def _voices(
-    session: Session, rows: Sequence[Mapping[str, Any]]
-) -> dict[str, list[tuple[int, str]]]:
+def _voices(session: Session, evaluation_ids: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
     """Return the number and the first words of each voice, by evaluation."""
-    by_id = {}
-    for row in rows:
-        source = {"source_type": row["source_type"], "source_id": row["source_id"]}
-        said = transcripts.find(session, **source, with_text=True)
-        if said is not None and said.erased_at is None:
-            by_id[row["id"]] = voices_to_name(said.participants, said.segments)
-    return by_id
+    said = transcripts.texts_judged_by(session, evaluation_ids)
+    return {id_: voices_to_name(row.participants, row.segments) for id_, row in said.items()}
 
 
 def _in_order(tab: QueueTab, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
