@@ -5,7 +5,7 @@ A turn may span pauses ("Mhm." and four seconds of nothing), so its speech is th
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TypeAlias
@@ -92,7 +92,7 @@ class Timing:
 def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timing:
     """Lay a conversation out in time; a chat has no times in this sense."""
     spoken = _spoken(dialogue)
-    speech = tuple(union((item.start, item.end) for item in spoken))
+    speech = tuple(union(span for _, span in _spans(spoken)))
     last = max((item.end for item in spoken), default=0)
     barge_ins = _barge_ins(spoken)
     return Timing(
@@ -181,7 +181,16 @@ def _interrupts(item: Interruption, settings: MetricSettings) -> bool:
 
 
 def _speech_of(spoken: Sequence[Stretch], side: Side) -> list[_Interval]:
-    return union((item.start, item.end) for item in spoken if item.line.side is side)
+    return union(span for speaker, span in _spans(spoken) if speaker is side)
+
+
+def _spans(spoken: Sequence[Stretch]) -> Iterator[tuple[Side, _Interval]]:
+    """Yield when each side speaks; a short pause between two of its turns is none."""
+    for item in spoken:
+        yield item.line.side, (item.start, item.end)
+    for item, following in pairwise(spoken):
+        if item.line.side is following.line.side and following.start - item.end <= _JOINED_MS:
+            yield item.line.side, (item.end, following.start)
 
 
 def words_of(text: str) -> list[str]:
