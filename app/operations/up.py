@@ -324,7 +324,7 @@ def _tls_notes(settings: Settings) -> list[str]:
         return [f"  TLS        ended by the proxy that answers at {settings.public_url}"]
     return [
         "  TLS        other machines are answered over HTTPS only: end TLS at a proxy in front, set",
-        f"             {missing} (docs/web-server.md). For a trial in a",
+        f"             {missing} (docs/proxy.md). For a trial in a",
         "             network that you trust, CQE_REQUIRE_TLS=0 answers plain HTTP, too.",
     ]
 

