@@ -1,4 +1,4 @@
-"""ConnectionState machine of a client's connection; docs/web-server.md draws it."""
+"""State machine of a client's connection; docs/decisions/0023 draws it."""
 
 import socket
 from collections.abc import Callable
