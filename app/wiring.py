@@ -8,7 +8,7 @@ from app.analytics.engine import facts
 from app.analytics.models import ExportJob
 from app.api_keys.models import ApiKey
 from app.audio_files.models import AudioFile
-from app.campaigns.merging import count_rows, move_rows, replace_ids, replace_in_teams
+from app.campaigns.merging import move_some, replace_ids, replace_in_teams
 from app.coaching import service as coaching
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
@@ -52,19 +52,15 @@ def build_runtime(settings: Settings) -> Runtime:
         on_evaluation_changed=(conversations.note_evaluations, evaluation.note_evaluations),
         on_results_changed=(facts.record, matching.note_results),
         on_campaign_merged=(
-            *(partial(move_rows, table) for table in (AudioFile, Conversation, VoiceCall)),
-            campaign_changes.follow_merge,
-            facts.follow_merge,
             *(partial(replace_ids, column) for column in _CAMPAIGN_COLUMNS),
             *(partial(replace_in_teams, column) for column in _TEAM_COLUMNS),
         ),
-        campaign_counts=(
-            partial(count_rows, "conversation_count", Conversation.id),
-            partial(count_rows, "voice_call_count", VoiceCall.id),
-            partial(count_rows, "audio_file_count", AudioFile.uploaded_at),
-            campaign_changes.counts,
+        campaign_batches=(
+            *(partial(move_some, table) for table in (AudioFile, Conversation, VoiceCall)),
+            campaign_changes.move_some,
+            campaign_changes.rename_some,
+            facts.move_some,
         ),
-        on_campaign_renamed=(campaign_changes.rename_some,),
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
         sealed_reviews=sealed_reviews,

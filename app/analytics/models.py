@@ -28,6 +28,7 @@ class EvaluationFact(Table):
             sqlite_where="is_pending = 1",
         ),
         Index("ix_evaluation_facts_part", "part"),
+        Index("ix_evaluation_facts_campaign", "campaign_id", "conversation_at"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

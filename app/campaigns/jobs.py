@@ -1,26 +1,25 @@
-"""Work on campaigns outside of requests: what was written while a merge went on."""
+"""Work on campaigns outside of requests: moving and renaming what is of those that were changed."""
 
-from datetime import timedelta
+import time
 
-from sqlalchemy import select
-
-from app.campaigns import merging
-from app.campaigns.models import MergedCampaign
-from app.core.clock import utc_now
-from app.core.hooks import CampaignMerge
+from app.core.process import stopping
 from app.core.runtime import Runtime
 
-# No transaction that began before a merge is still open after this.
-_STRAGGLERS = timedelta(hours=1)
+# The other periodic tasks wait for these.
+_BATCHES = 20
+_BETWEEN_BATCHES_S = 0.05
 
 
-def follow_merges(runtime: Runtime) -> None:
-    """Move what was written under the id of a merged campaign while it was merged."""
-    recent = select(MergedCampaign.id, MergedCampaign.into_id).where(
-        MergedCampaign.merged_at > utc_now() - _STRAGGLERS
-    )
-    with runtime.db.reading() as session:
-        merges = [CampaignMerge(*row) for row in session.execute(recent)]
-    for merge in merges:
-        with runtime.db.writing() as session:
-            merging.follow(session, merge)
+def follow_changes(runtime: Runtime) -> None:
+    """Move and rename some of what is of campaigns that were merged or renamed.
+
+    Each batch looks for the rows itself. So what is left, also by a kill, is found by the next call.
+    """
+    left = _BATCHES
+    for follow in runtime.hooks.campaign_batches:
+        while left and not stopping.requested():
+            with runtime.db.writing() as session:
+                if not follow(session):
+                    break
+            left -= 1
+            time.sleep(_BETWEEN_BATCHES_S)

@@ -1,27 +1,37 @@
 """Merging campaigns: all that one had, and all that still comes in under its ids, is of another."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import String, cast, func, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.campaigns import service
-from app.campaigns.models import Campaign, MergedCampaign
+from app.campaigns.models import COUNTERS, Campaign, MergedCampaign
 from app.core.clock import utc_now
-from app.core.database.session import allow_long_statements
 from app.core.database.upserts import update_row
 from app.core.errors import Conflict, InvalidInput
 from app.core.hooks import CampaignMerge, hooks_of
 from app.core.principal import TeamScope
 
+# So many rows are moved or renamed in a tenth of a second or two, for which other writes can wait.
+BATCH = 1_000
+
+
+class Moved(NamedTuple):
+    """A batch of rows that were moved to a campaign; after the last one none is left."""
+
+    into_id: str
+    is_last: bool
+
 
 def merge(session: Session, campaign_id: str, former_ids: Sequence[str]) -> dict[str, Any]:
     """Merge campaigns into this one, which keeps its name and its scorecards, and return it.
 
-    It gets the targets that only the others have. Those that were merged into it already are left
-    out, so that a request may be repeated.
+    It gets the targets that only the others have, and all that is counted for them; a job moves the
+    rows themselves. Those that were merged into it already are left out, so that a request may be
+    repeated.
 
     Raises:
         NotFound: there is no campaign to merge into.
@@ -39,44 +49,42 @@ def merge(session: Session, campaign_id: str, former_ids: Sequence[str]) -> dict
         if former_id in others and former_id not in known:
             message = service.why_missing(session, former_id)
             raise InvalidInput.field(f"campaignIds[{index}]", message)
-    allow_long_statements(session)
+    ids = {campaign_id, *others}
+    in_order = select(Campaign).where(Campaign.id.in_(ids)).order_by(Campaign.id)
+    rows = {row.id: row for row in session.scalars(in_order.with_for_update())}
+    if len(rows) < len(ids):
+        raise Conflict("Somebody else merges one of these campaigns: load them again.")
+    into = rows[campaign_id]
     for former_id in dict.fromkeys(others):
-        _merge(session, CampaignMerge(former_id, campaign_id))
+        _merge(session, rows[former_id], into)
     return service.get(session, campaign_id)
 
 
-def follow(session: Session, merge: CampaignMerge) -> dict[str, Campaign]:
-    """Move all that is of the campaign that goes, and count again what the other one has.
+def move_some(table: Any, session: Session, **values: Any) -> Moved | None:
+    """Move rows that still have the id of a merged campaign; call it until none is left.
 
-    Returns:
-        the campaigns of the merge that exist, by id, locked.
+    Rows that others change at this moment are left for a later call, as are those that a transaction
+    writes now which began before the merge.
+
+    Args:
+        table: needs an index that begins with `campaign_id` and `conversation_at`.
+        values: other columns to set.
     """
-    hooks = hooks_of(session)
-    for follow_merge in hooks.on_campaign_merged:
-        follow_merge(session, merge)
-    # Whoever changes a contact locks its campaign last. What is committed now can be counted; what
-    # is not will add to these counts.
-    locked = select(Campaign).where(Campaign.id.in_(merge)).order_by(Campaign.id).with_for_update()
-    locked = locked.execution_options(populate_existing=True)
-    rows = {row.id: row for row in session.scalars(locked)}
-    if (into := rows.get(merge.into_id)) is None:
-        return rows
-    counts: dict[str, int] = {}
-    for count in hooks.campaign_counts:
-        counts |= count(session, into.id)
-    Campaign.add(
-        session, into.id, {name: number - getattr(into, name) for name, number in counts.items()}
-    )
-    return rows
-
-
-def move_rows(table: Any, session: Session, merge: CampaignMerge, **values: Any) -> None:
+    of_merged = table.campaign_id == MergedCampaign.id
+    # The smallest is read from the index; whether there is any might be looked for in the table.
+    earliest = select(func.min(table.conversation_at)).where(of_merged).scalar_subquery()
+    unmoved = select(MergedCampaign.id, MergedCampaign.into_id).where(earliest.is_not(None))
+    if (merge := session.execute(unmoved.limit(1)).first()) is None:
+        return None
+    rows = select(table.id).where(table.campaign_id == merge.id).order_by(table.conversation_at)
+    ids = session.scalars(rows.limit(BATCH).with_for_update(skip_locked=True)).all()
     session.execute(
         update(table)
-        .where(table.campaign_id == merge.former_id)
+        .where(table.id.in_(ids))
         .values(campaign_id=merge.into_id, **values)
         .execution_options(synchronize_session=False)
     )
+    return Moved(merge.into_id, is_last=len(ids) < BATCH) if ids else None
 
 
 def replace_ids(column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge) -> None:
@@ -96,14 +104,6 @@ def replace_in_teams(
             setattr(row, column.key, teams.as_text())
 
 
-def count_rows(
-    name: str, column: InstrumentedAttribute[Any], session: Session, campaign_id: str
-) -> dict[str, int]:
-    """Count the rows of a campaign that have a value in this column, for the counter of this name."""
-    number = select(func.count(column)).where(column.class_.campaign_id == campaign_id)
-    return {name: session.scalar(number) or 0}
-
-
 def _rows_naming(
     column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge
 ) -> Sequence[Any]:
@@ -112,17 +112,14 @@ def _rows_naming(
     return session.scalars(select(column.class_).where(is_named).with_for_update()).all()
 
 
-def _merge(session: Session, merge: CampaignMerge) -> None:
-    rows = follow(session, merge)
-    if len(rows) < len(merge):
-        raise Conflict("Somebody else merges one of these campaigns: load them again.")
-    former, into = rows[merge.former_id], rows[merge.into_id]
+def _merge(session: Session, former: Campaign, into: Campaign) -> None:
+    for follow_merge in hooks_of(session).on_campaign_merged:
+        follow_merge(session, CampaignMerge(former.id, into.id))
+    Campaign.add(session, into.id, {name: getattr(former, name) for name in COUNTERS})
     own = {name: value for name, value in into.targets.items() if value is not None}
     update_row(session, into, {"targets": {**into.targets, **former.targets, **own}})
     session.execute(
-        update(MergedCampaign)
-        .where(MergedCampaign.into_id == merge.former_id)
-        .values(into_id=merge.into_id)
+        update(MergedCampaign).where(MergedCampaign.into_id == former.id).values(into_id=into.id)
     )
     session.add(
         MergedCampaign(

@@ -4,13 +4,18 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, cast, func
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, cast, func, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.campaigns.enums import CampaignStatus, CampaignType
 from app.core.database.counters import Counted
 from app.core.database.session import Table, UtcDateTime
 from app.core.database.upserts import ExternallyKeyed
+
+COUNTERS = (
+    *("conversation_count", "voice_call_count", "audio_file_count", "evaluation_count"),
+    *("score_sum", "score_count"),
+)
 
 
 def _no_targets() -> dict[str, Any]:
@@ -58,6 +63,15 @@ class Campaign(ExternallyKeyed, Counted):
     score_sum: Mapped[int] = mapped_column(BigInteger, default=0)
     score_count: Mapped[int] = mapped_column(default=0)
     mean_score: Mapped[float | None]
+
+    @classmethod
+    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> bool:
+        """Add to the counters of a campaign now, or of the one that it was merged into meanwhile."""
+        if super().add(session, row_id, amounts):
+            return True
+        merged_into = select(MergedCampaign.into_id).where(MergedCampaign.id == row_id)
+        into_id = session.scalar(merged_into)
+        return into_id is not None and cls.add(session, into_id, amounts)
 
     @classmethod
     def raised(cls, amounts: Mapping[str, int]) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def merge_campaigns(body: dict[str, Any], campaign_id: str) -> Any:
     Their conversations, evaluations, figures, review plans, alerts and limits of keys and people
     become those of this campaign, and so does what still comes in under their ids or names. It
     keeps its name and scorecards and gets the targets that only they have. It cannot be undone.
+    Conversations, evaluations and figures of large campaigns follow within minutes.
     """
     runtime = current_runtime()
     with runtime.db.writing() as session:

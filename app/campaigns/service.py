@@ -5,7 +5,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, String, cast, distinct, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    Select,
+    String,
+    cast,
+    distinct,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.campaigns.enums import CampaignCount
@@ -26,7 +37,6 @@ from app.core.database.rows import NamedTable, columns_without, find_row
 from app.core.database.session import Reader
 from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput, NotFound
-from app.core.hooks import hooks_of
 from app.directory.service import CALL_CENTERS
 from app.engagements.service import ENGAGEMENTS
 from app.scorecards import service as scorecards
@@ -117,7 +127,7 @@ def upsert(
     _require_call_centers(session, values.get("call_center_ids", ()))
     columns = {**values, "search_text": _search_text(values["name"], external_id)}
     row, created = upserts.find_or_create(session, Campaign, "camp", external_id, columns)
-    changed = created or _update(session, row, columns)
+    changed = created or upserts.update_row(session, row, columns)
     return Upserted(get(session, row.id), created, changed)
 
 
@@ -168,11 +178,6 @@ def name_of(session: Session, campaign_id: str | None) -> str | None:
     return session.scalar(select(Campaign.name).where(Campaign.id == _present_id(campaign_id)))
 
 
-def changed_since(session: Session, moment: datetime) -> Sequence[str]:
-    """Return the ids of the campaigns that were changed after a moment; counts are no change."""
-    return session.scalars(select(Campaign.id).where(Campaign.updated_at > moment)).all()
-
-
 def change(session: Session, campaign_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Set the given fields of a campaign; of the scorecards, those of the given channels.
 
@@ -190,7 +195,7 @@ def change(session: Session, campaign_id: str, changes: Mapping[str, Any]) -> di
     for name in ("scorecard_ids", "targets"):
         if name in values:
             values[name] = {**(getattr(row, name) or {}), **values[name]}
-    _update(session, row, values)
+    upserts.update_row(session, row, values)
     return get(session, campaign_id)
 
 
@@ -255,6 +260,23 @@ def count_move(
         count(session, after, kind)
 
 
+def set_count(
+    session: Session, campaign_id: str, kind: CampaignCount, counted: Select[Any]
+) -> None:
+    """Set a count of a campaign to the number that this statement finds.
+
+    Whoever changes a contact locks its campaign last: what is committed now is found, and what is not
+    adds to this count.
+    """
+    session.execute(select(Campaign.id).where(Campaign.id == campaign_id).with_for_update())
+    session.execute(
+        update(Campaign)
+        .where(Campaign.id == campaign_id)
+        .values({_COUNTERS[kind]: session.scalar(counted)})
+        .execution_options(synchronize_session=False)
+    )
+
+
 def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: int) -> None:
     """Adjust the mean score when the transaction commits."""
     add_at_commit(session, Campaign, campaign_id, score_sum=delta_sum, score_count=delta_count)
@@ -264,15 +286,6 @@ def _present_id(campaign_id: str) -> ColumnElement[str]:
     """Return the id of a campaign, which may have been merged since it was read."""
     into_id = select(_MERGED.into_id).where(_MERGED.id == campaign_id).scalar_subquery()
     return func.coalesce(into_id, campaign_id)
-
-
-def _update(session: Session, row: Campaign, values: Mapping[str, Any]) -> bool:
-    is_renamed = row.name != values.get("name", row.name)
-    changed = upserts.update_row(session, row, values)
-    if is_renamed:
-        for follow in hooks_of(session).on_campaign_renamed:
-            follow(session, row.id)
-    return changed
 
 
 def _require_call_centers(session: Session, call_center_ids: Sequence[str]) -> None:

@@ -46,9 +46,9 @@ class Hooks:
         on_evaluation_changed: receives the current evaluations of sources after they were opened,
             have ended or got another score.
         on_results_changed: receives the same evaluations, each with its results document or None.
-        on_campaign_merged: receives each `CampaignMerge`, to move what is of the campaign that goes.
-        campaign_counts: each counts rows of a campaign by its id, for counters by their names.
-        on_campaign_renamed: receives the id of a campaign that has got another name.
+        on_campaign_merged: receives each `CampaignMerge`, to replace the id of the campaign that goes.
+        campaign_batches: each moves or renames some rows of campaigns that were merged or renamed,
+            and returns something false if there were none.
         on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
         sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
@@ -62,8 +62,7 @@ class Hooks:
     on_evaluation_changed: tuple[SessionHook, ...] = ()
     on_results_changed: tuple[SessionHook, ...] = ()
     on_campaign_merged: tuple[SessionHook, ...] = ()
-    campaign_counts: tuple[SessionHook, ...] = ()
-    on_campaign_renamed: tuple[SessionHook, ...] = ()
+    campaign_batches: tuple[Callable[[Session], object], ...] = ()
     on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
     sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed

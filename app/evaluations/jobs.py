@@ -3,12 +3,11 @@
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from sqlalchemy.orm import Session
 
-from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import NotFound, ServiceUnavailable
@@ -27,8 +26,8 @@ from app.core.jobs.thread_pool import run_in_threads
 from app.core.process import stopping
 from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime
-from app.evaluations import campaign_changes, sources, transcripts, trials
 from app.evaluations import service as evaluations
+from app.evaluations import sources, transcripts, trials
 from app.evaluations.enums import FailureCode
 from app.evaluations.judging import bulk, judgements
 from app.evaluations.judging.judgements import JudgedTask, Task
@@ -49,7 +48,6 @@ _BATCHES_INDEXED = 5
 # Storing a batch holds the write lock for less than a tenth of a second.
 _BATCH = 50
 _MOST_TRIED = 200
-_OF_LATE = timedelta(hours=1)
 due_trial_ids = partial(list_due, ScorecardTrial)
 
 
@@ -306,14 +304,3 @@ def _judged(
     except (NotFound, CpuLimitExceeded):
         return None
     return tried(evaluation_id, first, second)
-
-
-def follow_campaign_names(runtime: Runtime) -> None:
-    """Give evaluations of the campaigns that were changed of late their name, a part at a time."""
-    with runtime.db.reading() as session:
-        changed = campaigns.changed_since(session, utc_now() - _OF_LATE)
-    for campaign_id in changed:
-        more = True
-        while more:
-            with runtime.db.writing() as session:
-                more = campaign_changes.rename_some(session, campaign_id)

@@ -51,6 +51,7 @@ class Evaluation(Table):
         ),
         Index("ix_evaluations_engagement", "engagement_id", "conversation_at", "id", *_FACETS),
         Index("ix_evaluations_campaign", "campaign_id", "conversation_at", "id", *_FACETS),
+        Index("ix_evaluations_campaign_name", "campaign_id", "campaign"),
         Index("ix_evaluations_call_center", "call_center_id", "conversation_at", "id", *_FACETS),
         Index("ix_evaluations_executive", "executive_id", "conversation_at", "id", *_FACETS),
         Index("ix_evaluations_status", "is_current", "status", "conversation_at", "id"),

@@ -41,6 +41,14 @@ def resolve(session: Session, *sources: dict[str, Any]) -> None:
         table.require_all(session, {row_id for row_id in ids if row_id is not None})
 
 
+def follow_merges(session: Session, evaluations: Sequence[Evaluation]) -> None:
+    """Take evaluations to the campaigns that theirs were merged into, before their job does it."""
+    ids = {row.campaign_id for row in evaluations if row.campaign_id}
+    into = campaigns.into_ids(session, ids) if ids else {}
+    for row in evaluations:
+        row.campaign_id = into.get(row.campaign_id or "", row.campaign_id)
+
+
 def named(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the referenced ids of each source and their current names, for its evaluation."""
     names = {
@@ -48,6 +56,10 @@ def named(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
         for table in _NAMED
         if (ids := {value for source in sources if (value := getattr(source, table.column))})
     }
+    of_campaigns = names.get(CAMPAIGNS, {})
+    campaign_ids = {source.campaign_id for source in sources if source.campaign_id}
+    if unmoved := campaign_ids - of_campaigns.keys():
+        of_campaigns |= campaigns.merged_names(session, unmoved)
     return [
         {
             **{column: getattr(source, column) for column in COLUMNS},

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 
 import pytest
 from requests import Response
-from sqlalchemy import select, text, update
+from sqlalchemy import select, update
 
 from app.campaigns import jobs, merging, service
+from app.campaigns.enums import CampaignCount
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
+from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
 from app.dashboard.pickers import campaign_names
-from app.evaluations import campaign_changes
-from app.evaluations import jobs as evaluation_jobs
 from app.evaluations.models import Evaluation
 from app.intake.models import IntakeSource
 from app.people import saved_views
@@ -93,6 +94,8 @@ def test_all_that_was_of_a_merged_campaign_is_of_the_other(
         "audioFiles": 0,
         "evaluations": 3,
     }
+    jobs.follow_changes(runtime)
+    assert get(client, f"/campaigns/{into}") == shown
     evaluations = get(client, "/evaluations", campaignId=into)
     assert {row["campaign"] for row in evaluations} == {"Returns"}
     assert shown["meanScore"] == pytest.approx(
@@ -131,13 +134,15 @@ def test_what_still_comes_in_for_a_merged_campaign_is_of_the_other(
     gone = client.get(f"/campaigns/{former}")
     assert gone.status_code == 404
     assert last in gone.json()["error"]["message"]
-    # A transaction that was open during the merge has written the former id.
+    # A transaction that was open during the merge has written and counted for the former id.
     with runtime.db.writing() as session:
         late = update(Conversation).where(Conversation.id == by_id["id"])
         session.execute(late.values(campaign_id=former))
-        nameless = update(Evaluation).where(Evaluation.source_id == by_id["id"])
-        session.execute(nameless.values(campaign_id=former, campaign=None))
-    jobs.follow_merges(runtime)
+        late = update(Evaluation).where(Evaluation.source_id == by_id["id"])
+        session.execute(late.values(campaign_id=former, campaign="Refunds"))
+        service.count(session, former, CampaignCount.VOICE_CALLS)
+    assert get(client, f"/campaigns/{last}")["counts"]["voiceCalls"] == 1
+    jobs.follow_changes(runtime)
     assert get(client, f"/conversations/{by_id['id']}")["campaignId"] == last
     assert {row["campaign"] for row in get(client, "/evaluations", campaignId=last)} == {"Both"}
     with runtime.db.reading() as session:
@@ -194,6 +199,12 @@ def test_a_campaign_that_is_sent_while_it_is_merged_does_not_come_back(
     assert [row["id"] for row in get(client, "/campaigns")] == [into]
 
 
+def follow_often(runtime: Runtime) -> None:
+    for _ in range(5):
+        with suppress(ServiceUnavailable):
+            jobs.follow_changes(runtime)
+
+
 def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
     client: Caller, runtime: Runtime
 ) -> None:
@@ -217,12 +228,14 @@ def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
 
     with ThreadPoolExecutor(6) as pool:
         work = [pool.submit(repeated, send(number)) for number in range(6)]
+        # Also while another host moves them.
         work += [pool.submit(judge), pool.submit(repeated, merge)]
+        work += [pool.submit(follow_often, runtime) for _ in range(2)]
         work += [pool.submit(repeated, send(number)) for number in range(6, 12)]
         for item in work:
             item.result()
     judge()
-    jobs.follow_merges(runtime)
+    jobs.follow_changes(runtime)
 
     assert len(get(client, "/conversations", campaignId=into)) == 16
     assert len(get(client, "/evaluations", campaignId=into, status="completed")) == 16
@@ -233,31 +246,42 @@ def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
     assert (counts["conversations"], counts["evaluations"]) == (16, 16)
 
 
-@pytest.mark.postgresql_only("SQLite ends no statement after a time")
-def test_large_campaigns_are_merged_although_statements_are_limited(
-    client: Caller, runtime: Runtime
-) -> None:
-    into, former = (put(client, "campaigns", key, {"name": key})["id"] for key in ("a", "b"))
-    with runtime.db.writing() as session:
-        session.execute(text("SET LOCAL statement_timeout = '30s'"))
-        merging.merge(session, into, [former])
-        assert session.scalar(text("SHOW statement_timeout")) == "0"
-
-
-def test_evaluations_of_a_large_campaign_follow_its_name_in_parts(
+def test_large_campaigns_are_moved_and_renamed_in_batches_which_a_kill_may_separate(
     client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(campaign_changes, "_AT_ONCE", 2)
-    campaign = put(client, "campaigns", "c", {"name": "Returns"})
-    for key in ("a", "b", "c", "d", "e"):
-        put_chat(client, key, campaignId=campaign["id"])
+    monkeypatch.setattr(merging, "BATCH", 2)
+    monkeypatch.setattr(jobs, "_BATCHES", 1)
+    into = put(client, "campaigns", "crm-1", {"name": "Returns"})["id"]
+    former = put(client, "campaigns", "crm-2", {"name": "Refunds"})["id"]
+    for key in ("a", "b", "c"):
+        put_chat(client, key, campaignId=former)
     judge()
-    client.patch(f"/campaigns/{campaign['id']}", {"name": "Sales"})
-    names = [row["campaign"] for row in get(client, "/evaluations")]
-    assert sorted(names) == ["Returns"] * 3 + ["Sales"] * 2
-    evaluation_jobs.follow_campaign_names(runtime)
-    assert len(get(client, "/evaluations", q="sales")) == 5
-    assert get(client, "/evaluations", q="returns") == []
+    put_chat(client, "b", campaignId=into, messages=[*chat()["messages"], chat()["messages"][0]])
+    judge()
+    merged(client, into, former)
+    states = []
+    for _ in range(7):
+        states.append(
+            (
+                len(get(client, "/conversations", campaignId=into)),
+                len(get(client, "/evaluations", campaignId=into, current="false")),
+                len(get(client, "/evaluations", q="returns", current="false")),
+                get(client, f"/campaigns/{into}")["counts"]["evaluations"],
+            )
+        )
+        jobs.follow_changes(runtime)
+    # Conversations, evaluations, evaluations under the name; "b" was judged for both campaigns.
+    assert states == [
+        (1, 1, 1, 4),
+        (3, 1, 1, 4),
+        (3, 3, 1, 4),
+        (3, 4, 1, 3),
+        (3, 4, 3, 3),
+        (3, 4, 4, 3),
+        (3, 4, 4, 3),
+    ]
+    [board] = get(client, "/analytics/campaigns", minEvaluations=1)
+    assert (board["id"], board["evaluations"]) == (into, 3)
 
 
 def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
@@ -281,16 +305,18 @@ def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
     assert f"merged into {into}" in gone.text
 
 
-def test_evaluations_follow_a_new_name(client: Caller) -> None:
+def test_evaluations_follow_a_new_name(client: Caller, runtime: Runtime) -> None:
     campaign = put(client, "campaigns", "c", {"name": "Returns"})
     put_chat(client, "a", campaignId=campaign["id"])
     judge()
     client.patch(f"/campaigns/{campaign['id']}", {"name": "Sales north"})
+    jobs.follow_changes(runtime)
     assert [row["campaign"] for row in get(client, "/evaluations", q="SALES north")] == [
         "Sales north"
     ]
     assert get(client, "/evaluations", q="returns") == []
     put(client, "campaigns", "c", {"name": "Sales"})
+    jobs.follow_changes(runtime)
     assert [row["campaign"] for row in get(client, "/evaluations", q="sales")] == ["Sales"]
 
 
@@ -306,9 +332,14 @@ def test_a_lead_merges_doubles_on_the_page_and_the_audit_trail_says_so(
     nothing = lead.post(f"{page}/merge", {"campaignIds": ""})
     assert nothing.status_code == 422
     assert "Choose the campaigns" in nothing.text
+    put_chat(client, "a", campaignId=ids[1])
     answer = lead.post(f"{page}/merge", {"campaignIds": [ids[1], ""]})
     assert answer.status_code == 303
-    assert "are one now" in lead.get(answer.headers["Location"]).text
+    shown = lead.get(answer.headers["Location"]).text
+    assert "are one now" in shown
+    assert "1 evaluation of merged campaigns is still to be moved here" in shown
+    jobs.follow_changes(runtime)
+    assert "still to be moved" not in lead.get(page).text
     assert [row["id"] for row in get(client, "/campaigns")] == [ids[0]]
     admin = signed_in(base, runtime, "admin")
     assert ids[0] in admin.get("/audit?action=campaigns_merged").text

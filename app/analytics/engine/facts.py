@@ -9,9 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics.models import EvaluationFact, ScoreLayout
-from app.campaigns.merging import move_rows
+from app.campaigns import merging
 from app.core.database.upserts import insert_missing, upsert_into
-from app.core.hooks import CampaignMerge
 from app.evaluations.models import Evaluation
 
 COPIED = (
@@ -95,9 +94,11 @@ def write(session: Session, facts: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def follow_merge(session: Session, merge: CampaignMerge) -> None:
-    """Move the facts of a merged campaign; they become pending."""
-    move_rows(EvaluationFact, session, merge, version=EvaluationFact.version + 1, is_pending=True)
+def move_some(session: Session) -> object:
+    """Move facts of merged campaigns, which become pending; return None if there were none."""
+    return merging.move_some(
+        EvaluationFact, session, version=EvaluationFact.version + 1, is_pending=True
+    )
 
 
 def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any]) -> dict[str, Any]:

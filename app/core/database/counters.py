@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import event, update
+from sqlalchemy import CursorResult, event, update
 from sqlalchemy.orm import Mapped, Session, SessionTransaction, mapped_column
 
 from app.core.database.session import Table, before_commit
@@ -23,15 +23,16 @@ class Counted(Table):
     __abstract__ = True
 
     @classmethod
-    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
-        """Add to the counters of a row now; use `add_at_commit`."""
+    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> bool:
+        """Add to the counters of a row now, and return whether it exists; use `add_at_commit`."""
         [key] = cls.__table__.primary_key
-        session.execute(
+        added = session.execute(
             update(cls)
             .where(key == row_id)
             .values(cls.raised(amounts))
             .execution_options(synchronize_session=False)
         )
+        return cast(CursorResult[Any], added).rowcount > 0
 
     @classmethod
     def raised(cls, amounts: Mapping[str, int]) -> dict[str, Any]:
@@ -48,11 +49,12 @@ class Total(Counted):
     quantity: Mapped[int]
 
     @classmethod
-    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
+    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> bool:
         """Add to the total of a kind now; create its row if needed."""
         statement = upsert_into(session, cls).values(kind=row_id, **amounts)
         sums = {"quantity": cls.quantity + statement.excluded.quantity}
         session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=sums))
+        return True
 
 
 class _Change(NamedTuple):

@@ -318,12 +318,6 @@ def ring_after_commit(session: Session, bell: Bell) -> None:
     session.info.setdefault("bells", []).append(bell)
 
 
-def allow_long_statements(session: Session) -> None:
-    """Let the next statements of this transaction take their time; see `limit_statements`."""
-    if session.get_bind().dialect.name == "postgresql":
-        session.execute(text("SET LOCAL statement_timeout = 0"))
-
-
 def before_commit(session: Session, action: Callable[[Session], object]) -> None:
     """Ask for a call as the last work of this transaction; equal actions are called once."""
     session.info.setdefault("before_commit", {})[action] = None

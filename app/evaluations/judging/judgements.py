@@ -271,6 +271,7 @@ def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
 
 
 def _task_of(session: Session, lease: Lease[EvaluationJob], evaluation: Evaluation) -> Task:
+    sources.follow_merges(session, [evaluation])
     return Task(
         lease,
         transcript_id=evaluation.transcript_id or "",
@@ -294,6 +295,7 @@ def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
         for evaluation in service.find_all(session, list(jobs))
         if evaluation.status != Status.CANCELED
     }
+    sources.follow_merges(session, list(evaluations.values()))
     service.complete(
         session,
         *(

@@ -16,6 +16,7 @@ from app.core.errors import InvalidInput
 from app.dashboard import forms, pickers
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.audited import audited
+from app.evaluations import campaign_changes
 from app.people.audit import Action
 from app.scorecards import authoring, default_scorecards
 from app.scorecards import service as scorecards
@@ -58,6 +59,7 @@ def show(campaign_id: str) -> str:
             "scorecards/campaign.html",
             campaign=campaign,
             others=pickers.campaign_names(session, ()),
+            still_to_move=campaign_changes.still_to_move(session, campaign_id),
             namesakes=service.namesakes(session, campaign_id, campaign["name"]),
             choices=_choices(session),
             typed={**stored, **request.form},
