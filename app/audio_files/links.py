@@ -18,7 +18,7 @@ CREATE, READ = "c", "r"
 EXTENSIONS: Mapping[str, tuple[str, ...]] = {
     ContentType.WAV: (".wav", ".wave"),
     ContentType.MPEG: (".mp3",),
-    ContentType.MP4: (".m4a", ".mp4"),
+    ContentType.MP4: (".m4a", ".mp4", ".3gp"),
     ContentType.OGG: (".ogg", ".oga", ".opus"),
     ContentType.FLAC: (".flac",),
     ContentType.WEBM: (".webm", ".weba"),

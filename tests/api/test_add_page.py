@@ -333,6 +333,12 @@ def test_the_log_of_calls_and_the_name_describe_a_recording(
     assert (shown["recordedAt"], shown["direction"]) == ("2026-07-01T09:30:00.000Z", "outbound")
     assert shown["executiveId"]
     assert reserve("RE8.wav").json()["note"] == "not in the log of calls"
+    assert reviewer.post(
+        "/add/pairs", {**form, "fileName": ["RE8.wav"]}, headers=JSON, files={"calls": log}
+    ).json() == {"pairs": [], "note": "Calls of the log without a recording here: RE7."}
+    assert reviewer.post(
+        "/add/pairs", {**form, "fileName": ["RE7.wav"]}, headers=JSON, files={"calls": log}
+    ).json() == {"pairs": [], "note": ""}
     for changes, says in (
         ({"names": "twilio"}, "does not match the name pattern"),
         ({"callsPreset": ""}, "Unknown columns: 'sid'"),

@@ -24,6 +24,10 @@ def test_recordings_reach_a_score_and_a_text_is_refused(
     notes = tmp_path / "notes.txt"
     notes.write_text("Buy milk.")
     page.get_by_label("Channels of recordings").select_option("agent-left")
+    log = tmp_path / "calls.csv"
+    log.write_text("file,direction\nmorning.wav,inbound\nnoon.wav,inbound\n")
+    page.get_by_text("Options for recordings").click()
+    page.get_by_label("Log of calls").set_input_files(log)
     names = ["morning.wav", "evening.wav"]
     files = [Path(shutil.copy(CALL, tmp_path / name)) for name in names]
     page.get_by_label("Drop files here").set_input_files([*files, notes])
@@ -32,10 +36,13 @@ def test_recordings_reach_a_score_and_a_text_is_refused(
     expect(refusal).to_be_visible()
     console.clear()
     expect(dropped.locator("[data-live]")).to_have_count(len(names))
+    expect(dropped).to_contain_text("Calls of the log without a recording here: noon.wav.")
+    recordings = page.get_by_role("region", name="Recordings of the last 24 hours")
+    for name in names:
+        expect(recordings.get_by_role("row", name=name)).to_be_visible()
     check_accessibility(page)
     page.reload()
     expect(refusal).to_be_visible()
-    recordings = page.get_by_role("region", name="Recordings of the last 24 hours")
     for name in names:
         row = recordings.get_by_role("row", name=name)
         expect(row.get_by_text("Judged")).to_be_visible(timeout=1000 * DEMO_WITHIN_S)

@@ -1,7 +1,7 @@
 // Parts of a page that stay current: one with data-refresh and an id is taken from the page as it is now
 // when work in it has ended, with data-refresh="always" at each progress. What was typed elsewhere stays.
 
-function refresh() {
+export function refresh() {
   // This parses the page without a script: the policy lets no text become markup.
   const request = new XMLHttpRequest();
   request.open("GET", location.href);

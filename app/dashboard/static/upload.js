@@ -2,6 +2,7 @@
 // sent to a dry run. A refused file says why, stops no other, and is remembered until the tab closes.
 
 import {watch} from "./live.js";
+import {refresh} from "./refresh.js";
 
 const AT_ONCE = 2;
 const LARGEST_FORM = 1_000_000;
@@ -107,6 +108,7 @@ async function upload(row, name, files, url) {
   bar.value = 0;
   say(row, "Uploaded");
   row.dataset.live = reserved.id;
+  refresh();
   return reserved;
 }
 
@@ -184,12 +186,16 @@ function takePair({name, reason}, files) {
   queue(row, whole, () => addRecording(row, name, files));
 }
 
-// Takes two files whose names say that they are the sides of one call as one recording.
+// Takes two files whose names say that they are the sides of one call as one recording, and says which
+// calls of the log have none.
 async function takePairs(recordings) {
   const fields = new FormData(form);
   fields.delete("file");
   for (const file of recordings) fields.append("fileName", file.name);
-  const {pairs} = await (await send(form.dataset.pairs, fields)).json();
+  const {pairs, note} = await (await send(form.dataset.pairs, fields)).json();
+  const callsLeft = document.getElementById("calls-left");
+  callsLeft.textContent = note;
+  callsLeft.hidden = !note;
   const taken = pairs.flatMap(pair => pair.files);
   for (const pair of pairs) takePair(pair, pair.files.map(index => recordings[index]));
   return recordings.filter((_, index) => !taken.includes(index));
@@ -199,7 +205,7 @@ async function takeAll(files) {
   const recordings = files.filter(typeOf);
   let single = recordings;
   try {
-    if (recordings.length > 1) single = await takePairs(recordings);
+    if (recordings.length) single = await takePairs(recordings);
   } catch (error) {
     for (const file of recordings) refuse(addRow(file.name, file.size, typeOf(file)), file, error.message);
     single = [];
@@ -227,6 +233,7 @@ form.addEventListener("drop", event => {
 document.addEventListener("ended", ({target, detail}) => {
   target.querySelector("progress").hidden = true;
   if (detail.url) showLink(target, detail.url, "Open the evaluation");
+  refresh();
 });
 addEventListener("beforeunload", event => {
   if (running) event.preventDefault();

@@ -1,5 +1,6 @@
 """Adding recordings, which browsers upload by signed links, and imports, each with a dry run first."""
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ DEFAULTS = ("engagementId", "campaignId", "callCenterId", "executiveId")
 _PICKERS = [field for field in FIELDS if field.name in DEFAULTS]
 _LISTED_FOR = timedelta(days=1)
 _NEWEST = PageRequest(page_size=25)
+_MOST_NAMES = 10
 # The channels of a stereo recording; one channel needs no map.
 CHANNEL_MAPS: dict[str, dict[str, int]] = {
     "one": {},
@@ -98,22 +100,36 @@ class _Dropped(NamedTuple):
 @blp.post("/pairs")
 @require_scope("audio:write")
 def find_pairs() -> dict[str, Any]:
-    """Tell which of the dropped recordings are the two sides of one call, and whose side is whose."""
-    metadata, form = _metadata(), request.form
-    names = form.getlist("fileName")
+    """Tell which of the dropped recordings are the two sides of one call, and whose side is whose.
+
+    The note names calls of the log that none of the recordings is of.
+    """
+    metadata, names = _metadata(), request.form.getlist("fileName")
     dropped = [_Dropped(name, place) for place, name in enumerate(names)]
-    found = []
-    for pair in paired(dropped):
-        if isinstance(pair, Pair):
-            sides, reason = tuple(pair.sides.values()), ""
-            try:
-                described = metadata.fields_of_name(pair.name)
-                sides = pair.by_role(described.get("direction") or form.get("direction"))
-            except Unreadable as error:
-                reason = error.message
-            files = [side.place for side in sides]
-            found.append({"name": pair.name, "files": files, "reason": reason})
-    return {"pairs": found}
+    pairs = [_sides_of(each, metadata) for each in paired(dropped) if isinstance(each, Pair)]
+    taken = {place for pair in pairs for place in pair["files"]}
+    for file in dropped:
+        if file.place not in taken:
+            # A name that cannot be read is told when its upload is reserved.
+            with suppress(Unreadable):
+                metadata.fields_of_name(file.name)
+    return {"pairs": pairs, "note": _calls_left(metadata.rows_without_file)}
+
+
+def _sides_of(pair: Pair[_Dropped], metadata: RecordingMetadata) -> dict[str, Any]:
+    sides, reason = tuple(pair.sides.values()), ""
+    try:
+        described = metadata.fields_of_name(pair.name)
+        sides = pair.by_role(described.get("direction") or request.form.get("direction"))
+    except Unreadable as error:
+        reason = error.message
+    return {"name": pair.name, "files": [side.place for side in sides], "reason": reason}
+
+
+def _calls_left(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    named = ", ".join(names[:_MOST_NAMES])
+    return f"Calls of the log without a recording here: {named}{more}." if names else ""
 
 
 @blp.post("/recordings")
