@@ -41,7 +41,7 @@ Look at these paths below /api/v1:
   /analytics/summary                          figures of the whole call centre
   /analytics/executives?minEvaluations=1      figures of each agent, and of the bot
   /conversations, /voice-calls, /audio-files  the conversations themselves
-docs/first-hour.md reads them with a script."""
+docs/first-hour.md has scripts that call the API."""
 _PEOPLE = """\
 The people of the demo, who sign in to the dashboard, and their password: {file}
 Their week is there once the chats are judged."""

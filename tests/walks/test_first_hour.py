@@ -12,7 +12,7 @@ import pytest
 from cqe_client import Client
 from tests.conversations import HELPFUL
 from tests.waiting import wait_until
-from tests.walks.service_process import ROOT, ServiceProcess, run_to_end
+from tests.walks.service_process import ROOT, ServiceProcess
 
 pytestmark = pytest.mark.long
 
@@ -20,7 +20,7 @@ pytest.importorskip("faster_whisper", reason="the speech engine is not installed
 
 
 def scripts() -> list[str]:
-    """The Python blocks of the page: a recording, a receiver, a tour of the demo, an export."""
+    """The Python blocks of the page: a recording, a receiver, an export."""
     text = (ROOT / "docs" / "first-hour.md").read_text()
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
@@ -121,29 +121,12 @@ def test_the_receiver_prints_a_test_event_and_an_evaluation(
     assert client.get("/webhooks") == []
 
 
-@pytest.mark.nightly("transcribes and judges the whole demo")
-def test_the_tour_prints_evaluations_and_ranks(
-    tmp_path: Path, service: ServiceProcess, variables: dict[str, str]
-) -> None:
-    client = Client(*variables.values())
-    code, text = run_to_end(service.data_dir, "demo", "--small")
-    assert code == 0, text
-    failing = {"q": "demo-chat-asks-card", "status": "completed"}
-    wait_until(lambda: list(client.evaluations(**failing)))
-    script = Script(scripts()[2], tmp_path, variables)
-    output = script.finish()
-    assert script.process.returncode == 0, output
-    assert "demo-chat-asks-card" in output
-    assert re.search(r"^.*card.*segmentId", output, re.MULTILINE)
-    assert re.search(r"^human \S+ ", output, re.MULTILINE)
-
-
 def test_the_export_prints_what_was_evaluated(tmp_path: Path, variables: dict[str, str]) -> None:
     client = Client(*variables.values())
     messages = [{"role": role, "text": text} for role, text in HELPFUL]
     client.put("/imports/conversations/chat-2", {"messages": messages})
     wait_until(lambda: list(client.evaluations(q="chat-2", status="completed")), 60)
-    script = Script(scripts()[3], tmp_path, variables)
+    script = Script(scripts()[2], tmp_path, variables)
     output = script.finish()
     assert script.process.returncode == 0, output
     assert re.search(r"^chat-2 chat \d+$", output, re.MULTILINE)
