@@ -53,8 +53,6 @@ COMMANDS = {
     "db": Command("app.operations.database_commands:db", standalone=True),
     "demo": Command("app.demo.cli:demo"),
     "doctor": Command("app.operations.commands:doctor", standalone=True),
-    "evaluations": Command("app.evaluations.cli:evaluations"),
-    "executives": Command("app.analytics.cli:executives"),
     "exports": Command("app.analytics.cli:exports"),
     "import": Command("app.imports.cli:import_"),
     "judge": Command("app.operations.commands:judge", standalone=True),

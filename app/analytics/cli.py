@@ -1,4 +1,4 @@
-"""Command groups `analytics`, `exports` and `executives`."""
+"""Command groups `analytics` and `exports`."""
 
 import sys
 from itertools import count
@@ -10,19 +10,14 @@ import click
 from app.analytics import jobs
 from app.analytics.engine import parts, rebuilding
 from app.analytics.engine.database import FactDatabase, fact_database
-from app.analytics.engine.reader import open_facts
-from app.analytics.engine.selection import Period, Selection
 from app.analytics.enums import Dataset, Format
 from app.analytics.exports import service
 from app.analytics.exports.request import request_from_body
 from app.analytics.exports.writers import TooManyRows
 from app.analytics.jobs import TOO_MANY_ROWS
-from app.analytics.reports import leaderboards
 from app.analytics.schemas.exports import ExportCreate, ExportFilters
-from app.analytics.schemas.reports import AnalyticsExecutiveSchema
 from app.core import commands
 from app.core.commands import COMMAND, errors_as_messages
-from app.core.database.paging import PageRequest
 from app.core.database.session import Database
 from app.core.process import stopping
 from app.web.current import current_runtime
@@ -153,44 +148,3 @@ def run() -> None:
     with stopping.on_interrupt():
         jobs.run_export(current_runtime())
     click.echo("No export is due.")
-
-
-@click.group("executives")
-def executives() -> None:
-    """Compare agents and bots."""
-
-
-@executives.command("list")
-@click.option("--days", default=30, type=click.IntRange(1, 400), show_default=True, help="Period.")
-@click.option("--min-evaluations", default=1, type=click.IntRange(1), show_default=True)
-@click.option("--limit", default=25, type=click.IntRange(1, 100), show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
-def list_executives(days: int, min_evaluations: int, limit: int, *, as_json: bool) -> None:
-    """List agents and bots with their scores, people and bots ranked apart."""
-    selection = Selection(Period.of_last_days(days))
-    with open_facts(current_runtime()) as facts:
-        listed = leaderboards.executives(
-            facts,
-            selection,
-            PageRequest(page_size=limit, sort="rank"),
-            min_evaluations=min_evaluations,
-            compare=False,
-        ).items
-    schema = AnalyticsExecutiveSchema(many=True)
-    if as_json:
-        click.echo(schema.dumps(listed, indent=2, ensure_ascii=False))
-        return
-    click.echo(f"{'rank':>4}  {'kind':6}  {'score':>6}  {'passed':>6}  {'evaluations':>11}  name")
-    for row in schema.dump(listed):
-        click.echo(
-            f"{_shown(row['rank']):>4}  {row['kind'] or '-':6}  {_shown(row['meanScore']):>6}  "
-            f"{_percent(row['passRate']):>6}  {row['evaluations']:>11}  {row['name'] or '-'}"
-        )
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else str(value)
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.0%}"

@@ -1,6 +1,5 @@
 """Judging once more: one evaluation or many, by another scorecard or by a newer version."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +11,6 @@ from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations import jobs
-from app.evaluations.cli import evaluations
 from app.evaluations.judging import bulk, judgements
 from app.evaluations.models import (
     Evaluation,
@@ -26,7 +24,6 @@ from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
 from tests.own_scorecards import add_version, create, says
-from tests.running import CommandRunner
 
 pytestmark = pytest.mark.sql
 
@@ -254,27 +251,6 @@ def test_a_re_evaluation_that_cannot_go_on_ends(client: Caller, runtime: Runtime
     shown = get(client, path)
     assert (shown["status"], shown["counts"]["completed"]) == ("completed", 1)
     assert client.post(f"/re-evaluations/{new_id('reev')}/retry").status_code == 404
-
-
-def test_the_command_waits_for_one_or_many(client: Caller, runtime: Runtime) -> None:
-    own = create(client)["id"]
-    (one, _) = chats(client, 2)
-
-    def run(*arguments: str, code: int = 0) -> str:
-        result = CommandRunner().invoke(evaluations, ["re-evaluate", *arguments])
-        assert result.exit_code == code, result.output
-        return str(result.output)
-
-    assert "would be judged again" in run("--filter", "channel=chat", "--dry-run")
-    shown = json.loads(run(one, "--scorecard", own, "--wait", "--json"))
-    assert (shown["revision"], shown["status"], shown["score"]) == (2, "completed", 100)
-    told = run("--filter", f"scorecardId={own}", "--filter", "minScore=90", "--wait")
-    assert "is completed: 1 selected, 0 queued" in told
-    everything = json.loads(run("--all", "--scorecard", own, "--wait", "--json"))
-    assert (everything["count"], everything["counts"]["completed"]) == (2, 2)
-    assert "filters.minScore" not in run("--filter", "minScore=much", code=2)
-    assert "Give an evaluation id" in run(code=2)
-    assert "There is no such scorecard." in run("--all", "--scorecard", new_id("sc"), code=1)
 
 
 def test_mistakes_are_named(client: Caller, make_caller: Any, base: str) -> None:

@@ -1,7 +1,6 @@
 """Re-evaluations of many in processes of their own that are stopped or killed in the middle."""
 
 import json
-import signal
 from collections import Counter
 
 from sqlalchemy import func, select
@@ -14,14 +13,12 @@ from app.evaluations.models import Evaluation, EvaluationJob, EvaluationTotal
 from app.imports.jobs import run_import
 from app.wiring import build_runtime
 from tests.caller import Caller
-from tests.contacts import get, judge, put_chat
+from tests.contacts import get, judge
 from tests.forked import ForkedProcess
 from tests.happenings import happened
-from tests.model_server import PATH, ModelServer
 from tests.own_scorecards import create
-from tests.receiver import hang
 from tests.waiting import wait_until
-from tests.walks.service_process import ServiceProcess, environment
+from tests.walks.service_process import environment
 
 NUMBER = 40
 SAID = [
@@ -63,31 +60,6 @@ def killed_at(runtime: Runtime, number: int) -> int:
 def states(runtime: Runtime) -> list[str]:
     with runtime.db.reading() as session:
         return list(session.scalars(select(EvaluationJob.state)))
-
-
-def test_ctrl_c_releases_what_the_command_judges(client: Caller, runtime: Runtime) -> None:
-    for number in range(3):
-        put_chat(client, f"c{number}")
-    judge()
-    server = ModelServer()
-    server.answer_with(hang)
-    command = ServiceProcess(
-        runtime.settings.data_dir,
-        *("evaluations", "re-evaluate", "--all", "--wait"),
-        CQE_DATABASE_URL=runtime.settings.effective_database_url,
-        CQE_REDIS_URL="none",
-        CQE_JUDGE="openai",
-        CQE_JUDGE_URL=server.base,
-        CQE_JUDGE_MODEL="test-model",
-    )
-    try:
-        server.wait_for(1, PATH)
-        assert "running" in states(runtime)
-        assert command.stop(signal.SIGINT) == 1
-    finally:
-        command.end()
-        server.close()
-    assert states(runtime) == ["queued"] * 3
 
 
 def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
