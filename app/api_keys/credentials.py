@@ -4,7 +4,7 @@ import hashlib
 import secrets
 import string
 import zlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.api_keys.models import ApiKey, Credential
 from app.core.clock import utc_now
+from app.core.database.sealed import SealedColumn
 from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
 
@@ -21,7 +22,6 @@ _CHECKSUM_LENGTH = 6
 _KEY_PREFIX, _KEY_RANDOM_LENGTH = "cqek_", 30
 _SECRET_PREFIX, _SECRET_RANDOM_LENGTH = "cqes_", 43
 _DISPLAY_LENGTH = 9
-_REWRAPPED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,27 +106,8 @@ def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> di
     return {key_id: expires_at for key_id, expires_at in rows if expires_at is not None}
 
 
-def rewrap(session: Session, keyring: Keyring) -> int:
-    """Encrypt a batch of secrets of older master keys with the newest one; return how many."""
-    outdated = [
-        credential
-        for credential in session.scalars(select(Credential))
-        if keyring.key_id_of(credential.secret_sealed) != keyring.current_id
-    ][:_REWRAPPED_AT_ONCE]
-    for credential in outdated:
-        credential.secret_sealed = keyring.rewrap(
-            credential.secret_sealed, purpose=purpose_of(credential.id)
-        )
-    return len(outdated)
-
-
-def discard(session: Session, keyring: Keyring) -> int:
-    """Delete the pairs whose master key is lost, and revoke the keys that have no other pair."""
-    lost = [
-        credential
-        for credential in session.scalars(select(Credential))
-        if not keyring.has(keyring.key_id_of(credential.secret_sealed))
-    ]
+def _give_up(session: Session, _: Keyring, lost: Sequence[Credential]) -> None:
+    """Delete these pairs, and revoke the keys that have no other pair."""
     for credential in lost:
         session.delete(credential)
     session.flush()
@@ -134,12 +115,9 @@ def discard(session: Session, keyring: Keyring) -> int:
     for key in session.scalars(select(ApiKey).where(ApiKey.id.not_in(select(Credential.key_id)))):
         key.revoked_at = key.revoked_at or now
         key.updated_at = now
-    return len(lost)
 
 
-def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    for row in session.execute(select(Credential.id, Credential.secret_sealed)):
-        yield row.secret_sealed, purpose_of(row.id)
+SECRETS = SealedColumn("API key", Credential.secret_sealed, purpose_of, _give_up)
 
 
 def _with_checksum(prefix: str, length: int) -> str:

@@ -43,17 +43,19 @@ class SecretKind:
     sealed: Callable[[Session], Iterator[tuple[str, str]]]
 
 
-_KINDS = tuple(
-    SecretKind(name, module.rewrap, module.discard, module.sealed_secrets)
-    for name, module in (
-        ("API key", credentials),
-        ("webhook", signing),
-        ("mail server", mail_server),
-        ("raw text", raw_texts),
-        ("queued import", sealed_documents),
-        ("second factor", second_factor),
-        ("intake", sealing),
-    )
+_COLUMNS = (
+    credentials.SECRETS,
+    signing.SECRETS,
+    signing.PREVIOUS_SECRETS,
+    mail_server.PASSWORDS,
+    sealed_documents.DOCUMENTS,
+    second_factor.AUTHENTICATORS,
+    sealing.CONFIGS,
+    sealing.BODIES,
+)
+_KINDS = (
+    *(SecretKind(kind.name, kind.rewrap, kind.discard, kind.sealed) for kind in _COLUMNS),
+    SecretKind("raw text", raw_texts.rewrap, raw_texts.discard, raw_texts.sealed_secrets),
 )
 
 

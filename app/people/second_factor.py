@@ -3,14 +3,14 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import pyotp
 from pyotp.exceptions import OTPVerificationError
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.sealed import SealedColumn
 from app.core.errors import InvalidInput
 from app.core.secrets.encryption import Keyring
 from app.people.models import User
@@ -86,42 +86,6 @@ def accept(session: Session, keyring: Keyring, user_id: str, code: str) -> str |
     return "recovery"
 
 
-def rewrap(session: Session, keyring: Keyring) -> int:
-    """Re-encrypt the secrets of older master keys; return how many."""
-    count = 0
-    for user in _with_secrets(session):
-        sealed = str(user.totp_secret)
-        if keyring.key_id_of(sealed) != keyring.current_id:
-            user.totp_secret = keyring.rewrap(sealed, purpose=_purpose_of(user.id))
-            count += 1
-    return count
-
-
-def discard(session: Session, keyring: Keyring) -> int:
-    """Remove the authenticators whose master key is lost, with their recovery codes."""
-    lost = [
-        user
-        for user in _with_secrets(session)
-        if not keyring.has(keyring.key_id_of(str(user.totp_secret)))
-    ]
-    for user in lost:
-        remove(session, user.id)
-    return len(lost)
-
-
-def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    columns = select(User.id, User.totp_secret)
-    for user_id, sealed in session.execute(columns):
-        if sealed is not None:
-            yield sealed, _purpose_of(user_id)
-
-
-def _with_secrets(session: Session) -> Iterator[User]:
-    """Yield every user who has an authenticator; their rows are locked."""
-    has_secret = select(User).where(User.totp_secret.is_not(None))
-    yield from session.scalars(has_secret.with_for_update())
-
-
 def _locked(session: Session, user_id: str) -> User:
     """Return a user whom no other transaction changes: no code works twice."""
     return session.get_one(User, user_id, with_for_update=True, populate_existing=True)
@@ -162,3 +126,11 @@ def _hash_of(code: str) -> str:
 
 def _purpose_of(user_id: str) -> str:
     return f"user:{user_id}:second_factor"
+
+
+def _give_up(session: Session, _: Keyring, lost: Sequence[User]) -> None:
+    for user in lost:
+        remove(session, user.id)
+
+
+AUTHENTICATORS = SealedColumn("second factor", User.totp_secret, _purpose_of, _give_up)

@@ -1,13 +1,12 @@
 """Mail server of the service: set once, its password encrypted and never shown again."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.sealed import SealedColumn
 from app.core.errors import InvalidInput, NotFound
 from app.core.outgoing_http.addresses import NameNotResolved, UrlRefused
 from app.core.secrets.encryption import Keyring
@@ -100,27 +99,4 @@ def password_of(keyring: Keyring, route: MailRoute) -> str | None:
     return keyring.decrypt(route.password, purpose=_PURPOSE).decode()
 
 
-def rewrap(session: Session, keyring: Keyring) -> int:
-    """Re-encrypt the password of an older master key; return how many."""
-    row = session.get(MailServer, _ID)
-    if row is None or row.password is None:
-        return 0
-    if keyring.key_id_of(row.password) == keyring.current_id:
-        return 0
-    row.password = keyring.rewrap(row.password, purpose=_PURPOSE)
-    return 1
-
-
-def discard(session: Session, keyring: Keyring) -> int:
-    """Forget a mail server whose master key is lost; return how many."""
-    row = session.get(MailServer, _ID)
-    if row is None or row.password is None or keyring.has(keyring.key_id_of(row.password)):
-        return 0
-    session.delete(row)
-    return 1
-
-
-def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    passwords = select(MailServer.password).where(MailServer.password.is_not(None))
-    for password in session.scalars(passwords):
-        yield str(password), _PURPOSE
+PASSWORDS = SealedColumn("mail server", MailServer.password, lambda _: _PURPOSE)

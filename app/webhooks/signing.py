@@ -7,12 +7,12 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app import __version__
+from app.core.database.sealed import SealedColumn
 from app.core.secrets.encryption import Keyring
 from app.webhooks.models import Subscription
 
@@ -77,44 +77,27 @@ def sign_standard(secret: str, event_id: str, timestamp: int, body: bytes) -> st
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
-def rewrap(session: Session, keyring: Keyring) -> int:
-    """Re-encrypt the secrets of older master keys; return how many."""
-    count = 0
-    for subscription in session.scalars(select(Subscription)):
-        purpose = _purpose_of(subscription.id)
-        for column in ("secret", "previous_secret"):
-            encrypted = getattr(subscription, column)
-            if encrypted is not None and keyring.key_id_of(encrypted) != keyring.current_id:
-                setattr(subscription, column, keyring.rewrap(encrypted, purpose=purpose))
-                count += 1
-    return count
+def _purpose_of(subscription_id: str) -> str:
+    return f"webhook_subscription:{subscription_id}:signing_secret"
 
 
-def discard(session: Session, keyring: Keyring) -> int:
-    """Replace the secrets whose master key is lost, and switch these webhooks off.
+def _replace(_: Session, keyring: Keyring, lost: Sequence[Subscription]) -> None:
+    """Replace the secrets of webhooks, and switch these off.
 
     Receivers do not know the new secrets; they get one when it is rotated.
     """
-    count = 0
-    for subscription in session.scalars(select(Subscription)):
-        previous = subscription.previous_secret
-        if previous is not None and not keyring.has(keyring.key_id_of(previous)):
-            subscription.previous_secret = subscription.previous_secret_expires_at = None
-        if not keyring.has(keyring.key_id_of(subscription.secret)):
-            subscription.secret = encrypt(keyring, subscription.id, new_secret())
-            subscription.active = False
-            subscription.version += 1
-            count += 1
-    return count
+    for subscription in lost:
+        subscription.secret = encrypt(keyring, subscription.id, new_secret())
+        subscription.active = False
+        subscription.version += 1
 
 
-def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    columns = select(Subscription.id, Subscription.secret, Subscription.previous_secret)
-    for subscription_id, *encrypted_secrets in session.execute(columns):
-        for encrypted in encrypted_secrets:
-            if encrypted is not None:
-                yield encrypted, _purpose_of(subscription_id)
+def _forget_previous(_: Session, __: Keyring, lost: Sequence[Subscription]) -> None:
+    for subscription in lost:
+        subscription.previous_secret = subscription.previous_secret_expires_at = None
 
 
-def _purpose_of(subscription_id: str) -> str:
-    return f"webhook_subscription:{subscription_id}:signing_secret"
+SECRETS = SealedColumn("webhook", Subscription.secret, _purpose_of, _replace)
+PREVIOUS_SECRETS = SealedColumn(
+    "previous webhook", Subscription.previous_secret, _purpose_of, _forget_previous
+)

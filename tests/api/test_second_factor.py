@@ -254,10 +254,10 @@ def test_it_outlives_its_master_key(nora: Visitor, phone: Phone, runtime: Runtim
     old = runtime.keyring._keys
     both = Keyring({"new": b"n" * 32, **old})
     with runtime.db.writing() as session:
-        assert second_factor.rewrap(session, both) == 1
-        assert second_factor.rewrap(session, both) == 0
+        assert second_factor.AUTHENTICATORS.rewrap(session, both) == 1
+        assert second_factor.AUTHENTICATORS.rewrap(session, both) == 0
         user_id = service.find_by_name(session, "nora").id
         assert second_factor.accept(session, both, user_id, phone.code()) == "app"
         # A lost key takes the second factor along.
-        assert second_factor.discard(session, Keyring(old)) == 1
+        assert second_factor.AUTHENTICATORS.discard(session, Keyring(old)) == 1
     assert Visitor(nora.base).sign_in("nora").headers["Location"] == "/"

@@ -59,14 +59,15 @@ def test_a_source_and_what_it_has_sent_outlive_their_master_key(serve: Callable[
     assert answer.status_code == 200
     serve(master_keys=f"{NEW},{OLD}")
     with running_runtime().db.writing() as session:
-        assert sealing.rewrap(session, running_runtime().keyring) == 2
-        assert sealing.rewrap(session, running_runtime().keyring) == 0
+        for column in (sealing.CONFIGS, sealing.BODIES):
+            assert column.rewrap(session, running_runtime().keyring) == 1
+            assert column.rewrap(session, running_runtime().keyring) == 0
     serve(master_keys=NEW)
     intake.run_intake(running_runtime(), "")
     with running_runtime().db.writing() as session:
         assert service.latest(session, "retell")[0].outcome == "created"
         lost = Keyring({"k9": b"9" * 32})
-        assert sealing.discard(session, lost) == 1
+        assert sealing.CONFIGS.discard(session, lost) == 1
         assert service.states(session) == {}
 
 
@@ -80,8 +81,8 @@ def test_a_queued_import_outlives_its_master_key(
     with running_runtime().db.reading() as session, pytest.raises(UnknownMasterKey, match="k7"):
         stored_secrets.require_readable(session, Keyring({"k9": b"9" * 32}))
     with running_runtime().db.writing() as session:
-        assert sealed_documents.rewrap(session, running_runtime().keyring) == 1
-        assert sealed_documents.rewrap(session, running_runtime().keyring) == 0
+        assert sealed_documents.DOCUMENTS.rewrap(session, running_runtime().keyring) == 1
+        assert sealed_documents.DOCUMENTS.rewrap(session, running_runtime().keyring) == 0
     imports.run_import(running_runtime(), queued["id"])
     assert caller.get(f"/imports/{queued['id']}").json()["data"]["counts"]["created"] == 1
     caller.close()
@@ -112,7 +113,7 @@ def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
     _is_told(caller.get("/engagements"))
     with running_runtime().db.writing() as session:
         ring = Keyring({**running_runtime().keyring._keys, **old_ring._keys})
-        assert credentials.rewrap(session, ring) == 1
+        assert credentials.SECRETS.rewrap(session, ring) == 1
     messages = f"/conversations/{put['id']}/messages"
     for path in (messages, f"/evaluations/{put['evaluationId']}/transcript"):
         assert caller.get(path).status_code == 200

@@ -34,7 +34,7 @@ class Keyring:
         """Return `v1.<key id>.<nonce>.<ciphertext and tag>`; `purpose` is bound to it."""
         nonce = os.urandom(12)
         sealed = AESGCM(self._keys[self.current_id]).encrypt(nonce, plaintext, purpose.encode())
-        return f"v1.{self.current_id}.{_encode(nonce)}.{_encode(sealed)}"
+        return f"{self.prefix_of(self.current_id)}{_encode(nonce)}.{_encode(sealed)}"
 
     def decrypt(self, token: str, *, purpose: str) -> bytes:
         """Decrypt a token that `encrypt` made for the same purpose.
@@ -59,6 +59,11 @@ class Keyring:
     def rewrap(self, token: str, *, purpose: str) -> str:
         """Encrypt again, with the current key, what `encrypt` made for the same purpose."""
         return self.encrypt(self.decrypt(token, purpose=purpose), purpose=purpose)
+
+    @staticmethod
+    def prefix_of(key_id: str) -> str:
+        """Return the beginning of every token of a master key."""
+        return f"v1.{key_id}."
 
     @staticmethod
     def key_id_of(token: str) -> str:
