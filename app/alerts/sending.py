@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import orjson
-from sqlalchemy import delete, exists, or_, select, update
+from sqlalchemy import exists, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.alerts.models import AlertMatch, AlertRule
 from app.alerts.rules import HOUR
 from app.core.clock import utc_now
+from app.core.jobs.purging import delete_older
 from app.core.settings import Settings
 from app.events import outbox
 from app.events.catalogue import EventType
@@ -21,7 +22,6 @@ _MOST_LINES = 5
 # The rest waits for the next message.
 _MOST_TOLD = 10_000
 _WAITING = AlertMatch.event_id.is_(None)
-_PURGE_BATCH = 500
 
 
 def base_url(settings: Settings) -> str:
@@ -93,10 +93,7 @@ def purge(session: Session, *, before: datetime) -> int:
     As long as there is the message, an erasure finds its words by them.
     """
     has_message = exists().where(Event.id == AlertMatch.event_id)
-    of_past = (AlertMatch.at < before, ~_WAITING, ~has_message)
-    old = select(AlertMatch.id).where(*of_past).limit(_PURGE_BATCH)
-    deleted = delete(AlertMatch).where(AlertMatch.id.in_(old.scalar_subquery()))
-    return len(session.scalars(deleted.returning(AlertMatch.id)).all())
+    return delete_older(session, AlertMatch.at, ~_WAITING, ~has_message, before=before)
 
 
 def _message(rule: AlertRule, matches: Sequence[AlertMatch], more: int, base: str) -> SentMessage:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import delete, inspect, select
+from sqlalchemy import inspect, select
 from sqlalchemy.orm import Session
 
 from app.coaching.enums import NotesFor, SessionState
@@ -14,6 +14,7 @@ from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest
 from app.core.database.records import Records
 from app.core.errors import Conflict, InsufficientScope, InvalidInput, NotFound
+from app.core.jobs.purging import delete_older
 from app.core.principal import Principal, current_teams
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.evaluations import service as evaluations
@@ -32,9 +33,7 @@ class CoachingRecords(Records[Row]):
 
     def purge(self, session: Session, *, before: datetime) -> int:
         """Delete a batch of records whose date was before this moment; return how many."""
-        old = select(self.table.id).where(self.table.at < before).limit(_BATCH)
-        deleted = delete(self.table).where(self.table.id.in_(old)).returning(self.table.id)
-        return len(session.scalars(deleted).all())
+        return delete_older(session, self.table.at, before=before)
 
 
 def _check_goal(session: Session, row: Goal) -> None:

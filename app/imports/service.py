@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, and_, or_, select, update
 from sqlalchemy.orm import Session, defer
 
 from app.campaigns import service as campaigns
@@ -18,6 +18,7 @@ from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
+from app.core.jobs.purging import delete_older
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
@@ -304,16 +305,9 @@ def fail(session: Session, lease: Lease[Import], code: str, message: str) -> Non
     publish(session, EventType.CONVERSATION_FAILED, data)
 
 
-def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
-    """Delete imports that ended before a time; return how many."""
-    old = (
-        select(Import.id)
-        .where(Import.completed_at < before)
-        .order_by(Import.completed_at, Import.id)
-        .limit(limit)
-    )
-    deleted = session.scalars(delete(Import).where(Import.id.in_(old)).returning(Import.id))
-    return len(deleted.all())
+def purge(session: Session, *, before: datetime) -> int:
+    """Delete a batch of imports that ended before a time; return how many."""
+    return delete_older(session, Import.completed_at, before=before)
 
 
 def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session, defer
 
 from app.core.clock import utc_now
@@ -17,6 +17,7 @@ from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
+from app.core.jobs.purging import delete_older
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.evaluations import sources as references
@@ -255,13 +256,6 @@ def forget_bodies(session: Session, *, before: datetime) -> None:
     )
 
 
-def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
-    """Delete deliveries that ended before a time; return how many."""
-    old = (
-        select(IntakeDelivery.id)
-        .where(IntakeDelivery.completed_at < before)
-        .order_by(IntakeDelivery.completed_at, IntakeDelivery.id)
-        .limit(limit)
-    )
-    statement = delete(IntakeDelivery).where(IntakeDelivery.id.in_(old))
-    return len(session.scalars(statement.returning(IntakeDelivery.id)).all())
+def purge(session: Session, *, before: datetime) -> int:
+    """Delete a batch of deliveries that ended before a time; return how many."""
+    return delete_older(session, IntakeDelivery.completed_at, before=before)

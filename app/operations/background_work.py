@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from sqlalchemy.orm import Session
+
 from app.alerts import jobs as alerts
 from app.analytics import jobs as analytics
 from app.analytics.exports import service as export_service
@@ -14,7 +16,6 @@ from app.audio_files.processing import requests as processing
 from app.campaigns import jobs as campaigns
 from app.coaching import service as coaching
 from app.core import hosts
-from app.core.clock import utc_now
 from app.core.database import idempotency
 from app.core.jobs.purging import purge_older
 from app.core.process import log
@@ -83,37 +84,23 @@ def delete_orphans(runtime: Runtime, part: int | None = None) -> int:
     return count
 
 
-def _purge_hosts(runtime: Runtime) -> None:
-    with runtime.db.writing() as session:
-        hosts.purge(session)
+def _in_transaction(purge: Callable[[Session], object]) -> Callable[[Runtime], None]:
+    def task(runtime: Runtime) -> None:
+        with runtime.db.writing() as session:
+            purge(session)
+
+    return task
 
 
-def _purge_idempotency_answers(runtime: Runtime) -> None:
-    with runtime.db.writing() as session:
-        idempotency.purge(session, utc_now())
+def _keeping(days: str, *purges: Callable[..., int]) -> Callable[[Runtime], None]:
+    """Return a task that deletes what is older than a setting allows; 0 days keep all of it."""
 
+    def task(runtime: Runtime) -> None:
+        if kept_days := getattr(runtime.settings, days):
+            for purge in purges:
+                purge_older(runtime, kept_days, purge)
 
-def _purge_deliveries(runtime: Runtime) -> None:
-    purge_older(runtime, runtime.settings.retention_deliveries_days, deliveries.purge)
-
-
-def _purge_model_answers(runtime: Runtime) -> None:
-    purge_older(runtime, runtime.settings.retention_model_answers_days, model_answers.purge)
-
-
-def _purge_audit_trail(runtime: Runtime) -> None:
-    purge_older(runtime, runtime.settings.retention_audit_days, audit.purge)
-
-
-def _purge_coaching(runtime: Runtime) -> None:
-    for records in (coaching.SESSIONS, coaching.GOALS):
-        if runtime.settings.retention_coaching_days:
-            purge_older(runtime, runtime.settings.retention_coaching_days, records.purge)
-
-
-def _purge_assignments(runtime: Runtime) -> None:
-    if runtime.settings.retention_assignments_days:
-        purge_older(runtime, runtime.settings.retention_assignments_days, assignments.purge)
+    return task
 
 
 def _purge_sessions(runtime: Runtime) -> None:
@@ -135,7 +122,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("uploads of erased recordings", 60, audio_files.delete_late_uploads),
     PeriodicTask("exports", 60, analytics.purge_exports),
     PeriodicTask("files of killed exports", 60, analytics.clear_spool, on_each_host=True),
-    PeriodicTask("hosts", 3600, _purge_hosts),
+    PeriodicTask("hosts", 3600, _in_transaction(hosts.purge)),
     PeriodicTask("export rows", 3600, analytics.purge_export_rows),
     PeriodicTask("analytics parts", 5, analytics.write_parts),
     PeriodicTask("replaced analytics parts", 300, analytics.tidy_parts),
@@ -143,8 +130,8 @@ TASKS: tuple[PeriodicTask, ...] = (
         "partial uploads", 3600, lambda runtime: runtime.storage.purge_partial(), on_each_host=True
     ),
     PeriodicTask("orphaned files", 3600, delete_orphans),
-    PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
-    PeriodicTask("deliveries", 3600, _purge_deliveries),
+    PeriodicTask("idempotency answers", 3600, _in_transaction(idempotency.purge)),
+    PeriodicTask("deliveries", 3600, _keeping("retention_deliveries_days", deliveries.purge)),
     PeriodicTask("merged and renamed campaigns", 5, campaigns.follow_changes),
     PeriodicTask("review plans", 60, reviews.draw_plans),
     PeriodicTask("late reviews", 3600, reviews.expire_assignments),
@@ -152,10 +139,16 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("alert checks", 60, alerts.check_rules),
     PeriodicTask("digests", 60, alerts.send_digests),
     PeriodicTask("told alerts", 3600, alerts.purge),
-    PeriodicTask("model answers", 3600, _purge_model_answers),
-    PeriodicTask("audit trail", 3600, _purge_audit_trail),
-    PeriodicTask("coaching", 3600, _purge_coaching),
-    PeriodicTask("assignments", 3600, _purge_assignments),
+    PeriodicTask(
+        "model answers", 3600, _keeping("retention_model_answers_days", model_answers.purge)
+    ),
+    PeriodicTask("audit trail", 3600, _keeping("retention_audit_days", audit.purge)),
+    PeriodicTask(
+        "coaching",
+        3600,
+        _keeping("retention_coaching_days", coaching.SESSIONS.purge, coaching.GOALS.purge),
+    ),
+    PeriodicTask("assignments", 3600, _keeping("retention_assignments_days", assignments.purge)),
     PeriodicTask("sessions", 3600, _purge_sessions),
     PeriodicTask("words to search", 5, evaluations.index_words),
     PeriodicTask("trials of scorecards", 3600, evaluations.purge_trials),

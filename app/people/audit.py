@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -14,9 +14,8 @@ from app.core.database.filters import Filters, at_least, before, conditions, equ
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.upserts import insert_missing
 from app.core.ids import new_id
+from app.core.jobs.purging import delete_older
 from app.people.models import AuditEntry
-
-_PURGE_BATCH = 500
 
 
 class Action(StrEnum):
@@ -143,12 +142,7 @@ def users_who(session: Session, action: Action, object_id: str) -> list[str]:
 
 
 def purge(session: Session, *, before: datetime) -> int:
-    """Delete a batch of entries from before this moment; return how many."""
-    old = select(AuditEntry.id).where(AuditEntry.at < before).limit(_PURGE_BATCH)
-    deleted = session.scalars(
-        delete(AuditEntry).where(AuditEntry.id.in_(old)).returning(AuditEntry.id)
-    )
-    return len(deleted.all())
+    return delete_older(session, AuditEntry.at, before=before)
 
 
 def _entry(actor: Actor, action: Action, object_id: str | None) -> dict[str, Any]:

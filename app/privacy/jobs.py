@@ -118,7 +118,7 @@ def erase_old(runtime: Runtime, settings: Settings) -> None:
     """Erase what is older than these settings allow; a period of 0 days keeps it for ever."""
     texts_days = settings.retention_texts_days
     periods: tuple[tuple[int, Callable[..., int]], ...] = (
-        (settings.retention_raw_texts_days, partial(raw_texts.purge, batch=_BATCH)),
+        (settings.retention_raw_texts_days, raw_texts.purge),
         (settings.retention_audio_days, _drop_bytes),
         (texts_days, partial(_erase_texts, Conversation, service.erase_conversations)),
         (texts_days, partial(_erase_texts, VoiceCall, service.erase_voice_calls)),

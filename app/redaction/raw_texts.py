@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.jobs.purging import delete_older
 from app.core.secrets.encryption import Keyring
 from app.redaction.models import RawText
 from app.redaction.redactor import SealedOriginals, purpose_of
@@ -64,18 +65,9 @@ def delete_originals(session: Session, source_ids: Sequence[str]) -> int:
     return len(deleted.all())
 
 
-def purge(session: Session, *, before: datetime, batch: int) -> int:
-    """Delete up to `batch` rows from before a time; return the number of rows."""
-    old = (
-        select(RawText.id)
-        .where(RawText.created_at < before)
-        .order_by(RawText.created_at, RawText.id)
-        .limit(batch)
-    )
-    deleted = session.scalars(
-        delete(RawText).where(RawText.id.in_(old.scalar_subquery())).returning(RawText.id)
-    )
-    return len(deleted.all())
+def purge(session: Session, *, before: datetime) -> int:
+    """Delete a batch of rows from before a time; return the number of rows."""
+    return delete_older(session, RawText.created_at, before=before)
 
 
 def rewrap(session: Session, keyring: Keyring) -> int:

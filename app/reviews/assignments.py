@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -13,6 +13,7 @@ from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
 from app.core.errors import Conflict
+from app.core.jobs.purging import delete_older
 from app.core.principal import limited_to
 from app.evaluations.enums import ReviewAction
 from app.evaluations.models import Evaluation
@@ -42,7 +43,6 @@ _CURRENT = func.coalesce(
     .scalar_subquery(),
     _COLUMNS.evaluation_id,
 ).label("evaluation_id")
-_PURGE_BATCH = 500
 _SORTABLE = {"due_at": ReviewAssignment.due_at, "created_at": ReviewAssignment.created_at}
 
 
@@ -123,15 +123,10 @@ def erase(session: Session, source_ids: Sequence[str]) -> None:
 
 def purge(session: Session, *, before: datetime) -> int:
     """Delete a batch of draws from before a moment, and of assignments that have ended; return how many."""
-    count = 0
-    for model, moment, *more in (
-        (ReviewAssignment, ReviewAssignment.done_at, ReviewAssignment.state.not_in(HELD)),
-        (ReviewDraw, ReviewDraw.drawn_at),
-    ):
-        old = select(model.id).where(moment < before, *more).limit(_PURGE_BATCH)
-        deleted = delete(model).where(model.id.in_(old)).returning(model.id)
-        count += len(session.scalars(deleted).all())
-    return count
+    ended = ReviewAssignment.state.not_in(HELD)
+    return delete_older(session, ReviewAssignment.done_at, ended, before=before) + delete_older(
+        session, ReviewDraw.drawn_at, before=before
+    )
 
 
 def expire(session: Session) -> int:

@@ -8,6 +8,7 @@ import orjson
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
 from app.core.database.upserts import insert_missing
 from app.core.errors import IdempotencyKeyReused
@@ -111,6 +112,6 @@ def fingerprint(method: str, target: str, body: bytes) -> str:
     return hashlib.sha256(b"\n".join([method.encode(), target.encode(), body])).hexdigest()
 
 
-def purge(session: Session, now: datetime) -> None:
+def purge(session: Session) -> None:
     """Delete answers older than a day."""
-    session.execute(delete(StoredAnswerRow).where(StoredAnswerRow.created_at < now - _LIFE))
+    session.execute(delete(StoredAnswerRow).where(StoredAnswerRow.created_at < utc_now() - _LIFE))
