@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from app.redaction.conversation_text import ConversationText, matches_near, places_of, split_words
+from app.redaction.conversation_text import ConversationText, places_of, split_words
 from app.redaction.entities import Entity, EntitySpan
 
 # A conversation without these words contains no personal address, and a turn only as an answer.
@@ -102,15 +102,16 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     if _is_answer(conversation, turn):
         yield from _answered(text, conversation.lower_case(turn))
     elif not conversation.words(turn).isdisjoint(_ADDRESS_WORDS):
-        yield from _announced(text, conversation.lower_case(turn))
+        yield from _announced(conversation, turn)
     before = conversation.before(turn)
-    if before is not None and _asks_for_code(conversation.lower_case(before)):
+    if before is not None and _asks_for_code(conversation, before):
         for match in _CODE_ALONE.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.ADDRESS)
 
 
-def _asks_for_code(text: str) -> bool:
-    return any(matches_near(_CODE_ASKED, text, places_of(_CODES, text)))
+def _asks_for_code(conversation: ConversationText, turn: int) -> bool:
+    text = conversation.lower_case(turn)
+    return any(conversation.matches_near(_CODE_ASKED, text, places_of(_CODES, text)))
 
 
 def _answered(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
@@ -120,10 +121,11 @@ def _answered(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
         yield EntitySpan(match.start(), rest.end() if rest else _end_of(match), Entity.ADDRESS)
 
 
-def _announced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
+def _announced(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    lower_case_text = conversation.lower_case(turn)
     places = places_of(_ANNOUNCING, lower_case_text)
     for pattern in _PATTERNS:
-        for match in matches_near(pattern, text, places):
+        for match in conversation.matches_near(pattern, conversation.turns[turn].text, places):
             if _is_announced(lower_case_text, match.start()):
                 yield EntitySpan(match.start(), _end_of(match), Entity.ADDRESS)
 
@@ -136,7 +138,7 @@ def _is_answer(conversation: ConversationText, turn: int) -> bool:
     """Return whether a turn answers a question for somebody's address."""
     for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
         before = conversation.lower_case(back)
-        question = next(matches_near(_ASKED, before, places_of(_ASKING, before)), None)
+        question = next(conversation.matches_near(_ASKED, before, places_of(_ASKING, before)), None)
         if question is not None:
             return _NOT_POSTAL.search(question[0]) is None
         if "address" in conversation.words(back) or _asks_otherwise(conversation, back, turn):

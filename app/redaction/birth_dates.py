@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from app.redaction.conversation_text import ConversationText, matches_near, places_of, split_words
+from app.redaction.conversation_text import ConversationText, places_of, split_words
 from app.redaction.digit_runs import NumberCue
 from app.redaction.entities import Entity, EntitySpan
 
@@ -84,9 +84,9 @@ def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
         return
     text = conversation.lower_case(turn)
     # The cue of a question announces a date at the start of its answer.
-    for match in matches_near(_DATE, text, [0, *places_of(_CUES, text)]):
+    for match in conversation.matches_near(_DATE, text, [0, *places_of(_CUES, text)]):
         is_announced = conversation.cue_at(turn, match.start()) is NumberCue.BIRTH
         if is_announced or _CALLED_SO_AFTER.match(text, match.end()):
             yield EntitySpan(match.start(), match.end(), Entity.DATE_OF_BIRTH)
-    for match in matches_near(_BIRTH_YEAR, text, places_of(["born"], text)):
+    for match in conversation.matches_near(_BIRTH_YEAR, text, places_of(["born"], text)):
         yield EntitySpan(match.start(1), match.end(1), Entity.DATE_OF_BIRTH)

@@ -49,9 +49,13 @@ class SpeakerTurn:
 
 @dataclass(slots=True)
 class ConversationText:
-    """The turns of a conversation; their words and cues are computed once."""
+    """The turns of a conversation; their words and cues are computed once.
+
+    `searched` counts the characters in which `matches_near` has looked for patterns.
+    """
 
     turns: Sequence[SpeakerTurn]
+    searched: int = 0
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
     _all_words: frozenset[str] | None = None
     _cues: dict[int, list[CueMatch]] = field(default_factory=dict)
@@ -143,6 +147,22 @@ class ConversationText:
             for joined, later in zip_longest(of_speaker, of_speaker[1:]):
                 yield self._speaker_text(joined, later[0] if later else None)
 
+    def matches_near(
+        self, pattern: re.Pattern[str], text: str, places: Iterable[int]
+    ) -> Iterator[re.Match[str]]:
+        """Yield the matches of a pattern that begin within a few hundred characters of these places.
+
+        Most texts have few cues, and a pattern takes long where nothing calls for it.
+        """
+        end = 0
+        for low, high in _windows(sorted(places)):
+            self.searched += min(high, len(text)) - low
+            for match in pattern.finditer(text, max(low, end), high + _REACH):
+                if match.start() > high:
+                    break
+                end = match.end()
+                yield match
+
     def _speaker_text(self, turns: Sequence[int], later: int | None) -> "SpeakerText":
         texts = [self.lower_case(turn) for turn in turns]
         starts = accumulate((len(text) + len(_JOINT) for text in texts[:-1]), initial=0)
@@ -207,27 +227,12 @@ class SpeakerText:
         return parts
 
 
-def matches_near(
-    pattern: re.Pattern[str], text: str, places: Iterable[int]
-) -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern that begin within a few hundred characters of these places.
-
-    Most texts have few cues, and a pattern takes long where nothing calls for it.
-    """
-    end = 0
-    for low, high in _windows(sorted(places)):
-        for match in pattern.finditer(text, max(low, end), high + _REACH):
-            if match.start() > high:
-                break
-            end = match.end()
-            yield match
-
-
 def _windows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield the surroundings of these places, without overlaps."""
     low = high = -1
     for place in places:
-        if low >= 0 and place - _REACH > high:
+        # Up to there the search goes on for the end of a match.
+        if low >= 0 and place - _REACH > high + _REACH:
             yield low, high
             low = -1
         low = max(0, place - _REACH) if low < 0 else low

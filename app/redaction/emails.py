@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 
-from app.redaction.conversation_text import matches_near, split_words
+from app.redaction.conversation_text import ConversationText, split_words
 from app.redaction.entities import Entity, EntitySpan
 
 # Both patterns match only from the start of a token and bound each part (a label of a domain has at
@@ -50,23 +50,25 @@ _VERSION = re.compile(
 )
 
 
-def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
-    """Yield e-mail addresses of a text in lower case; `words` are those of the text."""
+def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    """Yield the e-mail addresses of a turn."""
+    text, words = conversation.lower_case(turn), conversation.words(turn)
     if "@" in text:
         for match in _WRITTEN.finditer(text):
             yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
     if not words.isdisjoint(_SPOKEN_WORDS) and ("at" in words or "@" in text):
         domains = [match.start() for match in _SPOKEN_DOMAIN.finditer(text)]
-        for match in matches_near(_SPOKEN, text, domains):
+        for match in conversation.matches_near(_SPOKEN, text, domains):
             first = match[0].split()[0]
             if first not in _NO_MAILBOXES:
                 yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
 
 
-def find_ip_addresses(text: str) -> Iterator[EntitySpan]:
+def find_ip_addresses(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     """Yield IP addresses; skip four numbers after a word such as "version"."""
+    text = conversation.turns[turn].text
     dotted = [match.start() for match in _DOTTED.finditer(text)]
-    for match in matches_near(_IPV4, text, dotted):
+    for match in conversation.matches_near(_IPV4, text, dotted):
         if not _VERSION.search(text, max(0, match.start() - 12), match.start()):
             yield EntitySpan(match.start(), match.end(), Entity.IP_ADDRESS)
     if text.count(":") > 1:

@@ -36,8 +36,10 @@ _MAX_ROUNDS = 6
 _TURNS_BACK = 3
 # So many characters are read again after the first round.
 _MAX_REREAD = 250_000
-# After so many numbers and entities of a conversation, the rest of it is masked whole.
+# After so many cues and numbers, or entities, of a conversation, the rest of it is masked whole.
 _MAX_FINDS = 20_000
+# So it is when patterns have searched so many characters, a hundred times those of a long conversation.
+_MAX_SEARCHED = 4_000_000
 SERVICE_ROLES = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 _MIN_DIGITS = 3
 _OF_CARDS = (None, NumberCue.CARD, NumberCue.CVV)
@@ -214,9 +216,11 @@ def _detect(
     for turn in turns:
         if not _is_near(changed, (turn,), _TURNS_BACK, 0):
             continue
-        if finds > _MAX_FINDS:
+        rest = [_rest(0, len(conversation.turns[turn].text))]
+        is_rest = finds > _MAX_FINDS or conversation.searched > _MAX_SEARCHED
+        if is_rest or spans[turn] == rest:
             del spans[turn]
-            whole[turn] = [_rest(0, len(conversation.turns[turn].text))]
+            whole[turn] = rest
         else:
             spans[turn] += _text_spans(conversation, turn, turn in numbered_turns)
             finds += len(spans[turn])
@@ -245,16 +249,17 @@ def _has_number(conversation: ConversationText, turn: int) -> bool:
 def _number_spans(
     conversation: ConversationText, speaker_texts: Iterable[SpeakerText]
 ) -> Iterator[tuple[int, EntitySpan]]:
-    tokens = 0
+    finds = 0
     for speaker_text in speaker_texts:
-        if tokens > _MAX_FINDS:
-            for turn, start, end in speaker_text.parts_by_turn(0, speaker_text.end):
-                yield turn, _rest(start, end)
+        if finds <= _MAX_FINDS:
+            finds += sum(len(conversation.cues(turn)) for turn in speaker_text.turns)
+        if finds > _MAX_FINDS:
+            yield from _by_turn(speaker_text, _rest(0, speaker_text.end))
             continue
         runs: list[DigitRun] = []
         for run in digit_runs(speaker_text.text, speaker_text.end):
-            tokens += len(run.tokens)
-            is_rest = tokens > _MAX_FINDS
+            finds += len(run.tokens)
+            is_rest = finds > _MAX_FINDS
             runs.append(run)
             spans = (
                 [_rest(run.start, speaker_text.end)]
@@ -262,8 +267,7 @@ def _number_spans(
                 else _numbers(conversation, speaker_text, run)
             )
             for span in spans:
-                for turn, start, end in speaker_text.parts_by_turn(span.start, span.end):
-                    yield turn, EntitySpan(start, end, span.entity)
+                yield from _by_turn(speaker_text, span)
             if is_rest:
                 break
         yield from _answers(conversation, speaker_text, runs)
@@ -301,8 +305,12 @@ def _answers(
         return
     stop = runs[count].start if count < len(runs) else speaker_text.end
     span = with_near_numbers(speaker_text.text, runs[0].start, runs[count - 1].end, stop)
-    for turn, start, end in speaker_text.parts_by_turn(*span):
-        yield turn, EntitySpan(start, end, entity)
+    yield from _by_turn(speaker_text, EntitySpan(*span, entity))
+
+
+def _by_turn(speaker_text: SpeakerText, span: EntitySpan) -> Iterator[tuple[int, EntitySpan]]:
+    for turn, start, end in speaker_text.parts_by_turn(span.start, span.end):
+        yield turn, EntitySpan(start, end, span.entity)
 
 
 def _rest(start: int, end: int) -> EntitySpan:
@@ -313,15 +321,15 @@ def _rest(start: int, end: int) -> EntitySpan:
 def _text_spans(
     conversation: ConversationText, turn: int, has_number: bool
 ) -> Iterator[EntitySpan]:
-    text, words = conversation.turns[turn].text, conversation.words(turn)
-    if "@" in text or "at" in words:
-        yield from emails.find(conversation.lower_case(turn), words)
+    words = conversation.words(turn)
+    if "@" in conversation.turns[turn].text or "at" in words:
+        yield from emails.find(conversation, turn)
     if has_number:
-        yield from emails.find_ip_addresses(text)
-        yield from personal_numbers.find_codes(text, conversation.lower_case(turn))
+        yield from emails.find_ip_addresses(conversation, turn)
+        yield from personal_numbers.find_codes(conversation, turn)
         yield from addresses.find(conversation, turn)
     if has_number or not words.isdisjoint(birth_dates.MONTHS):
         yield from birth_dates.find(conversation, turn)
     if not words.isdisjoint(personal_numbers.PASSWORD_WORDS):
-        yield from personal_numbers.find_passwords(conversation.lower_case(turn))
+        yield from personal_numbers.find_passwords(conversation, turn)
     yield from names.find(conversation, turn)

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from app.redaction import other_languages
 from app.redaction.conversation_text import (
     ConversationText,
-    SpeakerTurn,
-    matches_near,
     places_of,
     split_words,
 )
@@ -199,12 +197,10 @@ _WORD_OF_NAME = re.compile(_SERVICE_WORD)
 
 def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
     """Yield the names of a turn that its own words, or the question before it, announce."""
-    text = conversation.turns[turn].text
-    words = conversation.words(turn)
-    yield from _announced(text, conversation.lower_case(turn), words)
+    yield from _announced(conversation, turn)
     question = conversation.before(turn)
     if question is not None and not conversation.words(question).isdisjoint(_ASKED_BY):
-        yield from _answered(text, conversation.lower_case(question))
+        yield from _answered(conversation, question, turn)
 
 
 def repeated(
@@ -234,7 +230,7 @@ def service_name_words(conversation: ConversationText) -> frozenset[str]:
         word.lower()
         for place, turn in enumerate(conversation.turns)
         if turn.is_service
-        for word in _introduced_words(turn, conversation.lower_case(place))
+        for word in _introduced_words(conversation, place)
     )
 
 
@@ -276,31 +272,35 @@ def _spellings(name: str) -> Iterator[str]:
         yield name.lower()
 
 
-def _announced(text: str, lower_case_text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+def _announced(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    text, lower_case_text = conversation.turns[turn].text, conversation.lower_case(turn)
+    words = conversation.words(turn)
     if not words.isdisjoint(_NAMED_BY):
-        for match in matches_near(_NAMED, lower_case_text, places_of(["name"], lower_case_text)):
+        places = places_of(["name"], lower_case_text)
+        for match in conversation.matches_near(_NAMED, lower_case_text, places):
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
     for cues, phrases, name in _PATTERNS:
         if not words.isdisjoint(cues):
             places = places_of(cues, lower_case_text)
-            for match in _names_after(phrases, name, text, lower_case_text, places):
+            for match in _names_after(conversation, turn, phrases, name, places):
                 yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
     if "this" in words and not words.isdisjoint(_CALLING):
         yield from _introduced_in_lower_case(text, lower_case_text)
     if not words.isdisjoint(_LED_BY):
-        yield from _introduced(text, lower_case_text)
+        yield from _introduced(conversation, turn)
 
 
 def _names_after(
+    conversation: ConversationText,
+    turn: int,
     phrases: re.Pattern[str],
     name: re.Pattern[str],
-    text: str,
-    lower_case_text: str,
     places: Iterable[int],
 ) -> Iterator[re.Match[str]]:
     """Yield the names right after phrases in lower case; no phrase begins within a name."""
+    text, lower_case_text = conversation.turns[turn].text, conversation.lower_case(turn)
     end = 0
-    for phrase in matches_near(phrases, lower_case_text, places):
+    for phrase in conversation.matches_near(phrases, lower_case_text, places):
         # In "Anna. You are speaking with Bob" the first name takes "You": the rest is a phrase, too.
         rest = phrases.search(lower_case_text, max(end, phrase.start()), phrase.end())
         match = name.match(text, rest.end()) if rest else None
@@ -315,11 +315,12 @@ def _introduced_in_lower_case(text: str, lower_case_text: str) -> Iterator[Entit
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
 
 
-def _introduced(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
+def _introduced(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    text, lower_case_text = conversation.turns[turn].text, conversation.lower_case(turn)
     places = places_of(_LEADS, lower_case_text)
-    for match in _names_after(_INTRODUCED, _NAME_OF_CALLER, text, lower_case_text, places):
+    for match in _names_after(conversation, turn, _INTRODUCED, _NAME_OF_CALLER, places):
         yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
-    for match in _names_after(_I_AM, _NAME_AND_MORE, text, lower_case_text, places):
+    for match in _names_after(conversation, turn, _I_AM, _NAME_AND_MORE, places):
         first = match[1].split()[0].rstrip(".").lower()
         if first in _GIVEN_NAMES or _is_connected(lower_case_text, match):
             yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
@@ -333,9 +334,10 @@ def _is_connected(lower_case_text: str, match: re.Match[str]) -> bool:
     return not lower_case_text.endswith(("is", "it's", "it\u2019s"), 0, match.start() - 1)
 
 
-def _answered(text: str, question: str) -> Iterator[EntitySpan]:
-    """Yield the name that an answer to a question in lower case consists of or begins with."""
-    asked = matches_near(_ASKED, question, places_of(_ASKING, question))
+def _answered(conversation: ConversationText, asking: int, turn: int) -> Iterator[EntitySpan]:
+    """Yield the name that a turn consists of or begins with, as the answer to another."""
+    text, question = conversation.turns[turn].text, conversation.lower_case(asking)
+    asked = conversation.matches_near(_ASKED, question, places_of(_ASKING, question))
     if not any(asked) or _NOT_A_PERSON.search(question):
         return
     match = _ANSWER.match(text)
@@ -365,12 +367,13 @@ def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterat
         yield EntitySpan(start, stop, Entity.NAME)
 
 
-def _introduced_words(turn: SpeakerTurn, lower_case_text: str) -> Iterator[str]:
-    yield from _WORD_OF_NAME.findall(turn.name or "")
+def _introduced_words(conversation: ConversationText, turn: int) -> Iterator[str]:
+    text, lower_case_text = conversation.turns[turn].text, conversation.lower_case(turn)
+    yield from _WORD_OF_NAME.findall(conversation.turns[turn].name or "")
     for pattern, cues in _SERVICE_PATTERNS:
-        for match in matches_near(pattern, turn.text, places_of(cues, lower_case_text)):
+        places = places_of(cues, lower_case_text)
+        for match in conversation.matches_near(pattern, text, places):
             yield from _WORD_OF_NAME.findall(match[match.lastindex or 0])
     places = places_of(other_languages.OWN_CUES, lower_case_text)
-    own = _names_after(other_languages.OWN, _OWN_ELSEWHERE, turn.text, lower_case_text, places)
-    for match in own:
+    for match in _names_after(conversation, turn, other_languages.OWN, _OWN_ELSEWHERE, places):
         yield from _WORD_OF_NAME.findall(match[1])

@@ -6,7 +6,7 @@ from functools import cache
 from itertools import accumulate, chain
 from string import ascii_lowercase
 
-from app.redaction.conversation_text import matches_near, places_of, split_words
+from app.redaction.conversation_text import ConversationText, places_of, split_words
 from app.redaction.digit_runs import DigitRun, DigitToken, NumberCue
 from app.redaction.entities import Entity, EntitySpan
 
@@ -142,23 +142,27 @@ def find(run: DigitRun, cue: NumberCue | None, text: str) -> Iterator[EntitySpan
     yield from _phones(run, cue, text, plus)
 
 
-def find_codes(text: str, lower_case_text: str) -> Iterator[EntitySpan]:
-    places = [match.start() for match in _LETTERS_AND_DIGITS.finditer(lower_case_text)]
-    ids = matches_near(_NINO, lower_case_text, places), matches_near(_PAN, text, places)
+def find_codes(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    text = conversation.lower_case(turn)
+    places = [match.start() for match in _LETTERS_AND_DIGITS.finditer(text)]
+    ids = (
+        conversation.matches_near(_NINO, text, places),
+        conversation.matches_near(_PAN, conversation.turns[turn].text, places),
+    )
     for match in chain(*ids):
         yield EntitySpan(match.start(), match.end(), Entity.NATIONAL_ID)
-    documents = places_of(_DOCUMENTS, lower_case_text)
-    for match in matches_near(_DOCUMENT, lower_case_text, documents):
+    for match in conversation.matches_near(_DOCUMENT, text, places_of(_DOCUMENTS, text)):
         yield EntitySpan(match.start(1), match.end(1), Entity.NATIONAL_ID)
-    for match in matches_near(_IBAN, lower_case_text, places):
+    for match in conversation.matches_near(_IBAN, text, places):
         end = _iban_end(match)
         if end is not None:
             yield EntitySpan(match.start(), end, Entity.IBAN)
 
 
-def find_passwords(text: str) -> Iterator[EntitySpan]:
-    """Yield the written passwords of a text in lower case."""
-    for match in matches_near(_PASSWORD, text, places_of(PASSWORD_WORDS, text)):
+def find_passwords(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    """Yield the written passwords of a turn."""
+    text = conversation.lower_case(turn)
+    for match in conversation.matches_near(_PASSWORD, text, places_of(PASSWORD_WORDS, text)):
         if not match[1].startswith("["):
             yield EntitySpan(match.start(1), match.end(1), Entity.PASSCODE)
 

@@ -37,7 +37,7 @@ _ALL_CUES = (
 )
 # As often as needed for the masking to look for everything everywhere.
 _MIXED = tuple(_ALL_CUES + filler * 60 for filler in ("a b c ", "d.o.b. "))
-_MASKED_S, _MIXED_MASKED_S = 1.0, 2.0
+_MASKED_S = 1.0
 _ROW = "{},customer,Where is my parcel {}? It was to come on Monday and I am waiting.\n"
 _SENDERS = 4
 _ATTACK_S, _CONTROL_S = 20.0, 5.0
@@ -48,8 +48,8 @@ _SHORT_IMPORT_S = 60.0
 
 def rows(folder: Path) -> Iterator[Row]:
     """Run the attacks, each on a service of its own."""
-    yield _masking(_WORST, _MASKED_S)
-    yield _masking(_MIXED, _MIXED_MASKED_S)
+    yield _masking(_WORST)
+    yield _masking(_MIXED)
     with _Service(folder / "texts") as service:
         yield from _large_bodies(service)
     with _Service(folder / "values") as service:
@@ -163,14 +163,14 @@ class _Service:
         return slowest
 
 
-def _masking(units: Sequence[str], bound_s: float) -> Row:
+def _masking(units: Sequence[str]) -> Row:
     slowest_s, unit = max((_masked_s(unit), unit) for unit in units)
     return Row(
         f"1 MB of {textwrap.shorten(repr(unit), 60)} in the turns of two people, masked",
         f"{slowest_s:.2f} s of processor time, the least of three",
         f"{_masked_s(_PLAIN):.2f} s for plain sentences",
-        f"{bound_s:.0f} s",
-        slowest_s < bound_s,
+        f"{_MASKED_S:.0f} s",
+        slowest_s < _MASKED_S,
     )
 
 

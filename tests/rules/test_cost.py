@@ -132,11 +132,25 @@ def test_the_cost_of_phrases_does_not_grow_with_their_number() -> None:
     )
 
 
-@pytest.mark.parametrize("unit", ["Anna ", "4 7 1 2, ", "dr Anna "])
+_ALL_LEADS = (
+    "my name frau mr regards speaking this is calling here street who is spell password call me "
+    "welcome to ich 12 "
+)
+
+
+@pytest.mark.parametrize(
+    "unit", ["Anna ", "4 7 1 2, ", "dr Anna ", "1 d.o.b. ", _ALL_LEADS + "a b c " * 60]
+)
 def test_after_many_finds_the_rest_of_a_conversation_is_masked_whole(unit: str) -> None:
-    """Also where names are found again, and where each turn begins with a number."""
+    """Also where names are found again, where each turn begins with a number, and after many cues."""
     turns = [SpeakerTurn("a", "My name is Anna Brown, my card is 4111 1111 1111 1111.")]
     turns += [SpeakerTurn("ab"[place % 2], unit * (20_000 // len(unit))) for place in range(40)]
     first, *others = mask_turns(turns)
     assert first.text in ("My name is [NAME], my card is [CARD].", "[CARD]")
     assert others[-1].text == "[CARD]"
+
+
+def test_a_very_long_ordinary_conversation_is_not_masked_whole() -> None:
+    said = "This is Anna. I'm calling about order 123 for Mr Brown, my address is 1 Main Street: who is here?"
+    turns = [SpeakerTurn("ab"[place % 2], said) for place in range(1_000)]
+    assert "about order 123 for" in mask_turns(turns)[-1].text
