@@ -11,10 +11,14 @@ from app.web.records import add_endpoints
 from app.webhooks import mail_server, service, targets
 from app.webhooks.enums import TargetKind
 
-blp = Blueprint(
-    "alerts", __name__, url_prefix="/alerts", description="Extension: messages for people"
-)
 _SCOPE = "webhooks:manage"
+blp = Blueprint(
+    "alerts",
+    __name__,
+    url_prefix="/alerts",
+    description="Extension: messages for people",
+    scope=_SCOPE,
+)
 
 add_endpoints(
     blp,
@@ -47,7 +51,6 @@ def preview_digest(digest_id: str) -> Any:
 
 
 @blp.get("/targets")
-@require_scope(_SCOPE)
 @blp.arguments(schemas.TargetQuery, location="query")
 @blp.response(200, schemas.TargetSchema(many=True))
 def list_targets(query: dict[str, Any]) -> Any:
@@ -57,7 +60,6 @@ def list_targets(query: dict[str, Any]) -> Any:
 
 
 @blp.post("/targets")
-@require_scope(_SCOPE)
 @blp.arguments(schemas.TargetCreate)
 @blp.response(201, schemas.TargetSchema)
 def create_target(body: dict[str, Any]) -> Any:
@@ -70,7 +72,6 @@ def create_target(body: dict[str, Any]) -> Any:
 
 
 @blp.get("/mail-server")
-@require_scope(_SCOPE)
 @blp.response(200, schemas.MailServerSchema)
 def get_mail_server() -> Any:
     """Show the mail server, without its password."""
@@ -79,7 +80,6 @@ def get_mail_server() -> Any:
 
 
 @blp.put("/mail-server")
-@require_scope(_SCOPE)
 @blp.arguments(schemas.MailServerBody)
 @blp.response(200, schemas.MailServerSchema)
 def put_mail_server(body: dict[str, Any]) -> Any:
@@ -91,7 +91,6 @@ def put_mail_server(body: dict[str, Any]) -> Any:
 
 
 @blp.delete("/mail-server")
-@require_scope(_SCOPE)
 @blp.response(204)
 def delete_mail_server() -> None:
     """Forget the mail server; e-mail waits until there is one again."""

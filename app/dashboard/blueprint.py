@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 from flask import Blueprint
 
+from app.web.principal import has_scope
+
 View = TypeVar("View", bound=Callable[..., Any])
 
 
@@ -21,7 +23,14 @@ def from_anywhere(view: View) -> View:
 
 
 class PageBlueprint(Blueprint):
-    """Pages of one part of the dashboard, each behind `@require_scope` or marked `@public`."""
+    """Pages of one part of the dashboard, each behind a scope or marked `@public`.
+
+    `scope` is the one of the pages without a `@require_scope` of their own.
+    """
+
+    def __init__(self, *names: Any, scope: str | None = None, **options: Any) -> None:
+        super().__init__(*names, **options)
+        self._scope = scope
 
     def add_url_rule(
         self,
@@ -32,6 +41,6 @@ class PageBlueprint(Blueprint):
         **options: Any,
     ) -> None:
         """Register an endpoint; the gate reads its mark at each request."""
-        if not (hasattr(view_func, "required_scope") or hasattr(view_func, "is_public")):
+        if not (hasattr(view_func, "is_public") or has_scope(view_func, self._scope)):
             raise TypeError(f"{self.name}: {rule} has no scope; add @require_scope")
         super().add_url_rule(rule, endpoint, view_func, provide_automatic_options, **options)

@@ -4,14 +4,14 @@ from typing import Any
 
 from app.directory import schemas, service
 from app.web.api import Blueprint
-from app.web.principal import require_scope
 from app.web.upserts import put, upsert_of
 
-blp = Blueprint("directory", __name__, description="Call centres and executives")
+blp = Blueprint(
+    "directory", __name__, description="Call centres and executives", scope="ingest:write"
+)
 
 
 @blp.put("/imports/call-centers/<external_id>", **upsert_of("directory"))
-@require_scope("ingest:write")
 @blp.arguments(schemas.CallCenterUpsert)
 @blp.response(200, schemas.CallCenterSchema)
 def put_call_center(body: dict[str, Any], external_id: str) -> Any:
@@ -20,7 +20,6 @@ def put_call_center(body: dict[str, Any], external_id: str) -> Any:
 
 
 @blp.put("/imports/executives/<external_id>", **upsert_of("directory"))
-@require_scope("ingest:write")
 @blp.arguments(schemas.ExecutiveUpsert)
 @blp.response(200, schemas.ExecutiveSchema)
 def put_executive(body: dict[str, Any], external_id: str) -> Any:

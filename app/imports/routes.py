@@ -18,13 +18,14 @@ from app.web.addresses import public_address
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.parser import NDJSON
-from app.web.principal import current_principal, require_scope
+from app.web.principal import current_principal
 
 blp = Blueprint(
     "imports",
     __name__,
     url_prefix="/imports",
     description="Extension: records from other systems",
+    scope="ingest:write",
 )
 _LINES = (
     '{"externalId": "chat-1", "messages": [{"role": "customer", "text": "Where is my parcel?"}]}\n'
@@ -33,7 +34,6 @@ _LINES = (
 
 
 @blp.post("", tags=["imports", "extension"])
-@require_scope("ingest:write")
 @blp.arguments(ImportLinesQuery, location="query")
 @blp.arguments(ImportCreate)
 @blp.doc(requestBody={"content": {NDJSON: {"schema": {"type": "string"}, "example": _LINES}}})
@@ -58,7 +58,6 @@ def create_import(query: dict[str, Any], body: dict[str, Any]) -> Any:
 
 
 @blp.post("/files/upload-url", tags=["imports", "extension"])
-@require_scope("ingest:write")
 @blp.arguments(ImportUploadCreate)
 @blp.response(201, ImportUploadSchema)
 def create_import_upload_url(body: dict[str, Any]) -> Any:
@@ -80,7 +79,6 @@ def create_import_upload_url(body: dict[str, Any]) -> Any:
 
 
 @blp.get("", tags=["imports", "extension"])
-@require_scope("ingest:write")
 @blp.arguments(ImportQuery, location="query")
 @blp.response(200, ImportSchema(many=True))
 def list_imports(query: dict[str, Any]) -> Any:
@@ -91,7 +89,6 @@ def list_imports(query: dict[str, Any]) -> Any:
 
 
 @blp.post("/<id:import_id>", tags=["imports", "extension"])
-@require_scope("ingest:write")
 @blp.response(202, ImportSchema)
 @blp.alt_response(
     409,
@@ -106,7 +103,6 @@ def confirm_import(import_id: str) -> Any:
 
 
 @blp.get("/<id:import_id>", tags=["imports", "extension"])
-@require_scope("ingest:write")
 @blp.response(200, ImportSchema)
 def get_import(import_id: str) -> Any:
     """Show an import and its counts so far."""

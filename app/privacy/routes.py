@@ -5,18 +5,18 @@ from typing import Any
 from app.privacy import schemas, service
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import current_principal, require_scope
+from app.web.principal import current_principal
 
 blp = Blueprint(
     "privacy",
     __name__,
     url_prefix="/privacy",
     description="Extension: erasure of personal data",
+    scope="data:erase",
 )
 
 
 @blp.post("/erase", tags=["privacy", "extension"])
-@require_scope("data:erase")
 @blp.arguments(schemas.EraseRequest)
 @blp.response(202, schemas.ErasureSchema)
 def erase_customer(body: dict[str, str]) -> Any:
@@ -31,7 +31,6 @@ def erase_customer(body: dict[str, str]) -> Any:
 
 
 @blp.get("/erasures/<id:erasure_id>", tags=["privacy", "extension"])
-@require_scope("data:erase")
 @blp.response(200, schemas.ErasureSchema)
 def get_erasure(erasure_id: str) -> Any:
     """Show an erasure and its counts so far."""

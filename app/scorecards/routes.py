@@ -7,18 +7,17 @@ from app.scorecards.schemas import document
 from app.scorecards.schemas import scorecards as schemas
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
 blp = Blueprint(
     "scorecards",
     __name__,
     url_prefix="/scorecards",
     description="Extension: criteria by which conversations are judged",
+    scope="scorecards:manage",
 )
 
 
 @blp.get("")
-@require_scope("scorecards:manage")
 @blp.arguments(schemas.ScorecardQuery, location="query")
 @blp.response(200, schemas.ScorecardSchema(many=True))
 def list_scorecards(query: dict[str, Any]) -> Any:
@@ -29,7 +28,6 @@ def list_scorecards(query: dict[str, Any]) -> Any:
 
 
 @blp.post("")
-@require_scope("scorecards:manage")
 @blp.arguments(document.ScorecardCreate)
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def create_scorecard(body: dict[str, Any]) -> Any:
@@ -40,7 +38,6 @@ def create_scorecard(body: dict[str, Any]) -> Any:
 
 
 @blp.get("/<id:scorecard_id>")
-@require_scope("scorecards:manage")
 @blp.arguments(schemas.VersionQuery, location="query")
 @blp.response(200, schemas.ScorecardDetailSchema, etag=True)
 def get_scorecard(query: dict[str, int], scorecard_id: str) -> Any:
@@ -50,7 +47,6 @@ def get_scorecard(query: dict[str, int], scorecard_id: str) -> Any:
 
 
 @blp.get("/defaults")
-@require_scope("scorecards:manage")
 @blp.response(200, schemas.ScorecardsByChannel)
 def get_default_scorecards() -> Any:
     """Show the scorecards that judge what no campaign names another for."""
@@ -59,7 +55,6 @@ def get_default_scorecards() -> Any:
 
 
 @blp.patch("/defaults")
-@require_scope("scorecards:manage")
 @blp.arguments(schemas.ScorecardsByChannel)
 @blp.response(200, schemas.ScorecardsByChannel)
 def change_default_scorecards(changes: dict[str, str | None]) -> Any:
@@ -69,7 +64,6 @@ def change_default_scorecards(changes: dict[str, str | None]) -> Any:
 
 
 @blp.get("/<id:scorecard_id>/versions")
-@require_scope("scorecards:manage")
 @blp.arguments(schemas.ScorecardVersionsQuery, location="query")
 @blp.response(200, schemas.ScorecardSchema(many=True))
 def list_scorecard_versions(query: dict[str, Any], scorecard_id: str) -> Any:
@@ -79,7 +73,6 @@ def list_scorecard_versions(query: dict[str, Any], scorecard_id: str) -> Any:
 
 
 @blp.post("/<id:scorecard_id>/versions")
-@require_scope("scorecards:manage")
 @blp.arguments(document.ScorecardVersionCreate)
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def add_scorecard_version(body: dict[str, Any], scorecard_id: str) -> Any:
@@ -96,7 +89,6 @@ def add_scorecard_version(body: dict[str, Any], scorecard_id: str) -> Any:
 
 
 @blp.get("/<id:scorecard_id>/release")
-@require_scope("scorecards:manage")
 @blp.response(200, schemas.ReleaseSchema)
 def get_scorecard_release(scorecard_id: str) -> Any:
     """Show when agents see what a scorecard has judged."""
@@ -105,7 +97,6 @@ def get_scorecard_release(scorecard_id: str) -> Any:
 
 
 @blp.put("/<id:scorecard_id>/release")
-@require_scope("scorecards:manage")
 @blp.arguments(schemas.ReleaseBody)
 @blp.response(200, schemas.ReleaseSchema)
 def change_scorecard_release(body: dict[str, Any], scorecard_id: str) -> Any:

@@ -7,13 +7,13 @@ from app.usage import meter, reports, schemas
 from app.usage.plan import UsageMetric, period_of, plan_of
 from app.web.api import BARE, Blueprint
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered usage")
+blp = Blueprint(
+    "usage", __name__, url_prefix="/usage", description="Metered usage", scope="usage:read"
+)
 
 
 @blp.get("/summary")
-@require_scope("usage:read")
 @blp.arguments(schemas.BillingPeriodQuery, location="query")
 @blp.response(200, schemas.UsageSummarySchema, shape=BARE)
 def get_usage_summary(query: dict[str, Any]) -> Any:
@@ -25,7 +25,6 @@ def get_usage_summary(query: dict[str, Any]) -> Any:
 
 
 @blp.get("/details")
-@require_scope("usage:read")
 @blp.arguments(schemas.UsageDetailsQuery, location="query")
 @blp.response(200, schemas.UsageRecordSchema(many=True))
 def list_usage_details(query: dict[str, Any]) -> Any:
@@ -43,7 +42,6 @@ def list_usage_details(query: dict[str, Any]) -> Any:
 
 
 @blp.get("/by-key")
-@require_scope("usage:read")
 @blp.arguments(schemas.BillingPeriodQuery, location="query")
 @blp.response(200, schemas.UsageByKeySchema, shape=BARE)
 def get_usage_by_key(query: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from app.core.ids import SUFFIX
 from app.web import envelope
 from app.web.idempotency import answer_once
 from app.web.parser import StrictParser
-from app.web.principal import check_scope
+from app.web.principal import check_scope, has_scope
 from app.web.schemas.dump import dump
 
 SHAPE_A, SHAPE_B, BARE = "a", "b", "bare"
@@ -43,9 +43,16 @@ class OrjsonProvider(JSONProvider):
 
 
 class Blueprint(flask_smorest.Blueprint):
-    """Endpoints of a package: each needs a scope and answers in an envelope; POST is idempotent."""
+    """Endpoints of a package: each needs a scope and answers in an envelope; POST is idempotent.
+
+    `scope` is the one of the endpoints without a `@require_scope` of their own.
+    """
 
     ARGUMENTS_PARSER = StrictParser()
+
+    def __init__(self, *names: Any, scope: str | None = None, **options: Any) -> None:
+        super().__init__(*names, **options)
+        self._scope = scope
 
     def add_url_rule(
         self,
@@ -56,7 +63,7 @@ class Blueprint(flask_smorest.Blueprint):
         **options: Any,
     ) -> None:
         """Register an endpoint with its scope; an endpoint without one fails at start."""
-        if view_func is None or not hasattr(view_func, "required_scope"):
+        if view_func is None or not has_scope(view_func, self._scope):
             raise TypeError(f"{self.name}: {rule} has no scope; add @require_scope")
         guarded = _guard(view_func, idempotent="POST" in options.get("methods", ()))
         super().add_url_rule(rule, endpoint, guarded, provide_automatic_options, **options)

@@ -37,6 +37,13 @@ def require_scope(scope: str, *, policy: str = DEFAULT) -> Callable[[View], View
     return mark
 
 
+def has_scope(view: object, scope: str | None) -> bool:
+    """Return whether a view is marked with a scope; without a mark, it gets the one of its blueprint."""
+    if scope is not None and callable(view) and not hasattr(view, "required_scope"):
+        require_scope(scope)(view)
+    return hasattr(view, "required_scope")
+
+
 def check_scope(*scopes: str) -> None:
     """Raise `InsufficientScope` if the key of this request lacks one of these scopes."""
     for scope in scopes:

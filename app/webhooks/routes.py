@@ -9,11 +9,16 @@ from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import deliveries, history, schemas, service
 
-blp = Blueprint("webhooks", __name__, url_prefix="/webhooks", description="Events sent to you")
+blp = Blueprint(
+    "webhooks",
+    __name__,
+    url_prefix="/webhooks",
+    description="Events sent to you",
+    scope="webhooks:manage",
+)
 
 
 @blp.get("")
-@require_scope("webhooks:manage")
 @blp.arguments(schemas.SubscriptionQuery, location="query")
 @blp.response(200, schemas.SubscriptionSchema(many=True))
 def list_webhooks(query: dict[str, PageRequest]) -> Any:
@@ -23,7 +28,6 @@ def list_webhooks(query: dict[str, PageRequest]) -> Any:
 
 
 @blp.post("")
-@require_scope("webhooks:manage")
 @blp.arguments(schemas.SubscriptionCreate)
 @blp.response(201, schemas.IssuedSubscriptionSchema, etag=True)
 def create_webhook(body: dict[str, Any]) -> Any:
@@ -35,7 +39,6 @@ def create_webhook(body: dict[str, Any]) -> Any:
 
 
 @blp.patch("/<id:subscription_id>")
-@require_scope("webhooks:manage")
 @blp.arguments(schemas.SubscriptionChange)
 @blp.response(200, schemas.SubscriptionSchema, etag=True)
 def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
@@ -47,7 +50,6 @@ def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
 
 
 @blp.delete("/<id:subscription_id>")
-@require_scope("webhooks:manage")
 @blp.response(204)
 def delete_webhook(subscription_id: str) -> None:
     """Delete a subscription: pending deliveries are canceled, the history stays."""
@@ -66,7 +68,6 @@ def test_webhook(body: dict[str, str], subscription_id: str) -> Any:
 
 
 @blp.get("/<id:subscription_id>/deliveries")
-@require_scope("webhooks:manage")
 @blp.arguments(schemas.DeliveryQuery, location="query")
 @blp.response(200, schemas.DeliverySchema(many=True))
 def list_webhook_deliveries(query: dict[str, Any], subscription_id: str) -> Any:
@@ -95,7 +96,6 @@ def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
 
 
 @blp.post("/<id:subscription_id>/rotate-secret")
-@require_scope("webhooks:manage")
 @blp.arguments(schemas.SecretRotate)
 @blp.response(200, schemas.IssuedSubscriptionSchema, etag=True)
 def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
@@ -107,7 +107,6 @@ def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
 
 
 @blp.get("/event-types")
-@require_scope("webhooks:manage")
 @blp.arguments(schemas.SubscriptionQuery, location="query")
 @blp.response(200, schemas.EventTypeSchema(many=True))
 def list_event_types(query: dict[str, PageRequest]) -> Any:

@@ -15,11 +15,10 @@ from app.people.audit import Action
 from app.people.gate import current_actor, current_person
 from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 from app.web.schemas.base import ENUM, CamelSchema, CodedMessage
 from app.web.schemas.fields import Choice, Text, zone_names
 
-blp = PageBlueprint("account", __name__)
+blp = PageBlueprint("account", __name__, scope=OWN_ACCOUNT)
 
 _THEMES = ("system", "light", "dark")
 _SWITCH = ("on", "off")
@@ -42,7 +41,6 @@ class ProfileForm(CamelSchema):
 
 
 @blp.get("/settings")
-@require_scope(OWN_ACCOUNT)
 def show() -> str:
     """Show the settings; before the first own password, only the form for that."""
     person, runtime = current_person(), current_runtime()
@@ -58,7 +56,6 @@ def show() -> str:
 
 
 @blp.post("/settings")
-@require_scope(OWN_ACCOUNT)
 @forms.shown_again(show)
 def save() -> Response:
     """Store name, time zone and appearance."""
@@ -74,7 +71,6 @@ def save() -> Response:
 
 
 @blp.post("/settings/password")
-@require_scope(OWN_ACCOUNT)
 @forms.shown_again(show, {RateLimitExceeded: "current"})
 def change_password() -> Response:
     """Change the password; every other session of the person ends."""
@@ -96,7 +92,6 @@ def change_password() -> Response:
 
 
 @blp.post("/settings/sessions/<id:session_id>/end")
-@require_scope(OWN_ACCOUNT)
 def end_session(session_id: str) -> Response:
     """End another session of the person."""
     with audited(Action.SESSION_ENDED, session_id) as session:

@@ -33,15 +33,14 @@ from app.people.gate import current_actor, current_person
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
 
-blp = PageBlueprint("exports", __name__)
 _SCOPE = "analytics:export"
+blp = PageBlueprint("exports", __name__, scope=_SCOPE)
 _FLAGS = {"true": True, "false": False}
 # Fields whose texts are values of the body as they are.
 _PLAIN = ("dataset", "format", "from", "to", "delimiter", "fileName")
 
 
 @blp.get("/exports")
-@require_scope(_SCOPE)
 def show() -> str:
     """Show the exports, the newest first, and the form for a new one."""
     return _page(request.args)
@@ -58,7 +57,6 @@ def create() -> Response:
 
 
 @blp.get("/exports/<id:job_id>/file")
-@require_scope(_SCOPE)
 def download(job_id: str) -> Response:
     """Lead to the file by a signed link; the audit trail records it first."""
     with current_runtime().db.writing() as session:
@@ -72,7 +70,6 @@ def download(job_id: str) -> Response:
 
 
 @blp.post("/exports/<id:job_id>/cancel")
-@require_scope(_SCOPE)
 def cancel(job_id: str) -> Response:
     """Cancel an export that is queued or running, or delete the file of one that is ready."""
     with audited(Action.EXPORT_CANCELED, job_id) as session:

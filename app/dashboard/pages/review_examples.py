@@ -13,14 +13,13 @@ from app.people.audit import Action
 from app.reviews import examples
 from app.reviews.schemas.examples import ReviewExampleQuery
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("review_examples", __name__, url_prefix="/review/examples")
-_SCOPE = "evaluations:review"
+blp = PageBlueprint(
+    "review_examples", __name__, url_prefix="/review/examples", scope="evaluations:review"
+)
 
 
 @blp.get("")
-@require_scope(_SCOPE)
 def list_page() -> str:
     """List the examples, the newest first."""
     query = forms.load(ReviewExampleQuery(), {"page": request.args.get("page", "1")})
@@ -33,7 +32,6 @@ def list_page() -> str:
 
 
 @blp.post("/<id:example_id>/revoke")
-@require_scope(_SCOPE)
 def revoke(example_id: str) -> Response:
     """Take an example out of use."""
     with audited(Action.EXAMPLE_REVOKED, example_id) as session:

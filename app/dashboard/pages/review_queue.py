@@ -35,9 +35,9 @@ from app.reviews import assignments
 from app.reviews import service as reviews
 from app.reviews.schemas.reviews import ReviewCreate
 from app.web.current import current_runtime
-from app.web.principal import current_principal, require_scope
+from app.web.principal import current_principal
 
-blp = PageBlueprint("review_queue", __name__)
+blp = PageBlueprint("review_queue", __name__, scope="evaluations:review")
 PATH = "/review"
 _SHOWN = 25
 # Rows that a person can go through without reviewing one.
@@ -131,7 +131,6 @@ _TABS: tuple[QueueTab, ...] = (
 
 
 @blp.get(PATH)
-@require_scope("evaluations:review")
 def show() -> str:
     """Show a tab of the queue, and the count of each; without `tab`, the first one that is not empty."""
     page_filters = filters_of_request()
@@ -167,7 +166,6 @@ def show() -> str:
 
 
 @blp.post(f"{PATH}/<id:evaluation_id>")
-@require_scope("evaluations:review")
 def open_review(evaluation_id: str) -> Response:
     """Set an evaluation in review and open it; a dispute is opened as it is."""
     add_review_step(evaluation_id, ReviewAction.START)

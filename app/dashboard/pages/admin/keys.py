@@ -24,14 +24,13 @@ from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import KEYS, current_principal, require_scope
 
-blp = PageBlueprint("keys", __name__)
-
 _SCOPE = "keys:manage"
+blp = PageBlueprint("keys", __name__, scope=_SCOPE)
+
 _LISTS = ("scopes", "callCenterIds", "campaignIds")
 
 
 @blp.get("/keys")
-@require_scope(_SCOPE)
 def list_page() -> str:
     """Show every key, and the form for a new one."""
     page_request = forms.load(schemas.KeyQuery(), request.args)["page_request"]
@@ -62,7 +61,6 @@ def create() -> tuple[str, int]:
 
 
 @blp.get("/keys/<id:key_id>")
-@require_scope(_SCOPE)
 def show(key_id: str, *, issued: IssuedKey | None = None) -> str:
     """Show one key."""
     if issued:

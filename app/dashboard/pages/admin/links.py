@@ -18,9 +18,8 @@ from app.people.audit import Action
 from app.people.gate import current_actor
 from app.people.roles import AGENT, MANAGE_PEOPLE
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("links", __name__)
+blp = PageBlueprint("links", __name__, scope=MANAGE_PEOPLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,6 @@ class Proposal:
 
 
 @blp.get("/people/links")
-@require_scope(MANAGE_PEOPLE)
 def show() -> str:
     """Show the agents who see nothing yet, each with the executive that is proposed."""
     with current_runtime().db.reading() as session:
@@ -50,7 +48,6 @@ def show() -> str:
 
 
 @blp.post("/people/links")
-@require_scope(MANAGE_PEOPLE)
 def confirm() -> Response:
     """Link the agents that were chosen, unless the proposal is another one by now."""
     chosen = set(request.form.getlist("link"))

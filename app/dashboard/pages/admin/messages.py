@@ -27,8 +27,8 @@ from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import mail_server, service, targets
 from app.webhooks.enums import MESSAGE_KINDS, MailSecurity, TargetKind
 
-blp = PageBlueprint("messages", __name__)
 _SCOPE = "webhooks:manage"
+blp = PageBlueprint("messages", __name__, scope=_SCOPE)
 _ALL = PageRequest(page_size=100)
 _FILTERS = ("campaignId", "callCenterId", "channel")
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -37,7 +37,6 @@ _DELETED = {RULES.noun: Action.ALERT_RULE_DELETED, digests.DIGESTS.noun: Action.
 
 
 @blp.get("/messages")
-@require_scope(_SCOPE)
 def show(saved_id: str | None = None) -> str:
     """Show the rules, and the form for a new one."""
     with current_runtime().db.reading() as session:
@@ -51,7 +50,6 @@ def show(saved_id: str | None = None) -> str:
 
 
 @blp.post("/messages")
-@require_scope(_SCOPE)
 @forms.shown_again(show, inside="filters")
 def create_rule() -> str:
     """Create a rule, and say what it would have sent."""
@@ -65,14 +63,12 @@ def create_rule() -> str:
 
 
 @blp.post("/messages/rules/<id:rule_id>")
-@require_scope(_SCOPE)
 def change_rule(rule_id: str) -> Response:
     """Switch a rule on or off, or delete it."""
     return _changed(RULES, rule_id, "messages.show")
 
 
 @blp.get("/messages/targets")
-@require_scope(_SCOPE)
 def show_targets() -> str:
     """Show where messages can go, and the mail server."""
     with current_runtime().db.reading() as session:
@@ -90,7 +86,6 @@ def show_targets() -> str:
 
 
 @blp.post("/messages/targets")
-@require_scope(_SCOPE)
 @forms.shown_again(show_targets)
 def create_target() -> Response:
     """Create a target."""
@@ -105,7 +100,6 @@ def create_target() -> Response:
 
 
 @blp.post("/messages/mail-server")
-@require_scope(_SCOPE)
 @forms.shown_again(show_targets)
 def set_mail_server() -> Response:
     """Set the mail server."""
@@ -118,7 +112,6 @@ def set_mail_server() -> Response:
 
 
 @blp.get("/messages/digests")
-@require_scope(_SCOPE)
 def show_digests() -> str:
     """Show the digests, and the form for a new one."""
     with current_runtime().db.reading() as session:
@@ -133,7 +126,6 @@ def show_digests() -> str:
 
 
 @blp.post("/messages/digests")
-@require_scope(_SCOPE)
 @forms.shown_again(show_digests, inside="filters")
 def create_digest() -> Response:
     """Create a digest, and show what it says."""
@@ -154,7 +146,6 @@ def show_digest(digest_id: str) -> str:
 
 
 @blp.post("/messages/digests/<id:digest_id>")
-@require_scope(_SCOPE)
 def change_digest(digest_id: str) -> Response:
     """Switch a digest on or off, or delete it."""
     return _changed(digests.DIGESTS, digest_id, "messages.show_digests")

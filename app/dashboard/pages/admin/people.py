@@ -21,11 +21,10 @@ from app.people.audit import Action
 from app.people.gate import current_actor, current_person
 from app.people.roles import MANAGE_PEOPLE, ROLES, VIEWER
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Items, Reference, Text
 
-blp = PageBlueprint("people", __name__)
+blp = PageBlueprint("people", __name__, scope=MANAGE_PEOPLE)
 
 Change = Callable[[Any, Any], object]
 _LISTS = ("callCenterIds", "campaignIds")
@@ -51,7 +50,6 @@ class EmailForm(CamelSchema):
 
 
 @blp.get("/people")
-@require_scope(MANAGE_PEOPLE)
 def list_page(*, issued: dict[str, str] | None = None) -> str:
     """Show every account, and the form for a new one."""
     if issued:
@@ -69,7 +67,6 @@ def list_page(*, issued: dict[str, str] | None = None) -> str:
 
 
 @blp.post("/people")
-@require_scope(MANAGE_PEOPLE)
 @forms.shown_again(list_page, {Conflict: "name"})
 def create() -> tuple[str, int]:
     """Create an account; the answer shows its one-time password, which nothing shows again."""
@@ -83,7 +80,6 @@ def create() -> tuple[str, int]:
 
 
 @blp.get("/people/<id:user_id>")
-@require_scope(MANAGE_PEOPLE)
 def show(user_id: str, *, password: str = "") -> str:
     """Show one account with its sessions."""
     if password:
@@ -101,7 +97,6 @@ def show(user_id: str, *, password: str = "") -> str:
 
 
 @blp.post("/people/<id:user_id>/password")
-@require_scope(MANAGE_PEOPLE)
 def reset_password(user_id: str) -> str:
     """Set a one-time password, which this answer alone shows."""
     password = passwords.new_one_time_password()
@@ -115,7 +110,6 @@ def reset_password(user_id: str) -> str:
 
 
 @blp.post("/people/<id:user_id>/role")
-@require_scope(MANAGE_PEOPLE)
 @forms.shown_again(show)
 def change_role(user_id: str) -> Response:
     """Give the person another role and other teams."""
@@ -129,7 +123,6 @@ def change_role(user_id: str) -> Response:
 
 
 @blp.post("/people/<id:user_id>/email")
-@require_scope(MANAGE_PEOPLE)
 @forms.shown_again(show)
 def change_email(user_id: str) -> Response:
     """Set or remove the address by which the provider and executives know the person."""
@@ -143,7 +136,6 @@ def change_email(user_id: str) -> Response:
 
 
 @blp.post("/people/<id:user_id>/second-factor/remove")
-@require_scope(MANAGE_PEOPLE)
 def remove_second_factor(user_id: str) -> Response:
     """Remove the second factor of a person who has lost it; their sessions end."""
 
@@ -156,7 +148,6 @@ def remove_second_factor(user_id: str) -> Response:
 
 
 @blp.post("/people/<id:user_id>/disable")
-@require_scope(MANAGE_PEOPLE)
 def disable(user_id: str) -> Response:
     """Disable the account."""
     _change(user_id, Action.USER_DISABLED, service.disable)
@@ -164,7 +155,6 @@ def disable(user_id: str) -> Response:
 
 
 @blp.post("/people/<id:user_id>/enable")
-@require_scope(MANAGE_PEOPLE)
 def enable(user_id: str) -> Response:
     """Enable the account again."""
     _change(user_id, Action.USER_ENABLED, lambda _, user: service.enable(user))
@@ -172,7 +162,6 @@ def enable(user_id: str) -> Response:
 
 
 @blp.post("/people/<id:user_id>/sign-out")
-@require_scope(MANAGE_PEOPLE)
 def sign_out(user_id: str) -> Response:
     """End every session of the person."""
     _change(user_id, Action.SESSION_ENDED, lambda session, user: sessions.end_all(session, user.id))

@@ -18,14 +18,13 @@ from app.web.addresses import public_address
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 
-blp = PageBlueprint("sources", __name__, url_prefix="/sources")
-
 _SCOPE = "webhooks:manage"
+blp = PageBlueprint("sources", __name__, url_prefix="/sources", scope=_SCOPE)
+
 _DEFAULTS = [field for field in FIELDS if field.name in ("campaignId", "callCenterId")]
 
 
 @blp.get("")
-@require_scope(_SCOPE)
 def list_page() -> str:
     """Show every source, and what those that are switched on have sent in the last 24 hours."""
     with current_runtime().db.reading() as session:
@@ -34,7 +33,6 @@ def list_page() -> str:
 
 
 @blp.get("/<name>")
-@require_scope(_SCOPE)
 def show(name: str) -> str:
     """Show the settings of a source and what it has sent."""
     vendor, runtime = _vendor_of(name), current_runtime()
@@ -55,7 +53,6 @@ def show(name: str) -> str:
 
 
 @blp.post("/<name>")
-@require_scope(_SCOPE)
 @forms.shown_again(show)
 def switch_on(name: str) -> Response:
     """Switch a source on, or change its settings."""
@@ -70,7 +67,6 @@ def switch_on(name: str) -> Response:
 
 
 @blp.post("/<name>/off")
-@require_scope(_SCOPE)
 def switch_off(name: str) -> Response:
     """Switch a source off."""
     with audited(Action.SOURCE_CHANGED, _vendor_of(name).name) as session:

@@ -19,14 +19,13 @@ from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import deliveries, history, schemas, service
 
-blp = PageBlueprint("webhooks", __name__)
-
 _SCOPE = "webhooks:manage"
+blp = PageBlueprint("webhooks", __name__, scope=_SCOPE)
+
 _SHOWN = 20
 
 
 @blp.get("/webhooks")
-@require_scope(_SCOPE)
 def list_page() -> str:
     """Show every webhook, and the form for a new one."""
     with current_runtime().db.reading() as session:
@@ -40,7 +39,6 @@ def list_page() -> str:
 
 
 @blp.post("/webhooks")
-@require_scope(_SCOPE)
 @forms.shown_again(list_page)
 def create() -> tuple[str, int]:
     """Create a webhook; this answer alone shows its signing secret."""
@@ -55,7 +53,6 @@ def create() -> tuple[str, int]:
 
 
 @blp.get("/webhooks/<id:subscription_id>")
-@require_scope(_SCOPE)
 def show(subscription_id: str, *, secret: str = "") -> str:
     """Show a webhook with its latest deliveries."""
     if secret:
@@ -90,7 +87,6 @@ def send_test(subscription_id: str) -> Response:
 
 
 @blp.post("/webhooks/<id:subscription_id>/switch")
-@require_scope(_SCOPE)
 def switch(subscription_id: str) -> Response:
     """Switch a webhook on again, or off."""
     active = request.form.get("active") == "true"
@@ -121,7 +117,6 @@ def redeliver(subscription_id: str, delivery_id: str) -> Response:
 
 
 @blp.post("/webhooks/<id:subscription_id>/secret")
-@require_scope(_SCOPE)
 def rotate_secret(subscription_id: str) -> str:
     """Replace the signing secret; the previous one also signs for a day."""
     runtime = current_runtime()
@@ -134,7 +129,6 @@ def rotate_secret(subscription_id: str) -> str:
 
 
 @blp.post("/webhooks/<id:subscription_id>/delete")
-@require_scope(_SCOPE)
 def delete(subscription_id: str) -> Response:
     """Delete a webhook; what waits to be sent is canceled."""
     with audited(Action.WEBHOOK_DELETED, subscription_id) as session:

@@ -17,13 +17,13 @@ from app.people.audit import Action
 from app.people.gate import current_person
 from app.people.roles import OWN_RESULTS
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("answers", __name__, url_prefix="/evaluations/<id:evaluation_id>")
+blp = PageBlueprint(
+    "answers", __name__, url_prefix="/evaluations/<id:evaluation_id>", scope=OWN_RESULTS
+)
 
 
 @blp.post("/receipts")
-@require_scope(OWN_RESULTS)
 @forms.shown_again(page.render)
 def answer(evaluation_id: str) -> Response:
     """Acknowledge an evaluation, or comment on it."""
@@ -37,7 +37,6 @@ def answer(evaluation_id: str) -> Response:
 
 
 @blp.post("/disputes")
-@require_scope(OWN_RESULTS)
 def dispute(evaluation_id: str) -> Response | tuple[str, int]:
     """Dispute answers; what was typed stays on the page if the dispute is refused."""
     person, typed = current_person(), request.form

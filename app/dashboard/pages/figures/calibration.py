@@ -20,11 +20,11 @@ from app.people.gate import current_person
 from app.reviews import rounds
 from app.reviews.schemas.agreement import CalibrationRoundCreate, CalibrationRoundQuery
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("calibration", __name__, url_prefix="/review/calibration")
+blp = PageBlueprint(
+    "calibration", __name__, url_prefix="/review/calibration", scope="evaluations:review"
+)
 _RATED = "rated"
-_SCOPE = "evaluations:review"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,6 @@ class RoundDifference:
 
 
 @blp.get("")
-@require_scope(_SCOPE)
 def list_page() -> str:
     """List the rounds, the newest first."""
     query = forms.load(CalibrationRoundQuery(), {"page": request.args.get("page", "1")})
@@ -68,14 +67,12 @@ def list_page() -> str:
 
 
 @blp.get("/new")
-@require_scope(_SCOPE)
 def form() -> str:
     """Show the form of a new round with the conversations that were marked."""
     return _form(request.args.get("ids", ""))
 
 
 @blp.post("/new")
-@require_scope(_SCOPE)
 @forms.shown_again(lambda: _form(request.form.get("ids", ""), is_typed=True))
 def create() -> Response:
     """Create a round and show it."""
@@ -91,7 +88,6 @@ def create() -> Response:
 
 
 @blp.get("/<id:round_id>")
-@require_scope(_SCOPE)
 def show(round_id: str) -> str:
     """Show a round; its people see answers and scores once they have rated everything."""
     with current_runtime().db.reading() as session:

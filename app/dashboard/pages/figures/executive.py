@@ -30,9 +30,11 @@ from app.directory.service import EXECUTIVES
 from app.evaluations import results, service
 from app.people.gate import current_person
 from app.web.current import current_runtime
-from app.web.principal import check_scope, current_principal, require_scope
+from app.web.principal import check_scope, current_principal
 
-blp = PageBlueprint("executive", __name__, url_prefix="/executives/<id:executive_id>")
+blp = PageBlueprint(
+    "executive", __name__, url_prefix="/executives/<id:executive_id>", scope="analytics:read"
+)
 
 _MOST_LOWEST = 3
 # The newest conversations, from which a sheet takes its advice.
@@ -57,7 +59,6 @@ class ExecutiveFigures:
 
 
 @blp.get("")
-@require_scope("analytics:read")
 def show(executive_id: str) -> str:
     """Show one executive: figures, trend, strength, weaknesses and lowest conversations."""
     page_filters = filters_for(executive_id)
@@ -80,7 +81,6 @@ def show(executive_id: str) -> str:
 
 
 @blp.get("/sheet")
-@require_scope("analytics:read")
 def show_sheet(executive_id: str) -> str:
     """Show what a talk with an executive needs on paper: figures, trend and advice with quotes."""
     check_scope("evaluations:read")

@@ -28,9 +28,8 @@ from app.dashboard.views import filters, formatting
 from app.dashboard.views.figures import moved_mean
 from app.people.gate import current_person
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("leaderboards", __name__)
+blp = PageBlueprint("leaderboards", __name__, scope="analytics:read")
 _PAGE_SIZE = 100
 # What a first use of a head sorts by.
 _SORTS = ("rank", "name", "-evaluations", "-meanScore", "-passRate")
@@ -65,7 +64,6 @@ class Leaderboard:
 
 
 @blp.get("/executives")
-@require_scope("analytics:read")
 def executives() -> str | Response:
     """Rank people and bots, each among themselves; an agent is led to their own page."""
     teams = current_person().teams
@@ -77,21 +75,18 @@ def executives() -> str | Response:
 
 
 @blp.get("/campaigns")
-@require_scope("analytics:read")
 def campaigns() -> str:
     """Rank the campaigns."""
     return _board("Campaigns", GroupBy.CAMPAIGN, leaderboards.campaigns)
 
 
 @blp.get("/call-centers")
-@require_scope("analytics:read")
 def call_centers() -> str:
     """Rank the call centres."""
     return _board("Call centres", GroupBy.CALL_CENTER, leaderboards.call_centers)
 
 
 @blp.get("/compare")
-@require_scope("analytics:read")
 def compare() -> str:
     """Compare 2 to 4 executives: means with their intervals, and which of them differ."""
     marked = filters_of_request(for_figures=True)

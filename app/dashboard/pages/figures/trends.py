@@ -21,9 +21,8 @@ from app.dashboard.views import filters, formatting
 from app.dashboard.views import trends as trend_views
 from app.dashboard.words import WORDS
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("trends", __name__)
+blp = PageBlueprint("trends", __name__, scope="analytics:read")
 # Charts on sheets are lower than those of pages.
 SHEET_FRAME = Frame(height=150)
 _SCHEMA = TrendQuery()
@@ -45,7 +44,6 @@ class TopicRow:
 
 
 @blp.get("/trends")
-@require_scope("analytics:read")
 @forms.shown_again(lambda: _page(filters_of_request(for_figures=True), None))
 def show() -> str:
     """Show the course of one metric, of everything or group by group."""
@@ -54,7 +52,6 @@ def show() -> str:
 
 
 @blp.get("/topics")
-@require_scope("analytics:read")
 def topics() -> str:
     """Show volume, change, score and sentiment of each topic."""
     page_filters = filters_of_request(for_figures=True)

@@ -22,10 +22,8 @@ from app.reviews.enums import HELD, AssignmentState
 from app.reviews.plans import PLANS
 from app.reviews.schemas.plans import PlanCreate, ReplaceBody
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("plans", __name__, url_prefix="/review/plans")
-_SCOPE = "reviews:plan"
+blp = PageBlueprint("plans", __name__, url_prefix="/review/plans", scope="reviews:plan")
 _ALL = PageRequest(page_size=100)
 _LATEST = PageRequest(page_size=8, sort="-week")
 _OPEN = PageRequest(page_size=100, sort="due_at")
@@ -34,7 +32,6 @@ _NUMBERS = ("perAgent", "percent", "minimum", "dueDays", "weekday")
 
 
 @blp.get("")
-@require_scope(_SCOPE)
 def list_page() -> str:
     """Show the plans, and the form for a new one."""
     with current_runtime().db.reading() as session:
@@ -54,7 +51,6 @@ def list_page() -> str:
 
 
 @blp.post("")
-@require_scope(_SCOPE)
 @forms.shown_again(list_page, inside="filters")
 def create() -> Response:
     """Create a plan."""
@@ -77,7 +73,6 @@ def create() -> Response:
 
 
 @blp.get("/<id:plan_id>")
-@require_scope(_SCOPE)
 def show(plan_id: str) -> str:
     """Show what a plan has drawn, and how far each reviewer and each agent is."""
     with current_runtime().db.reading() as session:
@@ -97,7 +92,6 @@ def show(plan_id: str) -> str:
 
 
 @blp.post("/<id:plan_id>")
-@require_scope(_SCOPE)
 def change(plan_id: str) -> Response:
     """Switch a plan on or off."""
     with audited(Action.PLAN_SAVED, plan_id) as session:
@@ -106,7 +100,6 @@ def change(plan_id: str) -> Response:
 
 
 @blp.post("/<id:plan_id>/assignments/<id:assignment_id>")
-@require_scope(_SCOPE)
 def replace(plan_id: str, assignment_id: str) -> Response:
     """Take an assignment back, and draw another conversation."""
     values = forms.load(ReplaceBody(), request.form)

@@ -22,13 +22,11 @@ from app.scorecards import authoring, default_scorecards
 from app.scorecards import service as scorecards
 from app.scorecards.schemas.scorecards import ScorecardsByChannel
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 from app.web.schemas.fields import Text
 from app.web.schemas.query_fields import QueryNumber, QueryWhole
 
-blp = PageBlueprint("campaigns", __name__)
+blp = PageBlueprint("campaigns", __name__, scope="scorecards:manage")
 
-_SCOPE = "scorecards:manage"
 _ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.IDS), sort="name")
 
 
@@ -42,7 +40,6 @@ class CampaignForm(ScorecardsByChannel):
 
 
 @blp.get("/campaigns/<id:campaign_id>")
-@require_scope(_SCOPE)
 def show(campaign_id: str) -> str:
     """Show the form of a campaign."""
     with current_runtime().db.reading() as session:
@@ -67,7 +64,6 @@ def show(campaign_id: str) -> str:
 
 
 @blp.post("/campaigns/<id:campaign_id>")
-@require_scope(_SCOPE)
 @forms.shown_again(show, inside="scorecardIds")
 def change(campaign_id: str) -> Response:
     """Save the form of a campaign; a scorecard that stays as it is stays with who has named it."""
@@ -91,7 +87,6 @@ def change(campaign_id: str) -> Response:
 
 
 @blp.post("/campaigns/<id:campaign_id>/merge")
-@require_scope(_SCOPE)
 @forms.shown_again(show)
 def merge(campaign_id: str) -> Response:
     """Merge the chosen campaigns into this one."""

@@ -40,16 +40,15 @@ from app.scorecards import authoring, default_scorecards, drafts
 from app.scorecards import service as scorecards
 from app.scorecards.authoring import complete_document
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 
-blp = PageBlueprint("scorecard_editor", __name__, url_prefix="/scorecards/drafts")
+blp = PageBlueprint(
+    "scorecard_editor", __name__, url_prefix="/scorecards/drafts", scope="scorecards:manage"
+)
 
-_SCOPE = "scorecards:manage"
 _MOST_DIFFERENCES = 50
 
 
 @blp.post("")
-@require_scope(_SCOPE)
 def open_draft() -> Response:
     """Open the draft of a scorecard's next version, or a new scorecard that starts from another.
 
@@ -78,7 +77,6 @@ def open_draft() -> Response:
 
 
 @blp.get("/<id:draft_id>")
-@require_scope(_SCOPE)
 def show(draft_id: str) -> str:
     """Show a draft as a form."""
     with current_runtime().db.reading() as session:
@@ -87,7 +85,6 @@ def show(draft_id: str) -> str:
 
 
 @blp.post("/<id:draft_id>")
-@require_scope(_SCOPE)
 def save(draft_id: str) -> Response | tuple[str, int]:
     """Save what was typed; then add, move, copy or remove a part of it, try it or publish it.
 
@@ -116,7 +113,6 @@ def save(draft_id: str) -> Response | tuple[str, int]:
 
 
 @blp.get("/<id:draft_id>/json")
-@require_scope(_SCOPE)
 def show_json(draft_id: str) -> str:
     """Show a draft as JSON."""
     with current_runtime().db.reading() as session:
@@ -126,7 +122,6 @@ def show_json(draft_id: str) -> str:
 
 
 @blp.post("/<id:draft_id>/json")
-@require_scope(_SCOPE)
 def save_json(draft_id: str) -> Response | tuple[str, int]:
     """Save a draft that was edited as JSON; fields of a wrong type are refused."""
     text = request.form.get("json", "")
@@ -160,14 +155,12 @@ def save_json(draft_id: str) -> Response | tuple[str, int]:
 
 
 @blp.post("/<id:draft_id>/publish")
-@require_scope(_SCOPE)
 def publish(draft_id: str) -> Response | tuple[str, int]:
     """Publish a draft after its person was asked again about this version of it."""
     return _publish(draft_id, confirmed_version=request.form.get("version", 0, type=int))
 
 
 @blp.post("/<id:draft_id>/discard")
-@require_scope(_SCOPE)
 def discard(draft_id: str) -> Response:
     """Discard a draft."""
     with current_runtime().db.writing() as session:

@@ -21,13 +21,11 @@ from app.scorecards import authoring, default_scorecards, drafts, releases, serv
 from app.scorecards.enums import MOST_DAYS, ReleaseRule
 from app.scorecards.schemas.scorecards import ReleaseBody, VersionQuery
 from app.web.current import current_runtime
-from app.web.principal import require_scope
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.query_fields import QueryWhole
 
-blp = PageBlueprint("scorecards", __name__)
+blp = PageBlueprint("scorecards", __name__, scope="scorecards:manage")
 
-_SCOPE = "scorecards:manage"
 _ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.IDS), sort="name")
 _MOST_SHOWN = 100
 _MOST_CAMPAIGNS = 300
@@ -45,7 +43,6 @@ class ReleaseForm(ReleaseBody):
 
 
 @blp.get("/scorecards")
-@require_scope(_SCOPE)
 def list_page() -> str:
     """List the scorecards, and how many conversations of the period each one has judged."""
     page_filters = filters_of_request()
@@ -69,7 +66,6 @@ def list_page() -> str:
 
 
 @blp.get("/scorecards/<id:scorecard_id>")
-@require_scope(_SCOPE)
 def show(scorecard_id: str) -> str:
     """Show one version in words, the campaigns that use it, and how often each version judged."""
     page_filters = filters_of_request()
@@ -99,7 +95,6 @@ def show(scorecard_id: str) -> str:
 
 
 @blp.post("/scorecards/<id:scorecard_id>/use")
-@require_scope(_SCOPE)
 def use(scorecard_id: str) -> Response:
     """Use a scorecard for its whole channel, for some campaigns, or not at all yet."""
     chosen, campaign_ids = request.form.get("use"), set(request.form.getlist("campaign"))
@@ -119,7 +114,6 @@ def use(scorecard_id: str) -> Response:
 
 
 @blp.post("/scorecards/<id:scorecard_id>/release")
-@require_scope(_SCOPE)
 @forms.shown_again(show)
 def change_release(scorecard_id: str) -> Response:
     """Set when agents see what the scorecard has judged."""
@@ -131,7 +125,6 @@ def change_release(scorecard_id: str) -> Response:
 
 
 @blp.get("/scorecards/<id:scorecard_id>/compare")
-@require_scope(_SCOPE)
 def compare(scorecard_id: str) -> str:
     """Show what differs between two versions."""
     versions = forms.load(VersionComparison(), request.args)
