@@ -282,7 +282,9 @@ def _add(session: Session, audio: AudioFile) -> None:
     except IntegrityError as error:
         if audio.external_id is None:
             raise
-        raise Conflict("There is an audio file with this externalId.") from error
+        raise Conflict(
+            "A recording with this externalId exists already: choose another."
+        ) from error
 
 
 class AudioObjects:

@@ -53,7 +53,7 @@ def merge(session: Session, campaign_id: str, former_ids: Sequence[str]) -> dict
     in_order = select(Campaign).where(Campaign.id.in_(ids)).order_by(Campaign.id)
     rows = {row.id: row for row in session.scalars(in_order.with_for_update())}
     if len(rows) < len(ids):
-        raise Conflict("Somebody else merges one of these campaigns: load them again.")
+        raise Conflict("Somebody else is merging one of these campaigns: load them again.")
     into = rows[campaign_id]
     for former_id in dict.fromkeys(others):
         _merge(session, rows[former_id], into)

@@ -117,7 +117,7 @@ def change_session(session: Session, session_id: str, changes: Mapping[str, Any]
     _lock_evidence(session)
     row = SESSIONS.find(session, session_id, for_update=True)
     if row.state == SessionState.CLOSED:
-        raise Conflict("The session is closed.")
+        raise Conflict("A closed session cannot be changed: plan another.")
     advanced = SessionState(changes.get("state", row.state))
     if _STATES.index(advanced) < _STATES.index(SessionState(row.state)):
         raise Conflict(f"The session is {row.state}; it cannot become {advanced} again.")

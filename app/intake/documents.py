@@ -18,4 +18,4 @@ def document_of(vendor: Vendor, body: bytes) -> Document:
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=200))
     except ValueError as error:
-        raise MalformedRequest("The body is no form.") from error
+        raise MalformedRequest("The body must be a form.") from error

@@ -117,7 +117,7 @@ class HostFetch:
     def _require_own(self, url: str) -> None:
         host = _host_of(url)
         if not any(host == own or host.endswith(f".{own}") for own in self._hosts):
-            raise FetchRefused(f"{host or 'That address'} is no host of this source.")
+            raise FetchRefused(f"{host or 'That address'} is not a host of this source.")
 
 
 def _successful(url: str, reply: Reply) -> Reply:

@@ -71,7 +71,7 @@ def secrets_rewrap() -> None:
 
 @click.command("master-key")
 def master_key() -> None:
-    """Print a new master key for CQE_MASTER_KEYS, which is stored nowhere."""
+    """Print a new master key for CQE_MASTER_KEYS; it is not stored."""
     click.echo(new_master_key())
 
 

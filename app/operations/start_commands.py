@@ -40,7 +40,7 @@ def worker() -> None:
 
 @click.command("metrics")
 def metrics() -> None:
-    """Answer Prometheus for the processes of this host, where no worker runs."""
+    """Serve this host's metrics to Prometheus, where no worker runs."""
     from app.operations.background_work import run_metrics
 
     run_metrics()

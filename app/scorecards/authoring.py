@@ -76,7 +76,9 @@ def create(session: Session, draft: Mapping[str, Any], *, has_model: bool = True
     """
     checked = _require_valid(check(draft, channel=draft["channel"], has_model=has_model))
     if (session.scalar(select(func.count()).select_from(StoredScorecard)) or 0) >= MOST_SCORECARDS:
-        raise Conflict(f"There are {MOST_SCORECARDS} scorecards already, the maximum.")
+        raise Conflict(
+            f"There are {MOST_SCORECARDS} scorecards, which is the limit: add a version to one."
+        )
     now = utc_now()
     row = StoredScorecard(
         id=new_id("sc"),
@@ -114,7 +116,9 @@ def add_version(
         message = f"The channel of this scorecard is {row.channel}, in every version."
         raise InvalidInput.field("channel", message)
     if row.version >= MOST_VERSIONS:
-        raise Conflict(f"There are {MOST_VERSIONS} versions already, the maximum.")
+        raise Conflict(
+            f"There are {MOST_VERSIONS} versions, which is the limit: create another scorecard."
+        )
     draft = {"name": row.name, "description": row.description, **draft}
     checked = check(draft, channel=row.channel, version=row.version + 1, has_model=has_model)
     _require_valid(checked)
@@ -182,7 +186,7 @@ def _store(session: Session, row: StoredScorecard, document: dict[str, Any]) -> 
             session.add(row)
             session.flush()
     except IntegrityError as error:
-        raise Conflict("A scorecard of this name exists already.") from error
+        raise Conflict("A scorecard of this name exists already: choose another.") from error
     session.add(
         ScorecardVersion(
             scorecard_id=row.id,

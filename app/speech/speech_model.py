@@ -164,7 +164,9 @@ def load_model(files: ModelFiles, *, cpu_threads: int) -> SpeechModel:
             local_files_only=True,
         )
     except (RuntimeError, ValueError, OSError) as error:
-        raise ModelMissing("The speech model cannot be loaded: its files are damaged.") from error
+        raise ModelMissing(
+            "The speech model cannot be loaded: its files are damaged. Install CQE again."
+        ) from error
     return SpeechModel(files.name, digest, engine)
 
 

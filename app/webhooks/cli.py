@@ -39,8 +39,12 @@ def list_(*, as_json: bool) -> None:
 
 @webhooks.command("deliveries")
 @click.argument("subscription_id")
-@click.option("--status", type=click.Choice([state.value for state in DeliveryState]))
-@click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True)
+@click.option(
+    "--status", type=click.Choice([state.value for state in DeliveryState]), help="Only these."
+)
+@click.option(
+    "--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Most lines."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @errors_as_messages()
 def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json: bool) -> None:
@@ -91,7 +95,12 @@ def recover(
 
 @webhooks.command("drain")
 @click.option(
-    "--within", "within_s", type=click.FloatRange(1), default=60, show_default=True, help="Seconds."
+    "--within",
+    "within_s",
+    type=click.FloatRange(1),
+    default=60,
+    show_default=True,
+    help="Most seconds.",
 )
 def drain(within_s: float) -> None:
     """Send what is due until nothing is; exit code 1 when the time runs out.
@@ -100,5 +109,7 @@ def drain(within_s: float) -> None:
     left for its next attempt.
     """
     if not loop.drain(current_runtime(), within_s=within_s):
-        raise click.ClickException("The time ran out, and deliveries are still due.")
+        raise click.ClickException(
+            "The time ran out while deliveries are still due: run it again, or allow more with --within."
+        )
     click.echo("Nothing is due.")

@@ -76,7 +76,7 @@ def find(session: Session) -> MailServer:
     """Return the mail server; raise `NotFound` as long as none is set."""
     row = session.get(MailServer, _ID)
     if row is None:
-        raise NotFound("No mail server is set.")
+        raise NotFound("No mail server is set: PUT /alerts/mail-server sets one.")
     return row
 
 

@@ -434,7 +434,7 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(
     jobs.run_intake(runtime, "")
     assert deliveries(runtime)[0].error == {
         "code": "VENDOR_REFUSED",
-        "message": "localhost is no host of this source.",
+        "message": "localhost is not a host of this source.",
     }
     assert with_key.requests == []
     with_key.close()

@@ -73,7 +73,7 @@ def complete(request: ExportRequest) -> ExportRequest:
         period = report_selection(request).period
         request = replace(request, start=period.start, end=period.end)
     if not writers.is_available(request.format):
-        raise Conflict(f"The package that writes {request.format} is not installed.")
+        raise Conflict(f"The package that writes {request.format} is not installed: request csv.")
     return request
 
 

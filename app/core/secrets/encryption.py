@@ -127,7 +127,9 @@ def parse_keyring(text: str) -> Keyring:
                 "CQE_MASTER_KEYS: each key must be id:base64 of 32 bytes, with an id of its own"
             )
         if len(set(key)) == 1:
-            raise SettingsError("CQE_MASTER_KEYS: that is a sample key; make a random one")
+            raise SettingsError(
+                f"CQE_MASTER_KEYS: that is a sample key: `{COMMAND} master-key` prints a random one"
+            )
         keys[key_id] = key
     return Keyring(keys)
 
