@@ -473,7 +473,7 @@ def test_the_sound_of_a_call_is_fetched_from_its_vendor(
 
 @pytest.mark.parametrize(
     ("address", "reason"),
-    [("", "no host of this source"), ("https://[vapi.ai/1.wav", "another form than documented")],
+    [("", "not a host of this source"), ("https://[vapi.ai/1.wav", "another form than documented")],
     ids=["foreign", "malformed"],
 )
 def test_a_call_whose_sound_cannot_be_had_is_stored_without(
