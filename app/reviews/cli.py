@@ -25,7 +25,7 @@ _engagement = click.option("--engagement", metavar="ID|NAME", required=True, hel
 @_engagement
 @errors_as_messages()
 def examples_of(engagement: str) -> None:
-    """Print what overrides have taught of an engagement, a JSON object for each line and act."""
+    """Print the examples that overrides gave the judge for an engagement, as JSON lines."""
     with current_runtime().db.reading() as session:
         for line in examples.exported(session, engagements.find(session, engagement).id):
             click.echo(orjson.dumps(line).decode())
@@ -36,7 +36,9 @@ def examples_of(engagement: str) -> None:
 @click.option("--campaign", "campaign_id", metavar="ID", help="Only evaluations of this campaign.")
 @click.option("--scorecard", "scorecard_id", metavar="ID", help="Only those of this scorecard.")
 @click.option("--channel", type=click.Choice(list(Channel)), help="Only those of this channel.")
-@click.option("--days", default=400, type=click.IntRange(1, 400), show_default=True, help="Period.")
+@click.option(
+    "--days", default=400, type=click.IntRange(1, 400), show_default=True, help="Days up to now."
+)
 @errors_as_messages()
 def agreement(
     engagement: str | None,
