@@ -95,11 +95,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 @click.command("import")
 @click.argument("source", metavar="FILE|DIR|-", type=click.Path(exists=True, allow_dash=True))
 @click.option(
-    "--format",
-    "format_",
-    type=click.Choice([AUTO, *FORMATS]),
-    default=AUTO,
-    help="By default from the name or the first bytes.",
+    "--format", "format_", type=click.Choice([AUTO, *FORMATS]), default=AUTO, show_default=True
 )
 @click.option("--engagement", help="Default engagement, by name or id.")
 @click.option("--campaign", help="Default campaign, by name or id.")
@@ -123,17 +119,9 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
     callback=_roles,
     help="Role of a speaker; may be repeated.",
 )
-@click.option(
-    "--evaluate/--no-evaluate", default=True, show_default=True, help="Judge what was imported."
-)
+@click.option("--evaluate/--no-evaluate", default=True, show_default=True, help="Judge them.")
 @click.option("--scorecard", help="Id of the scorecard to judge by.")
-@click.option(
-    "--on-conflict",
-    type=click.Choice(ON_CONFLICT),
-    default="update",
-    show_default=True,
-    help="What to do with a record that exists and differs.",
-)
+@click.option("--on-conflict", type=click.Choice(ON_CONFLICT), default="update", show_default=True)
 @click.option(
     "--create-missing/--no-create-missing",
     default=True,
