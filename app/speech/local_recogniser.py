@@ -4,7 +4,8 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,11 +39,13 @@ from app.transcript import Word
 
 PROVIDER = "faster-whisper"
 ENGLISH = "en"
-_CERTAIN_LANGUAGE = 0.5
+# Whisper base was as sure as this of no prompt and no sentence of another language, and less sure of
+# an eighth of the right ones.
+_CERTAIN_LANGUAGE = 0.9
 _REGIONS_ASKED = 4
-# The mean confidence in the words of prompts by telephone: English 0.88 and more, Spanish 0.53 and
-# less.
-_ENGLISH_CONFIDENCE = 0.6
+# The mean confidence in words: of a model for English 0.88 and more in English prompts, 0.53 and less
+# in Spanish ones; of Whisper base 0.65 and more in the right language.
+_LEAST_CONFIDENCE = 0.6
 _LEAST_WORDS = 12
 _BEAM_SIZE = 5
 # A region begins 250 ms before its speech, and the model tends to put the first word there. On
@@ -58,6 +61,15 @@ _LEAST_LOG_PROBABILITY = -1.0
 _SENTENCE_ENDS = (".", "?", "!")
 _LONGEST_JOINED_MS = 15_000
 _Piece: TypeAlias = tuple[Region, Sound]
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """Language of a recording; `doubts` are the two between which it was chosen."""
+
+    code: str
+    warnings: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 class LocalRecogniser:
@@ -91,20 +103,20 @@ class LocalRecogniser:
         """Recognise the words of every region as `Recogniser.recognise` specifies."""
         model = self._loaded_model(self._files_for(run.options.language))
         requested = _requested_language(run.options.language, model)
-        language, warnings = (requested, ()) if requested else _detect_language(speech, model)
         try:
-            utterances = tuple(recognised(speech, model, language, on_done=on_done))
+            language = _Language(requested) if requested else _find_language(speech, model)
+            utterances = tuple(recognised(speech, model, language.code, on_done=on_done))
         except RuntimeError as error:
             raise ProviderUnavailable from error
-        if requested is None and model.languages == {ENGLISH}:
-            _require_english(utterances)
+        if requested is None:
+            _require_language(utterances, model, language.doubts)
         return Recognition(
             utterances=utterances,
-            language=language,
+            language=language.code,
             provider=PROVIDER,
             model=model.name,
             model_digest=model.digest,
-            warnings=warnings,
+            warnings=language.warnings,
         )
 
     def _files_for(self, language: str | None) -> ModelFiles:
@@ -127,14 +139,23 @@ class LocalRecogniser:
         return self._models[files.name]
 
 
-def _require_english(utterances: Sequence[Utterance]) -> None:
-    """Refuse speech of another language, which a model for English writes as improbable English."""
+def _require_language(
+    utterances: Sequence[Utterance], model: SpeechModel, doubts: Sequence[str]
+) -> None:
+    """Refuse speech in a language that was not found, which a model writes as improbable words."""
     sure = [word.confidence or 0.0 for utterance in utterances for word in utterance.words]
-    if len(sure) >= _LEAST_WORDS and sum(sure) / len(sure) < _ENGLISH_CONFIDENCE:
+    if len(sure) < (1 if doubts else _LEAST_WORDS) or _mean(sure) >= _LEAST_CONFIDENCE:
+        return
+    if model.languages == {ENGLISH}:
         raise UnsupportedLanguage(
             "This does not sound like English, which is all that the speech model knows:"
             f" {INSTALL_BASE}. If it is English on a bad line, give its language as en."
         )
+    found = f": it may be {' or '.join(doubts)}" if doubts else ""
+    raise UnsupportedLanguage(
+        f"The language of this recording is not sure{found}. Its words were hardly understood: give its"
+        " language, or use a transcription server."
+    )
 
 
 def _requested_language(tag: str | None, model: SpeechModel) -> str | None:
@@ -150,23 +171,38 @@ def _requested_language(tag: str | None, model: SpeechModel) -> str | None:
     return code
 
 
-def _detect_language(speech: Speech, model: SpeechModel) -> tuple[str, tuple[str, ...]]:
-    """Detect the language of the longest regions together, and return it with warnings.
+def _find_language(speech: Speech, model: SpeechModel) -> _Language:
+    """Find the language of the longest regions together.
 
-    A model for English only, or a recording without speech, is assumed to be English.
+    Of two between which it is in doubt, it is the one in which the model is surer of its words. A model
+    for English only, or a recording without speech, is assumed to be English.
     """
     regions = speech.longest_regions(_REGIONS_ASKED)
     if not regions or model.languages == {ENGLISH}:
-        return ENGLISH, ("language_assumed",)
+        return _Language(ENGLISH, ("language_assumed",))
     weights: defaultdict[str, float] = defaultdict(float)
-    for region in regions:
-        sound = speech.recording.read(region.channel, region.start, region.stop)
+    sounds = [
+        speech.recording.read(region.channel, region.start, region.stop) for region in regions
+    ]
+    for sound in sounds:
         _, _, probabilities = model.engine.detect_language(sound)
         for language, probability in probabilities:
-            weights[language] += probability * region.length
-    found = max(weights, key=weights.__getitem__)
-    is_certain = weights[found] >= _CERTAIN_LANGUAGE * sum(region.length for region in regions)
-    return found, () if is_certain else ("language_uncertain",)
+            weights[language] += probability * len(sound)
+    found, other = sorted(weights, key=weights.__getitem__, reverse=True)[:2]
+    if weights[found] >= _CERTAIN_LANGUAGE * sum(len(sound) for sound in sounds):
+        return _Language(found)
+    surer = max(found, other, key=partial(_sureness, model, sounds[0]))
+    return _Language(surer, ("language_uncertain",), (found, other))
+
+
+def _sureness(model: SpeechModel, sound: Sound, language: str) -> float:
+    """Return the mean log probability of what the model writes in a language."""
+    segments, _ = model.engine.transcribe(sound, temperature=0.0, **_options(language))
+    return _mean([segment.avg_logprob for segment in segments])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else -math.inf
 
 
 def recognised(

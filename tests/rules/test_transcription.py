@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import wave
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ AUDIO = Path(__file__).parents[1] / "data" / "audio"
 SPEECH = AUDIO / "formats" / "jfk.webm"
 CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
 SPANISH = AUDIO / "calls" / "spanish.ogg"
+LIKE_POLISH = AUDIO / "calls" / "spanish-pin.ogg"
 CARD = AUDIO / "calls" / "card-number.stereo.ogg"
 SILENCE = AUDIO / "nospeech" / "silence.wav"
 NOISE = AUDIO / "nospeech" / "noise.wav"
@@ -211,6 +213,16 @@ def test_speech_of_another_language_is_never_written_as_english(transcriber: Any
     assert transcriber.transcribe(SPANISH, ENGLISH, progress=ignore).model == "tiny.en"
 
 
+def backwards(source: Path, folder: Path) -> Path:
+    """Reverse a recording: the sounds of speech in no language."""
+    target = folder / "backwards.wav"
+    with decoder.decode(source) as recording, wave.open(str(target), "wb") as file:
+        file.setparams((1, 2, 16_000, 0, "NONE", ""))
+        samples = recording.read(0, 0, recording.sample_count)[::-1]
+        file.writeframes((samples * 32_767).astype(np.int16).tobytes())
+    return target
+
+
 def test_the_base_model_finds_the_language_and_leaves_english_to_the_other(tmp_path: Path) -> None:
     if speech_model.find_base(tmp_path) is None:
         pytest.skip("the base model is not installed: ./run speech install base")
@@ -218,6 +230,14 @@ def test_the_base_model_finds_the_language_and_leaves_english_to_the_other(tmp_p
     found = transcriber.transcribe(SPANISH, TranscriptionOptions(), progress=ignore)
     assert (found.model, found.language) == ("base", "es")
     assert "bloqueada" in found.segments[0].text
+    assert found.warnings == ()
+    doubtful = transcriber.transcribe(LIKE_POLISH, TranscriptionOptions(), progress=ignore)
+    assert (doubtful.language, doubtful.warnings) == ("es", ("language_uncertain",))
+    assert doubtful.segments[0].text.startswith("clave de entrada")
+    with pytest.raises(UnsupportedLanguage, match="language of this recording is not sure"):
+        transcriber.transcribe(
+            backwards(SPANISH, tmp_path), TranscriptionOptions(), progress=ignore
+        )
     assert transcriber.transcribe(SPEECH, ENGLISH, progress=ignore).model == "tiny.en"
     always = build_transcriber(models_dir=tmp_path, always_base=True)
     call = always.transcribe(CARD, ENGLISH, progress=ignore)
