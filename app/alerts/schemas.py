@@ -7,6 +7,7 @@ from marshmallow import ValidationError, fields, validates_schema
 from app.alerts.enums import AlertTrigger, Every
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.evaluations.enums import Channel
+from app.evaluations.schemas.contacts import CampaignReference
 from app.web.records import RecordSchema
 from app.web.schemas.base import AnswerSchema, CamelSchema, Changes, PlainAnswerSchema
 from app.web.schemas.fields import (
@@ -32,7 +33,7 @@ class AlertFilters(CamelSchema):
     """The conversations that a rule or a digest is about; empty: all."""
 
     engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
+    campaign_id = CampaignReference()
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
     scorecard_id = Reference("sc")

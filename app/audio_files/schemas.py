@@ -6,6 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
+from app.evaluations.schemas.contacts import CampaignReference
 from app.web.schemas.base import RANGE, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import (
     Choice,
@@ -201,7 +202,7 @@ class AudioFileQuery(PeriodQuery):
 
     status = Choices(list(AudioStatus))
     engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
+    campaign_id = CampaignReference()
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
     language = LanguageTag(metadata={"description": "`en` also finds `en-GB` and other subtags."})

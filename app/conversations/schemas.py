@@ -6,7 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.evaluations.enums import MAX_MESSAGES
-from app.evaluations.schemas.contacts import ContactUpsert
+from app.evaluations.schemas.contacts import CampaignReference, ContactUpsert
 from app.evaluations.schemas.transcripts import RedactionSchema
 from app.web.schemas.base import AnswerSchema, CamelSchema
 from app.web.schemas.fields import (
@@ -40,7 +40,7 @@ class ConversationQuery(PeriodQuery):
     """Query of the list of conversations; `from` and `to` bound conversationAt."""
 
     engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
+    campaign_id = CampaignReference()
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
     platform = Choices(PLATFORMS)

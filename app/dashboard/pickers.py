@@ -31,13 +31,13 @@ def names_of(session: Session, query: Mapping[str, str]) -> dict[str, str]:
     names = {row["id"]: row["name"] for row in _scorecards(session)}
     for table in REFERENCES:
         if table.field in query:
-            names |= table.names(session, [query[table.field]])
+            names |= _names(session, table, [query[table.field]])
     return names
 
 
 def campaign_names(session: Session, ids: Collection[str]) -> dict[str, str]:
     """Return ids and names of the campaigns to choose from; these ids, also merged ones, are among them."""
-    return campaigns.merged_names(session, ids) | _offered(session, CAMPAIGNS, ids)
+    return _offered(session, CAMPAIGNS, ids)
 
 
 def teams_offered(
@@ -64,7 +64,12 @@ def pass_threshold(session: Session, scorecard_id: str | None) -> int | None:
 
 
 def _offered(session: Session, table: NamedTable[Any], ids: Collection[str]) -> dict[str, str]:
-    return {**table.names(session, ids), **table.choices(session, limit=_MOST)}
+    return {**_names(session, table, ids), **table.choices(session, limit=_MOST)}
+
+
+def _names(session: Session, table: NamedTable[Any], ids: Collection[str]) -> dict[str, str]:
+    merged = campaigns.merged_names(session, ids) if table is CAMPAIGNS else {}
+    return merged | table.names(session, ids)
 
 
 def _scorecards(session: Session) -> Sequence[Mapping[str, Any]]:

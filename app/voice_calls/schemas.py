@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from app.evaluations.enums import DIRECTIONS, MAX_MESSAGES
-from app.evaluations.schemas.contacts import ContactUpsert
+from app.evaluations.schemas.contacts import CampaignReference, ContactUpsert
 from app.evaluations.schemas.results import AdviceSchema, EngineSchema
 from app.evaluations.schemas.transcripts import EvidenceSchema
 from app.voice_calls.enums import (
@@ -43,7 +43,7 @@ class VoiceCallQuery(PeriodQuery):
     """Query of the list of voice calls; `from` and `to` bound conversationAt."""
 
     engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
+    campaign_id = CampaignReference()
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
     bot_id = Text(200, low=1)

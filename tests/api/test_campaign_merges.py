@@ -131,6 +131,8 @@ def test_what_still_comes_in_for_a_merged_campaign_is_of_the_other(
     # The other system may go on sending its own record: no double appears, and nothing is renamed.
     again = put(client, "campaigns", "crm-2", {"name": "Refunds"})
     assert (again["id"], again["name"]) == (last, "Both")
+    for path in ("/conversations", "/evaluations"):
+        assert len(get(client, path, campaignId=former)) == 2, path
     gone = client.get(f"/campaigns/{former}")
     assert gone.status_code == 404
     assert last in gone.json()["error"]["message"]
@@ -239,7 +241,6 @@ def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
 
     assert len(get(client, "/conversations", campaignId=into)) == 16
     assert len(get(client, "/evaluations", campaignId=into, status="completed")) == 16
-    assert get(client, "/conversations", campaignId=former) == []
     [board] = get(client, "/analytics/campaigns", minEvaluations=1)
     assert (board["id"], board["evaluations"]) == (into, 16)
     counts = get(client, f"/campaigns/{into}")["counts"]
@@ -342,5 +343,12 @@ def test_a_lead_merges_doubles_on_the_page_and_the_audit_trail_says_so(
     assert "still to be moved" not in lead.get(page).text
     assert [row["id"] for row in get(client, "/campaigns")] == [ids[0]]
     admin = signed_in(base, runtime, "admin")
-    assert ids[0] in admin.get("/audit?action=campaigns_merged").text
+    entries = admin.get("/audit.csv?action=campaigns_merged").text.splitlines()[1:]
+    assert sorted(entry.split(",")[3] for entry in entries) == sorted(ids)
+    # Links to the one that was merged lead to the other.
+    assert f'href="/campaigns/{ids[1]}"' in admin.get("/audit").text
+    assert lead.get(f"/campaigns/{ids[1]}").headers["Location"] == page
+    listed = lead.get(f"/evaluations?campaignId={ids[1]}&days=all").text
+    assert "Returns</option>" in listed
+    assert "/evaluations/eval_" in listed
     assert signed_in(base, runtime, "viewer").post(f"{page}/merge", {}).status_code == 403

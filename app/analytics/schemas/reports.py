@@ -9,6 +9,7 @@ from marshmallow import fields, validates_schema
 
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.evaluations.enums import Channel
+from app.evaluations.schemas.contacts import CampaignReference
 from app.evaluations.schemas.evaluations import by_day_field
 from app.web.schemas.base import ENUM, AnswerSchema, CamelSchema, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Zone
@@ -49,7 +50,7 @@ class AnalyticsQuery(CamelSchema):
         load_default=lambda: ZoneInfo("UTC"), metadata={"description": "IANA name; by default UTC."}
     )
     engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
+    campaign_id = CampaignReference()
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
     channel = Choices(list(Channel))

@@ -4,6 +4,8 @@ from typing import Any
 
 from marshmallow import validates_schema
 
+from app.campaigns import service as campaigns
+from app.web.current import current_runtime
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import LanguageTag, PastMoment, Reference
 from app.web.schemas.query_fields import QueryFlag
@@ -13,6 +15,18 @@ from app.web.schemas.records import (
     ReferencesByName,
     require_order,
 )
+
+
+class CampaignReference(Reference):
+    """The id of a campaign; that of a merged one means the campaign that it is part of now."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("camp", **kwargs)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        campaign_id = super()._deserialize(value, attr, data, **kwargs)
+        with current_runtime().db.reading_once() as session:
+            return campaigns.into_ids(session, [campaign_id]).get(campaign_id, campaign_id)
 
 
 class EvaluateQuery(CamelSchema):

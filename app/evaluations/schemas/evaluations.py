@@ -18,6 +18,7 @@ from app.evaluations.enums import (
     SourceType,
     Status,
 )
+from app.evaluations.schemas.contacts import CampaignReference
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
 from app.web.schemas.base import (
     RANGE,
@@ -103,7 +104,7 @@ class EvaluationFilters(CamelSchema):
 
     ids = Ids("eval", most=MOST_IDS)
     engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
+    campaign_id = CampaignReference()
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
     source_type: fields.Field[Any] = Words([str(kind) for kind in SourceType])

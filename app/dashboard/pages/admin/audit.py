@@ -28,8 +28,10 @@ from app.web.schemas.query_fields import PeriodQuery
 blp = PageBlueprint("audit", __name__)
 
 _BATCH = 1000
-# The pages of objects that are never deleted, by the prefix of their ids.
+# The pages of objects that are never deleted, by the prefix of their ids; a merged campaign has that
+# of the one that it is part of.
 _PAGES = {
+    "camp": "/campaigns/",
     "eval": "/evaluations/",
     "aud": "/evaluations?days=all&sourceId=",
     "sc": "/scorecards/",

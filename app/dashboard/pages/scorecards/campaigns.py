@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import render_template, request
+from flask import redirect, render_template, request, url_for
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
@@ -17,7 +17,9 @@ from app.dashboard import forms, pickers
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.audited import audited
 from app.evaluations import campaign_changes
+from app.people import audit
 from app.people.audit import Action
+from app.people.gate import current_actor
 from app.scorecards import authoring, default_scorecards
 from app.scorecards import service as scorecards
 from app.scorecards.schemas.scorecards import ScorecardsByChannel
@@ -40,8 +42,15 @@ class CampaignForm(ScorecardsByChannel):
 
 
 @blp.get("/campaigns/<id:campaign_id>")
-def show(campaign_id: str) -> str:
-    """Show the form of a campaign."""
+def show(campaign_id: str) -> str | Response:
+    """Show the form of a campaign; a merged one leads to that which it is part of now."""
+    with current_runtime().db.reading() as session:
+        if into_id := service.into_ids(session, [campaign_id]).get(campaign_id):
+            return redirect(url_for(".show", campaign_id=into_id), 303)
+    return _page(campaign_id)
+
+
+def _page(campaign_id: str) -> str:
     with current_runtime().db.reading() as session:
         campaign = service.get(session, campaign_id)
         rate = campaign["targets"]["pass_rate"]
@@ -64,7 +73,7 @@ def show(campaign_id: str) -> str:
 
 
 @blp.post("/campaigns/<id:campaign_id>")
-@forms.shown_again(show, inside="scorecardIds")
+@forms.shown_again(_page, inside="scorecardIds")
 def change(campaign_id: str) -> Response:
     """Save the form of a campaign; a scorecard that stays as it is stays with who has named it."""
     typed = forms.load(CampaignForm(), request.form)
@@ -87,7 +96,7 @@ def change(campaign_id: str) -> Response:
 
 
 @blp.post("/campaigns/<id:campaign_id>/merge")
-@forms.shown_again(show)
+@forms.shown_again(_page)
 def merge(campaign_id: str) -> Response:
     """Merge the chosen campaigns into this one."""
     chosen = [former_id for former_id in request.form.getlist("campaignIds") if former_id]
@@ -99,6 +108,8 @@ def merge(campaign_id: str) -> Response:
     with audited(Action.CAMPAIGNS_MERGED, campaign_id) as session:
         after_commit(session, current_runtime().state.new_key_version)
         merging.merge(session, campaign_id, typed["campaign_ids"])
+        for former_id in typed["campaign_ids"]:
+            audit.record(session, current_actor(), Action.CAMPAIGNS_MERGED, former_id)
     return forms.redirect_with("campaigns-merged", "campaigns.show", campaign_id=campaign_id)
 
 
