@@ -112,7 +112,7 @@ def train(into: Path, encoder_base: Path | None) -> None:
 
     It takes some minutes, the extra `train`, and a checkout of the source code: an installed package
     has no training code. The encoder takes torch, transformers and onnx as well, and half an hour
-    (docs/judge-model.md).
+    (training/README.md).
     """
     if not (_CHECKOUT / "training").is_dir():
         raise click.ClickException("Training needs a checkout of the source code.")

@@ -12,7 +12,8 @@ from app.evaluations.schemas.evaluations import EvaluationDetailSchema
 from app.judge.scorecard.schema import KNOWN_METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")]
+FOLDERS = ("docs", "clients", "bench", "training")
+PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in (ROOT / name).rglob("*.md"))]
 EXPLAINED: dict[str, type[Schema]] = {
     "Evaluation": EvaluationDetailSchema,
     "Results": results.ResultsSchema,
@@ -101,7 +102,11 @@ def test_endpoints_that_a_page_names_exist(page: Path) -> None:
     assert {(method, nameless(path)) for method, path in named} - ENDPOINTS == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name != "handbook.md"],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_a_page_has_fewer_than_1500_words(page: Path) -> None:
     text = re.sub(r"^\|[-:|]+\|$", "", page.read_text(), flags=re.MULTILINE)
     assert len(re.findall(r"[^\s|]+", text)) < 1500
