@@ -12,7 +12,7 @@ from app.evaluations.schemas.evaluations import EvaluationDetailSchema
 from app.judge.scorecard.schema import KNOWN_METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("docs", "clients", "bench", "training")
+FOLDERS = ("app", "docs", "clients", "bench", "training")
 PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in (ROOT / name).rglob("*.md"))]
 EXPLAINED: dict[str, type[Schema]] = {
     "Evaluation": EvaluationDetailSchema,
