@@ -1,6 +1,7 @@
 """Labels of every enum that pages show, by the name of the field in the API."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from app.agents.enums import ReceiptAction
 from app.analytics import enums as analytics
@@ -21,6 +22,14 @@ UNKNOWN = "not known"
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "channel": evaluations.Channel.labels(),
+    "platform": {
+        "web": "Chat",
+        "whatsapp": "WhatsApp",
+        "sms": "Text messages",
+        "email": "E-mail",
+        "app": "Chat in an app",
+        "other": "Chat",
+    },
     "sourceType": evaluations.SourceType.labels(),
     "byDay": evaluations.ByDay.labels(),
     "status": evaluations.Status.labels(),
@@ -119,3 +128,9 @@ def text_of(name: str, value: str | None) -> str:
     if value is None:
         return UNKNOWN
     return WORDS[name].get(value) or value.replace("_", " ")
+
+
+def kind_of(evaluation: Any) -> str:
+    """Return the name of the conversation's platform, or of its channel where that has none."""
+    platform = (evaluation.context or {}).get("platform")
+    return text_of("platform", platform) if platform else text_of("channel", evaluation.channel)

@@ -45,6 +45,20 @@ def test_opening_an_evaluation_is_noted_once_a_day(runtime: Runtime, visit: Any,
     assert viewer.get(f"/evaluations/{another}").status_code == 404
 
 
+def test_a_page_says_on_which_platform_a_conversation_was(client: Caller, visit: Any) -> None:
+    viewer, shown = visit("viewer"), {}
+    for platform in ("email", "whatsapp", "web"):
+        made = put_chat(client, platform, platform=platform)
+        judge()
+        page = viewer.get(f"/evaluations/{made['evaluationId']}").text
+        shown[platform] = " ".join(
+            re.findall(r"<h1>.*?</h1>\s*<p[^>]*>(.*?)</p>", page, re.S)[0].split()
+        )
+    assert shown["email"].startswith("E-mail of ")
+    assert shown["whatsapp"].startswith("WhatsApp of ")
+    assert shown["web"].startswith("Chat of ")
+
+
 def test_a_review_of_a_form_is_the_review_of_the_person(
     client: Caller, runtime: Runtime, visit: Any, chat: str
 ) -> None:

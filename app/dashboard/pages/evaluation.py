@@ -29,6 +29,7 @@ from app.dashboard.queries import filters_of
 from app.dashboard.views import conversation, scored, sheets
 from app.dashboard.views.scored import AnswerChange, PlayableQuote, changes_between
 from app.dashboard.views.sheets import AdvisedConversation
+from app.dashboard.words import kind_of
 from app.evaluations import listing, outcome, results, service
 from app.evaluations import shown_transcripts as transcripts
 from app.evaluations.enums import ENDED, SourceType, Status
@@ -308,8 +309,8 @@ def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> 
     """
     runtime = current_runtime()
     with runtime.db.reading() as session:
-        evaluation = service.get(session, evaluation_id)
         row = service.find(session, evaluation_id)
+        evaluation = {**service.get(session, evaluation_id), "kind": kind_of(row)}
         document = results.results_of(session, row, as_judged=as_judged)
         scorecard = None
         with suppress(NotFound):
