@@ -9,11 +9,11 @@ from werkzeug.wrappers import Response
 
 from app.campaigns import merging, service
 from app.campaigns.enums import CHANNELS
-from app.campaigns.schemas import CampaignMergeCreate
+from app.campaigns.schemas import CampaignMergeCreate, CampaignQuery
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.core.errors import InvalidInput
-from app.dashboard import forms, pickers
+from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.audited import audited
 from app.evaluations import campaign_changes
@@ -30,6 +30,7 @@ from app.web.schemas.query_fields import QueryNumber, QueryWhole
 blp = PageBlueprint("campaigns", __name__, scope="scorecards:manage")
 
 _ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.IDS), sort="name")
+_OFFERED = PageRequest(page_size=50, sort="name")
 
 
 class CampaignForm(ScorecardsByChannel):
@@ -64,7 +65,7 @@ def _page(campaign_id: str) -> str:
         return render_template(
             "scorecards/campaign.html",
             campaign=campaign,
-            others=pickers.campaign_names(session, ()),
+            others=_others(session, campaign),
             still_to_move=campaign_changes.still_to_move(session, campaign_id),
             namesakes=service.namesakes(session, campaign_id, campaign["name"]),
             choices=_choices(session),
@@ -99,7 +100,7 @@ def change(campaign_id: str) -> Response:
 @forms.shown_again(_page)
 def merge(campaign_id: str) -> Response:
     """Merge the chosen campaigns into this one."""
-    chosen = [former_id for former_id in request.form.getlist("campaignIds") if former_id]
+    chosen = request.form.getlist("campaignIds")
     if not chosen:
         raise InvalidInput.field(
             "campaignIds", "Choose the campaigns that become part of this one."
@@ -111,6 +112,21 @@ def merge(campaign_id: str) -> Response:
         for former_id in typed["campaign_ids"]:
             audit.record(session, current_actor(), Action.CAMPAIGNS_MERGED, former_id)
     return forms.redirect_with("campaigns-merged", "campaigns.show", campaign_id=campaign_id)
+
+
+def _others(session: Session, campaign: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the campaigns to merge, by id, of the words of the request or of the same name first."""
+    words = forms.load(CampaignQuery(), request.args).get("q", "")
+    namesakes = {} if words else service.namesakes(session, campaign["id"], campaign["name"])
+    found = service.list_page(session, _OFFERED, q=words)
+    named = {key: (campaign["name"], external_id) for key, external_id in namesakes.items()}
+    named |= {row["id"]: (row["name"], row["external_id"]) for row in found.items}
+    named.pop(campaign["id"], None)
+    return {
+        "words": words,
+        "options": [(key, f"{name}, {outer or key}") for key, (name, outer) in named.items()],
+        "are_all": found.total_count <= _OFFERED.page_size,
+    }
 
 
 def _scorecards_of(session: Session, campaign: Mapping[str, Any]) -> dict[str, str | None]:
