@@ -335,13 +335,6 @@ def problem(url: str) -> str:
     return ""
 
 
-def clear_locks(url: str) -> None:
-    """Delete the locks of a killed run, so that no process waits until they expire."""
-    with connect(url) as client:
-        for key in client.scan_iter("rq:scheduler-lock:*"):
-            client.delete(key)
-
-
 def publish_url(data_dir: Path, url: str) -> None:
     """Store the address of the running queue server in the data folder."""
     (data_dir / _URL_FILE).write_text(url + "\n")

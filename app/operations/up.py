@@ -79,7 +79,7 @@ def run(settings: Settings, *, with_worker: bool, demo: str | None = None) -> No
         wait_for_access = _start_preparing(settings)
         import_module("app.factory")
         first_access = wait_for_access()
-        choice = _await_queue(supervisor, settings, choice, lock)
+        choice = _await_queue(supervisor, settings, choice)
         settings = replace(settings, redis_url=choice.url or "none")
         if not supervisor.is_stopping:
             runtime = _start_web(supervisor, settings, listener)
@@ -142,28 +142,20 @@ def _start_queue(supervisor: Supervisor, settings: Settings, lock: int) -> Queue
     return choice
 
 
-def _await_queue(
-    supervisor: Supervisor, settings: Settings, choice: QueueChoice, lock: int
-) -> QueueChoice:
+def _await_queue(supervisor: Supervisor, settings: Settings, choice: QueueChoice) -> QueueChoice:
     if not choice.program:
         return choice
     from app.core import queue
 
-    for attempt in (1, 2):
-        if attempt == 2:
-            supervisor.remove("queue")
-            queue_server.set_aside(settings.data_dir)
-            choice = _start_queue(supervisor, settings, lock)
-        until = time.monotonic() + _QUEUE_READY_WITHIN_S
-        while time.monotonic() < until and not supervisor.is_stopping:
-            if not queue.problem(choice.url):
-                queue.clear_locks(choice.url)
-                queue.publish_url(settings.data_dir, choice.url)
-                return choice
-            supervisor.wait(_LOOK_AGAIN_S)
-            if not supervisor.is_running("queue"):
-                break
-        logger.warning("the queue server does not start; see queue/queue.log in the data folder")
+    until = time.monotonic() + _QUEUE_READY_WITHIN_S
+    while time.monotonic() < until and not supervisor.is_stopping:
+        if not queue.problem(choice.url):
+            queue.publish_url(settings.data_dir, choice.url)
+            return choice
+        supervisor.wait(_LOOK_AGAIN_S)
+        if not supervisor.is_running("queue"):
+            break
+    logger.warning("the queue server does not start; see queue/queue.log in the data folder")
     supervisor.remove("queue")
     return QueueChoice("", "", "none, because it does not start: jobs start a little later")
 

@@ -121,10 +121,9 @@ def test_the_own_server_answers_on_a_private_socket(
     socket = queue_choice.socket_path(folder)
     assert len(os.fsencode(socket)) <= 100
     assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
-    queue.clear_locks(choice.url)
 
 
-def test_up_uses_a_program_on_path_and_sets_files_of_another_version_aside(
+def test_up_uses_a_program_on_path_and_deletes_what_its_predecessor_stored(
     tmp_path: Path, bundled: str
 ) -> None:
     data = tmp_path / "instance"
@@ -138,7 +137,7 @@ def test_up_uses_a_program_on_path_and_sets_files_of_another_version_aside(
     try:
         service.wait_ready()
         assert f"embedded: {folder}/valkey-server" in service.text
-        assert (data / "queue.set-aside" / "appendonlydir").is_dir()
+        assert not append_only.exists()
         assert service.stop() == 0
     finally:
         service.end()

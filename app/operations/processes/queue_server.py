@@ -27,6 +27,8 @@ def prepare(data_dir: Path) -> None:
             raise CannotRun(f"{folder} belongs to another user: remove it")
         folder.chmod(0o700)
     socket_path(data_dir).unlink(missing_ok=True)
+    # Release 0.1.0 stored the queue here; the server would read it, and another version may refuse it.
+    shutil.rmtree(data_dir / "queue" / "appendonlydir", ignore_errors=True)
 
 
 def command(program: str, data_dir: Path) -> list[str]:
@@ -38,8 +40,8 @@ def command(program: str, data_dir: Path) -> list[str]:
         "unixsocketperm": "700",
         "dir": str(folder),
         "logfile": str(folder / "queue.log"),
-        "appendonly": "yes",
-        "appendfsync": "everysec",
+        # What waits is in the database: nothing is lost with this memory.
+        "appendonly": "no",
         "save": "",
         "daemonize": "no",
         "loglevel": "warning",
@@ -55,14 +57,6 @@ def serve(program: str, data_dir: Path, lock_handle: int) -> None:
     if sys.platform != "linux":
         _run_below(command(program, data_dir))
     os.execv(program, command(program, data_dir))  # noqa: S606 - chosen above, no shell
-
-
-def set_aside(data_dir: Path) -> None:
-    """Move the server's files away: another version may have written them, and nothing depends on them."""
-    folder = data_dir / "queue"
-    old = data_dir / "queue.set-aside"
-    shutil.rmtree(old, ignore_errors=True)
-    folder.rename(old)
 
 
 def _truncate_log(log: Path) -> None:
