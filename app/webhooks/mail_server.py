@@ -1,6 +1,5 @@
 """Mail server of the service: set once, its password encrypted and never shown again."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -16,18 +15,6 @@ from app.webhooks.service import RESOLVE_WITHIN_S, address_policy
 
 _ID = "mail"
 _PURPOSE = "mail_server:password"
-
-
-@dataclass(frozen=True, slots=True)
-class MailRoute:
-    """Route to the mail server, as sending needs it; the password is still encrypted."""
-
-    host: str
-    port: int
-    security: str
-    user: str | None
-    password: str | None
-    sender: str
 
 
 def check_address(settings: Settings, host: str, port: int) -> None:
@@ -72,9 +59,13 @@ def replace(
     return row
 
 
+def known(session: Session) -> MailServer | None:
+    return session.get(MailServer, _ID)
+
+
 def find(session: Session) -> MailServer:
     """Return the mail server; raise `NotFound` as long as none is set."""
-    row = session.get(MailServer, _ID)
+    row = known(session)
     if row is None:
         raise NotFound("No mail server is set: PUT /alerts/mail-server sets one.")
     return row
@@ -85,18 +76,11 @@ def remove(session: Session) -> None:
     session.delete(find(session))
 
 
-def mail_route(session: Session) -> MailRoute | None:
-    row = session.get(MailServer, _ID)
-    if row is None:
-        return None
-    return MailRoute(row.host, row.port, row.security, row.user, row.password, row.sender)
-
-
-def password_of(keyring: Keyring, route: MailRoute) -> str | None:
+def password_of(keyring: Keyring, server: MailServer) -> str | None:
     """Decrypt the password; raise `UnknownMasterKey` when its master key is missing."""
-    if route.password is None:
+    if server.password is None:
         return None
-    return keyring.decrypt(route.password, purpose=_PURPOSE).decode()
+    return keyring.decrypt(server.password, purpose=_PURPOSE).decode()
 
 
 PASSWORDS = SealedColumn("mail server", MailServer.password, lambda _: _PURPOSE)

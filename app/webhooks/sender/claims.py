@@ -26,9 +26,9 @@ from app.core.clock import utc_now
 from app.core.process import owner as processes
 from app.events.models import Event
 from app.usage.service import count_deliveries
+from app.webhooks import mail_server
 from app.webhooks.enums import DeliveryState, TargetKind, Trigger
-from app.webhooks.mail_server import MailRoute, mail_route
-from app.webhooks.models import DELIVERING, PENDING, Delivery, Subscription
+from app.webhooks.models import DELIVERING, PENDING, Delivery, MailServer, Subscription
 
 _TEST = Delivery.trigger == literal_column("'test'")
 _OF_SUBSCRIPTION = Delivery.subscription_id == Subscription.id
@@ -56,7 +56,7 @@ class Receiver:
     previous_secret_expires_at: datetime | None
     due_at: datetime | None
     kind: str = TargetKind.WEBHOOK
-    mail: MailRoute | None = None
+    mail: MailServer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def list_receivers(session: Session) -> list[Receiver]:
     """List every subscription that is not deleted, with its oldest due time."""
     rows = session.execute(_RECEIVERS).all()
     has_mail = any(row.kind == TargetKind.EMAIL for row in rows)
-    mail = mail_route(session) if has_mail else None
+    mail = mail_server.known(session) if has_mail else None
     return [Receiver(**row._mapping, mail=mail) for row in rows]
 
 

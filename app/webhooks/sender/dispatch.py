@@ -14,7 +14,7 @@ from app.core.process.traces import Traces
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.webhooks import mail_server, signing
 from app.webhooks.enums import TargetKind, Trigger
-from app.webhooks.mail_server import MailRoute
+from app.webhooks.models import MailServer
 from app.webhooks.sender import rendering
 from app.webhooks.sender.claims import Claim, Receiver
 from app.webhooks.sender.mail import MailClient
@@ -118,18 +118,18 @@ class Dispatcher:
         )
 
     def _mail_message(self, claim: Claim, started_at: datetime) -> Reply:
-        route = self._require_mail(claim.receiver)
+        server = self._require_mail(claim.receiver)
         letter = rendering.mail(
             orjson.loads(claim.body)["data"],
             event_id=claim.event_id,
-            sender=route.sender,
+            sender=server.sender,
             recipient=claim.receiver.url,
             at=started_at,
         )
-        password = mail_server.password_of(self._keyring, route)
-        return self._mail.send(route, password, letter, timeout_s=self._timeout_s)
+        password = mail_server.password_of(self._keyring, server)
+        return self._mail.send(server, password, letter, timeout_s=self._timeout_s)
 
-    def _require_mail(self, receiver: Receiver) -> MailRoute:
+    def _require_mail(self, receiver: Receiver) -> MailServer:
         if receiver.mail is None:
             raise ValueError("no mail server is set")
         mail_server.password_of(self._keyring, receiver.mail)

@@ -16,7 +16,7 @@ from app.core.outgoing_http.client import classified, tls_context
 from app.core.outgoing_http.connections import Deadline
 from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from app.webhooks.enums import MailSecurity
-from app.webhooks.mail_server import MailRoute
+from app.webhooks.models import MailServer
 
 logger = logging.getLogger(__name__)
 
@@ -29,17 +29,17 @@ class MailClient:
         self._ca_bundle = ca_bundle
 
     def send(
-        self, route: MailRoute, password: str | None, letter: EmailMessage, *, timeout_s: float
+        self, server: MailServer, password: str | None, letter: EmailMessage, *, timeout_s: float
     ) -> Reply:
         """Send one message, the whole conversation with the server within the time."""
         started, deadline = time.monotonic(), Deadline(timeout_s)
         ip = None
         try:
             [address, *_] = self._policy.locate_mail_server(
-                route.host, route.port, timeout_s=deadline.remaining()
+                server.host, server.port, timeout_s=deadline.remaining()
             )
             ip = str(address)
-            answer = self._talk(route, password, letter, address, deadline)
+            answer = self._talk(server, password, letter, address, deadline)
         except (smtplib.SMTPException, OSError, ValueError) as error:
             return _failure(error, ip, started)
         except Exception as error:
@@ -51,41 +51,41 @@ class MailClient:
 
     def _talk(
         self,
-        route: MailRoute,
+        server: MailServer,
         password: str | None,
         letter: EmailMessage,
         address: Address,
         deadline: Deadline,
     ) -> bytes:
-        context = cast("ssl.SSLContext", _NamedContext(tls_context(self._ca_bundle), route.host))
+        context = cast("ssl.SSLContext", _NamedContext(tls_context(self._ca_bundle), server.host))
         timeout_s = deadline.remaining()
         # Without a name, smtplib asks the resolver for that of this machine.
-        name = route.sender.rpartition("@")[2]
-        server: smtplib.SMTP
-        if route.security == MailSecurity.TLS:
-            server = smtplib.SMTP_SSL(local_hostname=name, timeout=timeout_s, context=context)
+        name = server.sender.rpartition("@")[2]
+        client: smtplib.SMTP
+        if server.security == MailSecurity.TLS:
+            client = smtplib.SMTP_SSL(local_hostname=name, timeout=timeout_s, context=context)
         else:
-            server = smtplib.SMTP(local_hostname=name, timeout=timeout_s)
+            client = smtplib.SMTP(local_hostname=name, timeout=timeout_s)
         # The timeout of a socket would start again with each byte that arrives.
-        watch = threading.Timer(timeout_s, _shut, (server,))
+        watch = threading.Timer(timeout_s, _shut, (client,))
         watch.daemon = True
         watch.start()
         try:
             # The address that was vetted: a second look-up could give another one.
-            server.connect(str(address), route.port)
-            if route.security != MailSecurity.TLS:
-                server.starttls(context=context)
-            if route.user is not None:
-                server.login(route.user, password or "")
-            server.send_message(letter)
+            client.connect(str(address), server.port)
+            if server.security != MailSecurity.TLS:
+                client.starttls(context=context)
+            if server.user is not None:
+                client.login(server.user, password or "")
+            client.send_message(letter)
             with suppress(smtplib.SMTPException, OSError):
-                server.quit()
+                client.quit()
         except (smtplib.SMTPServerDisconnected, OSError, ValueError):
             deadline.remaining()
             raise
         finally:
             watch.cancel()
-            server.close()
+            client.close()
         return b"The mail server has taken the message."
 
 
