@@ -62,7 +62,6 @@ COMMANDS = {
     "model": Command("app.operations.processes.model_server:model", standalone=True),
     "openapi": Command("app.operations.commands:openapi", standalone=True),
     "privacy": Command("app.privacy.cli:privacy"),
-    "scorecards": Command("app.scorecards.cli:scorecards"),
     "secrets": Command("app.operations.commands:secrets"),
     "signing": Command("app.api_keys.signing_cli:signing", standalone=True),
     "up": Command("app.operations.start_commands:up", standalone=True),

@@ -1,7 +1,6 @@
 """Scorecards: those that ship, your own with their versions, and which one is chosen."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id, new_id
 from app.core.runtime import Runtime
 from app.scorecards import service
-from app.scorecards.cli import scorecards
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put, put_chat
 from tests.own_scorecards import add_version, create, draft, says
-from tests.running import CommandRunner
 
 
 @pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
@@ -219,31 +216,12 @@ def test_an_own_scorecard_judges_with_evidence(client: Caller) -> None:
     assert findings(sent) == {"scorecardId": "FORMAT"}
 
 
-def test_the_commands_take_files(client: Caller, tmp_path: Path) -> None:
-    run = partial(CommandRunner().invoke, scorecards)
-    file = tmp_path / "ours.json"
-    file.write_text(json.dumps(draft(says("own.hello", "hi", weight=100, question="Is it nice?"))))
-    linted = run(args=["lint", str(file)])
-    assert linted.exit_code == 0
-    assert "criteria[0].question: 'nice'" in linted.output
-    made = json.loads(run(args=["create", str(file), "--json"]).output)
-    assert (made["version"], len(made["warnings"])) == (1, 1)
-    file.write_text(json.dumps(draft(says("own.hello", "hi", weight=99))))
-    for command in (["lint"], ["create"], ["add-version", made["id"]]):
-        refused = run(args=[*command, str(file)])
-        assert refused.exit_code == 1
-        assert "criteria: The weights sum to 99, not to 100." in refused.output
-    file.write_text(json.dumps(draft(name="Ours 2")))
-    added = run(args=["add-version", made["id"], str(file)])
-    assert (added.exit_code, "version 2" in added.output) == (0, True)
-    shown = json.loads(run(args=["show", made["id"], "--version", "1"]).output)
-    assert shown == get(client, f"/scorecards/{made['id']}", version=1)["definition"]
-    listed = run(args=["list"])
-    assert "Ours 2" in listed.output
-    assert len(json.loads(run(args=["list", "--json"]).output)) == 5
-    file.write_text("{'name': 1}")
-    assert "is not JSON" in run(args=["lint", str(file)]).output
-    assert run(args=["show", new_id("sc")]).exit_code == 1
+def test_what_is_shown_can_be_stored_under_a_name_of_its_own(client: Caller) -> None:
+    shown = get(client, f"/scorecards/{service.current_default('voice').id}")["definition"]
+    made = client.post("/scorecards", {**shown, "name": "Ours"}).json()["data"]
+    stricter = {**shown, "name": "Ours", "passThreshold": 80}
+    stored = client.post(f"/scorecards/{made['id']}/versions", stricter)
+    assert (stored.status_code, stored.json()["data"]["version"]) == (201, 2), stored.text
 
 
 def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
