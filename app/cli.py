@@ -47,7 +47,6 @@ class Command:
 
 COMMANDS = {
     "agreement": Command("app.reviews.cli:agreement"),
-    "examples": Command("app.reviews.cli:examples_of"),
     "analytics": Command("app.analytics.cli:analytics"),
     "calibrate": Command("app.reviews.cli:calibrate"),
     "db": Command("app.operations.database_commands:db", standalone=True),

@@ -1,16 +1,15 @@
-"""Commands `agreement` and `examples`, and command group `calibrate`."""
+"""Command `agreement`, and command group `calibrate`."""
 
 from pathlib import Path
 
 import click
-import orjson
 from sqlalchemy.orm import Session
 
 from app.analytics.engine.selection import Period, Selection
 from app.core.commands import errors_as_messages, print_json
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
-from app.reviews import examples, service
+from app.reviews import service
 from app.reviews.agreement.bootstrap import Estimate
 from app.reviews.calibration import labels, profiles
 from app.reviews.calibration.labels import Labelled
@@ -19,16 +18,6 @@ from app.reviews.schemas.agreement import AnalyticsAgreementSchema
 from app.web.current import current_runtime
 
 _engagement = click.option("--engagement", metavar="ID|NAME", required=True, help="The engagement.")
-
-
-@click.command("examples")
-@_engagement
-@errors_as_messages()
-def examples_of(engagement: str) -> None:
-    """Print the examples that overrides gave the judge for an engagement, as JSON lines."""
-    with current_runtime().db.reading() as session:
-        for line in examples.exported(session, engagements.find(session, engagement).id):
-            click.echo(orjson.dumps(line).decode())
 
 
 @click.command("agreement")

@@ -1,6 +1,6 @@
-"""Examples that overrides give to the judge: learned, listed, revoked, applied to an engagement, and exported."""
+"""Examples that overrides give to the judge: learned, listed, revoked, and applied to an engagement."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import delete, select, update
@@ -70,8 +70,11 @@ def lessons_of(session: Session, engagement_id: str | None) -> tuple[Lesson, ...
     """Return what the judge is to take from the examples of an engagement."""
     if engagement_id is None:
         return ()
-    statement = _active(engagement_id).order_by(_COLUMNS.created_at.desc(), _COLUMNS.id)
-    rows = session.execute(statement.limit(_MOST))
+    in_use = select(*_COLUMNS).where(
+        _COLUMNS.engagement_id == engagement_id, _COLUMNS.revoked_at.is_(None)
+    )
+    newest_first = in_use.order_by(_COLUMNS.created_at.desc(), _COLUMNS.id)
+    rows = session.execute(newest_first.limit(_MOST))
     return tuple(Lesson(row.kind, row.counts, row.text) for row in rows)
 
 
@@ -95,22 +98,6 @@ def erase(session: Session, source_ids: Sequence[str]) -> None:
     """Delete the examples from these conversations."""
     of_sources = select(Evaluation.id).where(Evaluation.source_id.in_(source_ids))
     session.execute(delete(ReviewExample).where(_COLUMNS.evaluation_id.in_(of_sources)))
-
-
-def exported(session: Session, engagement_id: str) -> Iterator[dict[str, Any]]:
-    """Yield the examples of an engagement as labelled lines: who says it, and which act it is or is not."""
-    for row in session.execute(_active(engagement_id).order_by(_COLUMNS.created_at, _COLUMNS.id)):
-        kind = kind_named(row.kind)
-        acts = kind.acts[: kind.added] if row.counts else kind.acts
-        speaker = "customer" if kind.side is Side.CUSTOMER else "agent"
-        for act in acts:
-            yield {"text": row.text, "by": speaker, "act": act.value, "performs": row.counts}
-
-
-def _active(engagement_id: str) -> Any:
-    return select(*_COLUMNS).where(
-        _COLUMNS.engagement_id == engagement_id, _COLUMNS.revoked_at.is_(None)
-    )
 
 
 def _replace(session: Session, engagement_id: str, kind: str, text: str) -> None:

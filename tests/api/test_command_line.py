@@ -17,7 +17,6 @@ IMPORTED = {
     "calibrate",
     "demo",
     "doctor",
-    "examples",
     "import",
     "master-key",
     "metrics",

@@ -1,6 +1,5 @@
-"""Examples from overrides: learned, applied in their engagement, listed, revoked, exported and erased."""
+"""Examples from overrides: learned, applied in their engagement, listed, revoked and erased."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,10 +8,8 @@ import pytest
 
 from app.core.runtime import Runtime
 from app.reviews import service as reviews
-from app.reviews.cli import examples_of
 from tests.caller import Caller
 from tests.contacts import get, judge, messages, put_chat
-from tests.running import CommandRunner
 from tests.visitor import Visitor, signed_in
 
 GREETING = "Tuned in, Radio Service."
@@ -95,15 +92,11 @@ def test_the_last_override_of_the_same_words_counts(client: Caller) -> None:
     )
 
 
-def test_examples_are_exported_and_go_with_their_conversation(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_examples_go_with_their_conversation(client: Caller, runtime: Runtime) -> None:
     ours = engagement(client, "Harbour")
     first, _ = judged(client, "chat-1", GREETING, ours)
     override(client, first, "yes", GREETING)
-    printed = CommandRunner().invoke(examples_of, ["--engagement", ours])
-    lines = [json.loads(line) for line in printed.output.splitlines()]
-    assert lines[0] == {"text": GREETING, "by": "agent", "act": "greet", "performs": True}
+    assert len(get(client, "/review-examples")) == 1
     source = get(client, f"/evaluations/{first}")["sourceId"]
     with runtime.db.writing() as session:
         reviews.erase(session, [source])
