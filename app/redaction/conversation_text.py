@@ -32,6 +32,8 @@ _LAST_DIGITS = re.compile(
 )
 # Longer than the distance between a cue and what it announces, and than most of what is announced.
 _REACH = 250
+# To begin a search takes as long as to search so many characters.
+_COST_OF_WINDOW = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ class ConversationText:
         """
         end = 0
         for low, high in _windows(sorted(places)):
-            self.searched += min(high, len(text)) - low
+            self.searched += min(high, len(text)) - low + _COST_OF_WINDOW
             for match in pattern.finditer(text, max(low, end), high + _REACH):
                 if match.start() > high:
                     break
@@ -243,7 +245,9 @@ def _windows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def places_of(cues: Iterable[str], lower_case_text: str) -> list[int]:
     """Return where a text in lower case has these cues; some of many in one place are left out."""
-    return [place for cue in cues for place in _places(lower_case_text, cue)]
+    return [
+        place for cue in cues if cue in lower_case_text for place in _places(lower_case_text, cue)
+    ]
 
 
 def _places(text: str, cue: str) -> Iterator[int]:

@@ -34,7 +34,7 @@ from app.transcript import Redaction, Role, Segment, Transcript, Word
 _MAX_ROUNDS = 6
 # A turn may be read differently when one of so many turns before it has changed.
 _TURNS_BACK = 3
-# So many characters are read again after the first round.
+# Turns with so many characters are read again after the first round.
 _MAX_REREAD = 250_000
 # After so many cues and numbers, or entities, of a conversation, the rest of it is masked whole.
 _MAX_FINDS = 20_000
@@ -92,9 +92,9 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
             ]
             originals = merged_spans([*before.originals, *new])
             masked[turn] = _masked_turn(turns[turn].text, originals)
-        conversation = conversation.with_texts({turn: masked[turn].text for turn in spans})
         changed = frozenset(spans)
-        left -= sum(len(masked[turn].text) for turn in changed)
+        left -= sum(len(conversation.turns[turn].text) for turn in changed)
+        conversation = conversation.with_texts({turn: masked[turn].text for turn in changed})
         if left < 0:
             break
     return masked
