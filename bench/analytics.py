@@ -189,8 +189,9 @@ def staged_app(number: int, folder: Path, database_url: str = "") -> Flask:
         started = time.process_time()
         Stage(runtime, number, utc_now()).make()
         print(f"{number:,} evaluations made in {time.process_time() - started:.1f} s of CPU")
-        with runtime.db.writing() as session:
-            session.execute(text("ANALYZE"))
+        if not settings.is_sqlite:
+            with runtime.db.writing() as session:
+                session.execute(text("ANALYZE"))
     return app
 
 
