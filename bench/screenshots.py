@@ -10,6 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from tests.pages.conftest import CHROMIUM, DEMO_WITHIN_S, Demo, sign_in
+from tests.pages.test_evaluation import choose
 from tests.visitor import PASSWORD, add_user
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
@@ -25,7 +26,7 @@ def take(demo: Demo, page: Page, folder: Path) -> None:
     page.goto("/evaluations?sort=score")
     page.screenshot(path=folder / "evaluations.png")
     page.goto(demo.evaluation(CALL))
-    page.get_by_role("button", name="Empathy").click()
+    choose(page, "Empathy")
     page.mouse.move(0, 0)
     page.screenshot(path=folder / "evaluation.png")
 
