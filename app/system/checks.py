@@ -165,7 +165,8 @@ def _disk(settings: Settings) -> Outcome:
 
 def _keys(settings: Settings) -> Outcome:
     if not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
-        return Verdict.WARN, f"there is no {settings.data_dir / KEY_FILE}; the first start makes it"
+        file = settings.data_dir / KEY_FILE
+        return Verdict.WARN, f"there is no {file}: the first start makes it, a later one needs it"
     try:
         keyring = load_keyring(settings)
     except SettingsError as error:
