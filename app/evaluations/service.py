@@ -188,12 +188,15 @@ def find_all(session: Session, evaluation_ids: Sequence[str]) -> list[Evaluation
     return [by_id[evaluation_id] for evaluation_id in evaluation_ids]
 
 
-def ended_among(session: Session, evaluation_ids: Sequence[str]) -> dict[str, str]:
-    """Return the status of those of these evaluations that have ended; a deleted one is canceled."""
-    found = select(Evaluation.id, Evaluation.status).where(Evaluation.id.in_(evaluation_ids))
-    statuses = dict.fromkeys(evaluation_ids, str(Status.CANCELED))
-    statuses |= dict(session.execute(found).all())
-    return {key: status for key, status in statuses.items() if status in ENDED}
+def ended_among(session: Session, evaluation_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return status and error of those of these that have ended; a deleted one is canceled."""
+    found = select(Evaluation.id, Evaluation.status, Evaluation.error).where(
+        Evaluation.id.in_(evaluation_ids)
+    )
+    ends = dict.fromkeys(evaluation_ids, (str(Status.CANCELED), ""))
+    for key, status, error in session.execute(found):
+        ends[key] = (status, error["message"] if error else "")
+    return {key: end for key, end in ends.items() if end[0] in ENDED}
 
 
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:

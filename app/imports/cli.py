@@ -343,6 +343,8 @@ def _report(
         if run.ended:
             statuses = ", ".join(f"{number} {status}" for status, number in run.ended.items())
             click.echo(f"evaluations ended: {statuses}")
+            for reason, number in run.reasons.most_common(_MOST_NAMES):
+                print_line(f"{number} failed: {reason}", err=True)
 
 
 def _print_names(title: str, names: Sequence[str]) -> None:

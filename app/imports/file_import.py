@@ -89,6 +89,7 @@ class FileImport:
         self._pairs = pairs
         self._recordings = RecordingLoader(runtime, options, metadata)
         self.ended: Counter[str] = Counter()  # Evaluations that were waited for, by status.
+        self.reasons: Counter[str] = Counter()  # Why evaluations have failed.
         self._failed_recordings = 0
         self._started_at = utc_now()
         self._awaited = DiskSet()
@@ -154,7 +155,8 @@ class FileImport:
             ended = evaluations.ended_among(session, evaluation_ids) if evaluation_ids else {}
             results = recordings.results_among(session, audio_file_ids) if audio_file_ids else []
         self._awaited.remove(ended)
-        self.ended.update(ended.values())
+        self.ended.update(status for status, _ in ended.values())
+        self.reasons.update(error for _, error in ended.values() if error)
         self._awaited_recordings.remove(row["id"] for row in results)
         self._failed_recordings += sum(1 for row in results if row["error"])
         is_idle = not ended and not results

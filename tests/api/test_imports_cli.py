@@ -71,7 +71,15 @@ def test_the_exit_code_says_that_an_evaluation_failed(command: Command, tmp_path
     file.write_text(json.dumps(short))
     failed = command(file, "--wait")
     assert "evaluations ended: 1 failed" in failed.stdout
+    assert "1 failed: The conversation is too short for a score: " in failed.stderr
     assert failed.exit_code == 1
+
+
+def test_the_conversation_of_the_first_hour_has_a_score(command: Command, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "first-hour.md").read_text()
+    file = tmp_path / "chats.jsonl"
+    file.write_text(page.split("```json\n")[1].split("```")[0])
+    assert "evaluations ended: 1 completed" in command(file, "--wait").stdout
 
 
 def test_a_file_is_imported_and_reported(
