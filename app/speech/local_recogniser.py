@@ -40,7 +40,7 @@ from app.transcript import Word
 PROVIDER = "faster-whisper"
 ENGLISH = "en"
 # Whisper base was as sure as this of no prompt and no sentence of another language, and less sure of
-# an eighth of the right ones.
+# a tenth of the right ones.
 _CERTAIN_LANGUAGE = 0.9
 _REGIONS_ASKED = 4
 # The mean confidence in words: of a model for English 0.88 and more in English prompts, 0.53 and less
@@ -112,7 +112,7 @@ class LocalRecogniser:
             _require_language(utterances, model, language.doubts)
         return Recognition(
             utterances=utterances,
-            language=language.code,
+            language=language.code if requested or utterances else None,
             provider=PROVIDER,
             model=model.name,
             model_digest=model.digest,

@@ -63,6 +63,16 @@ def understood(pattern: str, name: str, **directions: str) -> dict[str, str]:
             ("inbound", "101", "07700900123", "20240312T103045", "1234"),
         ),
         (
+            "3cx",
+            "[]_100-0836826436_20190211124709(2).wav",
+            ("outbound", "100", "0836826436", "20190211T124709", "2"),
+        ),
+        (
+            "vicidial",
+            "FR_S_20051020-103108_3125551212.wav",
+            ("unknown", None, "3125551212", "20051020T103108", None),
+        ),
+        (
             "vicidial",
             "20240312-103045_3125550142-all.mp3",
             ("unknown", None, "3125550142", "20240312T103045", None),
@@ -80,8 +90,8 @@ def understood(pattern: str, name: str, **directions: str) -> dict[str, str]:
         ),
         (
             "zoom",
-            "call_recording_c2f8-4e_20221115181507.mp3",
-            ("unknown", None, None, "20221115T181507Z", "c2f8-4e"),
+            "call_recording_1234abcd-5678-efab-9012-345678abcdef_20221115181507.mp3",
+            ("unknown", None, None, "20221115T181507Z", "1234abcd-5678-efab-9012-345678abcdef"),
         ),
     ],
 )
@@ -133,8 +143,14 @@ def test_a_pattern_that_says_nothing_is_refused(pattern: str, says: str) -> None
     assert says in refused.value.message
 
 
-@pytest.mark.parametrize("name", ["call.wav", "out-1-2-20250327-0925-1.2.wav", "../RE1.wav"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("call.wav", "out-1-2-20250327-0925-1.2.wav", "../RE1.wav"),
+        "CO_S_20051020-103108_3125551212.wav",  # the customer alone
+    ],
+)
 def test_a_name_of_another_form_is_refused(name: str) -> None:
-    for system in ("freepbx", "3cx", "twilio"):
+    for system in ("freepbx", "3cx", "twilio", "vicidial"):
         with pytest.raises(Unreadable):
             understood(system, name)

@@ -40,6 +40,7 @@ LIKE_POLISH = AUDIO / "calls" / "spanish-pin.ogg"
 CARD = AUDIO / "calls" / "card-number.stereo.ogg"
 SILENCE = AUDIO / "nospeech" / "silence.wav"
 NOISE = AUDIO / "nospeech" / "noise.wav"
+MUSIC = AUDIO / "nospeech" / "hold-music.wav"
 ENGLISH = TranscriptionOptions(language="en-US")
 
 
@@ -238,6 +239,8 @@ def test_the_base_model_finds_the_language_and_leaves_english_to_the_other(tmp_p
         transcriber.transcribe(
             backwards(SPANISH, tmp_path), TranscriptionOptions(), progress=ignore
         )
+    music = transcriber.transcribe(MUSIC, TranscriptionOptions(), progress=ignore)
+    assert (music.language, music.segments) == (None, ())
     assert transcriber.transcribe(SPEECH, ENGLISH, progress=ignore).model == "tiny.en"
     always = build_transcriber(models_dir=tmp_path, always_base=True)
     call = always.transcribe(CARD, ENGLISH, progress=ignore)

@@ -45,12 +45,14 @@ _EXTENSION, _OUTSIDE = r"(?P<executive>\d{2,6})", r"(?P<number>\+?\d{7,15}|anony
 _MOMENT = r"(?P<date>\d{8})-(?P<time>\d{6})"
 # The name of the system goes before the number of a call where asterisk.conf gives one.
 _ASTERISK = rf"{_MOMENT}-(?P<externalId>(?:[\w.-]+-)?\d+\.\d+)"
+_STEREO = "(?:(?:FR_)?S_)?"
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _3CX_END = r"_(?P<date>\d{8})(?P<time>\d{6})(?:\((?P<externalId>\d+)\))?"
 # FreePBX: its dialplan sub-record-check names a call by type, destination, caller, start and id.
 # FusionPBX: the setting record_name, `${uuid}`, in a folder for each day. VICIdial: the campaign's
-# setting FULLDATE_CUSTPHONE, or one with the agent. Twilio: the id of the recording. Zoom:
-# support.zoom.com, KB0079123.
+# setting FULLDATE_CUSTPHONE, or one with the agent; of stereo recordings (STEREO_CALL_RECORDINGS.txt)
+# only whole ones, with the agent on the left, not CO_ and CM_ with one side. Twilio: the id of the
+# recording. Zoom: support.zoom.com, KB0079123, and the `file_url` of Zoom Phone.
 _SHAPES: Mapping[str, Sequence[_Shape]] = {
     "freepbx": (
         _Shape(rf"(?P<direction>out)-(?P<number>\+?\d+)-{_EXTENSION}-{_ASTERISK}", "outbound"),
@@ -76,8 +78,13 @@ _SHAPES: Mapping[str, Sequence[_Shape]] = {
         _Shape(rf"\[[^\]]*\]_\+?\w+-\+?\w+{_3CX_END}", "unknown"),
     ),
     "vicidial": (
-        _Shape(rf"{_MOMENT}_(?P<number>\d{{6,15}})(?:_(?P<executive>\w+?))?(?:-all)?", "unknown"),
-        _Shape(rf"{_MOMENT}_(?P<executive>\w+?)_(?P<number>\d{{6,15}})(?:-all)?", "unknown"),
+        _Shape(
+            rf"{_STEREO}{_MOMENT}_(?P<number>\d{{6,15}})(?:_(?P<executive>\w+?))?(?:-all)?",
+            "unknown",
+        ),
+        _Shape(
+            rf"{_STEREO}{_MOMENT}_(?P<executive>\w+?)_(?P<number>\d{{6,15}})(?:-all)?", "unknown"
+        ),
     ),
     "twilio": (_Shape(r"(?:CA[0-9a-f]{32}_)?(?P<externalId>RE[0-9a-f]{32})", "unknown"),),
     "zoom": (
