@@ -70,6 +70,17 @@ def status(code: int, body: bytes = b"ok", *headers: str, after_s: float = 0) ->
     return answer
 
 
+def held(until: threading.Event, answer: Answer) -> Answer:
+    """Answer when the test says so."""
+
+    def wait(visit: Visit) -> bool:
+        while not until.is_set() and visit.pause(0.01):
+            pass
+        return answer(visit)
+
+    return wait
+
+
 def after_interim(code: int, final: Answer) -> Answer:
     """Say first that the answer is yet to come."""
 

@@ -180,8 +180,18 @@ def is_running(pid: int) -> bool:
     return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
 
 
-def kill(pid: int) -> None:
+def has_read(port: int, peer: socket.socket) -> bool:
+    """Return whether the process at a port has accepted a connection and read all that was sent."""
+    ends = f":{port:04X}", f":{peer.getsockname()[1]:04X}"
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, here, there, _, queues, *_, inode = line.split()[:10]
+        if (here[-5:], there[-5:]) == ends:
+            return inode != "0" and queues.endswith(":00000000")
+    return False
+
+
+def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         return

@@ -215,13 +215,15 @@ def test_a_full_disk_stops_the_claim_before_the_request(
 def test_a_disk_that_is_full_when_the_answer_comes_delays_its_record_alone(
     make_harness: MakeHarness, receiver: Receiver
 ) -> None:
-    harness = make_harness(webhook_timeout_s=5.0)
-    receiver.script("/hook", answers.status(200, after_s=0.3))
+    harness = make_harness(webhook_timeout_s=60.0)
+    disk_is_full = threading.Event()
+    receiver.script("/hook", answers.held(disk_is_full, answers.status(200)))
     subscription_id, _ = harness.subscribe(receiver.url())
     harness.publish()
     sender = harness.start_sender()
     receiver.wait_for(1)
     before = sender.limit_file_size(8192)
+    disk_is_full.set()
     time.sleep(1.5)
     assert harness.history(subscription_id)[0]["status"] == "delivering"
     sender.limit_file_size(before)

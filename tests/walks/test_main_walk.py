@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import re
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -117,6 +118,16 @@ class Walk:
         for pid in pids:
             kill(pid)
 
+    def kill_if(self, name: str, fact: Callable[[], bool]) -> bool:
+        """Halt every process of this name; kill -9 them if the fact is true then."""
+        pids = [pid for pid, child in self.service.children().items() if name in child]
+        for pid in pids:
+            kill(pid, signal.SIGSTOP)
+        is_true = bool(pids) and fact()
+        for pid in pids:
+            kill(pid, signal.SIGKILL if is_true else signal.SIGCONT)
+        return is_true
+
     def end(self) -> None:
         self.client.delete(f"/webhooks/{self.subscription['id']}")
         self.client.close()
@@ -199,8 +210,7 @@ def test_a_hostile_recording_fails_at_once_and_another_is_processed(walk: Walk) 
 
 def test_a_transcription_that_is_killed_is_taken_up_again_and_told_once(walk: Walk) -> None:
     audio = walk.upload(autoProcess=True)
-    walk.wait_for(audio, lambda state: state["status"] == "transcribing")
-    walk.kill("audio")
+    wait_until(lambda: walk.kill_if("audio", lambda: walk.state(audio)["status"] == "transcribing"))
     assert walk.wait_processed(audio)["attempts"] >= 2
     walk.wait_for_events()
     time.sleep(1)

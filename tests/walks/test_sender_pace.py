@@ -48,8 +48,9 @@ def test_a_receiver_that_keeps_up_gets_its_events_one_by_one_in_order(
     harness.start_sender()
     published = harness.publish()
     receiver.wait_for(1)
-    published += harness.publish(30)
-    found = receiver.wait_for(31)
+    # Few, so that no slow machine falls behind.
+    published += harness.publish(10)
+    found = receiver.wait_for(11)
     assert [each.event["id"] for each in found] == published
     assert all(after.at - before.at > _ANSWER_AFTER_S / 2 for before, after in pairwise(found))
 

@@ -139,7 +139,7 @@ def test_a_held_answer_does_not_wait_for_a_slow_request(service: Service) -> Non
         slow = pool.submit(second.plain, "GET", "/slow")
         time.sleep(0.2)
         os.kill(worker, signal.SIGCONT)
-        assert held.result(10).status_code == 201
+        assert held.result(30).status_code == 201
         assert service.names() == ["One"]
         assert not slow.done()
         (service.folder / "go-on").touch()

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from tests.walks.service_process import (
     UP,
     ServiceProcess,
     descendants,
+    has_read,
     is_refused,
     is_running,
     kill,
@@ -174,7 +174,7 @@ def test_a_stop_answers_the_request_in_flight_and_leaves_nothing(fresh: ServiceP
             b"POST /v1/engagements HTTP/1.1\r\nHost: cqe\r\nContent-Type: application/json\r\n"
             b"X-Api-Key: none\r\nContent-Length: %d\r\n\r\n" % len(body)
         )
-        time.sleep(0.3)
+        wait_until(lambda: has_read(fresh.port, caller))
         fresh.process.send_signal(signal.SIGTERM)
         wait_until(lambda: is_refused(fresh.port))
         caller.sendall(body)
