@@ -5,6 +5,7 @@ import re
 import secrets
 import threading
 import time
+from datetime import UTC, datetime
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
@@ -64,6 +65,14 @@ def new_id(prefix: str) -> str:
 
 def is_id(text: str, prefix: str) -> bool:
     return text.startswith(f"{prefix}_") and _SUFFIX.fullmatch(text[len(prefix) + 1 :]) is not None
+
+
+def time_of(identifier: str) -> datetime:
+    """Return when an id was made; one of the future counts as made now."""
+    milliseconds = 0
+    for letter in identifier.rpartition("_")[2][:10]:
+        milliseconds = milliseconds << 5 | _ALPHABET.index(letter)
+    return datetime.fromtimestamp(min(milliseconds / 1000, time.time()), UTC)
 
 
 def _base32(value: int) -> str:

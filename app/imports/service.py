@@ -38,6 +38,7 @@ QUEUE = "imports"
 bell = partial(Bell, QUEUE)
 # How long the input of a dry run waits to be confirmed, and that of a failed import to be tried again.
 INPUT_KEPT_FOR = timedelta(hours=1)
+_HAS_INPUT = or_(Import.sealed_documents.is_not(None), Import.file_id.is_not(None))
 # Codes of failures that the input has not caused.
 _RETRYABLE = ("INTERRUPTED", "INTERNAL")
 # Disk space for the documents of one import in the database.
@@ -315,11 +316,10 @@ def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
 
     Return the ids of their files, which the caller deletes after the commit.
     """
-    has_input = or_(Import.sealed_documents.is_not(None), Import.file_id.is_not(None))
     # Locked, so that none of them is tried again meanwhile.
     rows = session.execute(
         select(Import.id, Import.file_id)
-        .where(Import.completed_at < before, has_input)
+        .where(Import.completed_at < before, _HAS_INPUT)
         .with_for_update()
     ).all()
     session.execute(
@@ -328,6 +328,20 @@ def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
         .values(sealed_documents=None, file_id=None)
     )
     return [row.file_id for row in rows if row.file_id is not None]
+
+
+def erase_older(session: Session, *, before: datetime) -> None:
+    """Delete all input from before an erasure of a restored database: its record names no customer."""
+    rows = select(Import).where(Import.queued_at < before, _HAS_INPUT)
+    for row in session.scalars(rows.with_for_update()):
+        _forget_input(row)
+        if row.completed_at is None:
+            row.error = {
+                "code": "ERASED",
+                "message": "This waited when the backup was made, and customers were erased since "
+                "then: send again what is not of them.",
+            }
+            leases.end(row, JobState.FAILED, utc_now())
 
 
 def _record(row: Import) -> dict[str, Any]:

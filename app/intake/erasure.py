@@ -1,8 +1,9 @@
 """Erasure of what sources have sent: bodies of deliveries that wait or have failed."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -18,6 +19,11 @@ from app.intake.models import IntakeDelivery
 # A shorter reference has to be a whole value: parts of many texts are like it.
 _LEAST_PART = 6
 _ERASED = {"code": "ERASED", "message": "What was sent was erased at the customer's request."}
+_MAY_BE_ERASED = {
+    "code": "ERASED",
+    "message": "This waited when the backup was made, and customers were erased since then: send it "
+    "again unless it is of one of them.",
+}
 
 
 def mentioning(runtime: Runtime, customer_ref: str) -> list[str]:
@@ -32,11 +38,18 @@ def mentioning(runtime: Runtime, customer_ref: str) -> list[str]:
 
 def erase(session: Session, delivery_ids: Sequence[str]) -> None:
     """Delete the bodies of deliveries; what waits there is not stored."""
-    rows = select(IntakeDelivery).where(
-        IntakeDelivery.id.in_(delivery_ids), IntakeDelivery.sealed_body.is_not(None)
-    )
+    _delete_bodies(session, IntakeDelivery.id.in_(delivery_ids), _ERASED)
+
+
+def erase_older(session: Session, *, before: datetime) -> None:
+    """Delete all bodies from before an erasure of a restored database: its record names no customer."""
+    _delete_bodies(session, IntakeDelivery.queued_at < before, _MAY_BE_ERASED)
+
+
+def _delete_bodies(session: Session, chosen: ColumnElement[bool], error: dict[str, str]) -> None:
+    rows = select(IntakeDelivery).where(chosen, IntakeDelivery.sealed_body.is_not(None))
     for row in session.scalars(rows.with_for_update()):
-        row.sealed_body, row.error = None, _ERASED
+        row.sealed_body, row.error = None, error
         if row.state in leases.OPEN_STATES:
             leases.end(row, JobState.FAILED, utc_now())
 

@@ -18,6 +18,7 @@ from app.audio_files import playback
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
+from app.core.ids import time_of
 from app.core.jobs import leases
 from app.core.jobs.purging import purge_older
 from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
@@ -26,8 +27,8 @@ from app.core.settings import Settings
 from app.core.storage import deployment
 from app.core.storage.objects import StorageAway
 from app.evaluations import jobs as evaluations
+from app.imports import service as imports
 from app.intake import erasure as intake
-from app.intake import service as deliveries
 from app.privacy import service
 from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords
@@ -89,8 +90,9 @@ def repeat_erasures(runtime: Runtime) -> int:
             if service.unknown(session, [erasure_id]):  # else another host was faster
                 for batch in batches:
                     service.erase_again(session, erasure_id, batch)
-                # Records of erasures name no customer, so that none of these can be kept.
-                deliveries.forget_bodies(session, before=utc_now())
+                # Its record names no customer: what was sent before it may be of the same one.
+                intake.erase_older(session, before=time_of(erasure_id))
+                imports.erase_older(session, before=time_of(erasure_id))
     if erasure_ids:
         purge_bytes(runtime)
     return len(erasure_ids)
@@ -150,6 +152,8 @@ def _erase(job: RunningJob[Erasure]) -> None:
         with job.transaction() as session:
             intake.erase(session, mentioning)
     records = ErasureRecords.of(job.runtime)
+    # Also where nothing is stored: a backup may hold what waited then.
+    records.add(job.lease.job_id, ErasureBatch("conversations", ()))
     while batches := _find_batches(job):
         for batch in batches:
             with job.runtime.db.reading() as session:

@@ -1,6 +1,7 @@
 """Drill: a backup under load, restored into another folder, is the service as it was."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from app.analytics.engine import parts
 from app.analytics.engine.database import fact_database
 from app.api_keys import service as api_keys
 from app.core.runtime import Runtime
+from app.imports import jobs as imports
+from app.intake import jobs as intake
 from app.operations import start_checks
 from app.operations.database_commands import db
 from app.people import service as people
@@ -22,9 +25,10 @@ from app.privacy import jobs as erasures
 from tests.api.test_privacy import REF, erase, everything, put
 from tests.caller import Caller
 from tests.contacts import judge
+from tests.intake_requests import RETELL, SECRET, signed
 from tests.recordings import SILENCE, upload
 from tests.running import CommandRunner, running_runtime
-from tests.visitor import add_user
+from tests.visitor import add_user, signed_in
 
 pytestmark = pytest.mark.sqlite_only("restores a SQLite file")
 CARD = "4111 1111 1111 1111"
@@ -121,6 +125,60 @@ def test_everything_but_what_was_erased_comes_back(
     shown = again.get(f"/privacy/erasures/{done['erasureId']}").json()["data"]
     assert (shown["status"], shown["counts"]["conversations"]) == ("completed", 1)
     assert erasures.repeat_erasures(running_runtime()) == 0
+    again.close()
+
+
+def send_call(base: str) -> None:
+    """Send what a vendor sends of a call of the customer, whose number it has."""
+    request = signed("retell", RETELL, time.time(), address=f"{base}/intake/retell")
+    sent = requests.post(
+        f"{base}/intake/retell", data=request.body, headers=request.headers, timeout=30
+    )
+    assert sent.status_code == 200, sent.text
+
+
+def run_what_waits(client: Caller, import_id: str) -> tuple[int, int, str]:
+    """Run deliveries and the import; return the number of calls and chats, and the import's status."""
+    intake.run_intake(running_runtime(), "")
+    imports.run_import(running_runtime(), import_id)
+    calls, chats, imported = (
+        client.get(path).json()["data"]
+        for path in ("/voice-calls", "/conversations", f"/imports/{import_id}")
+    )
+    return len(calls), len(chats), imported["status"]
+
+
+def test_what_waited_of_a_customer_who_was_erased_later_is_not_stored(
+    client: Caller, runtime: Runtime, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    start_checks.require_usable(runtime)
+    old, number = runtime.settings.data_dir, "+12137771234"
+    switched_on = signed_in(client.base, runtime, "admin").post(
+        "/sources/retell", {"secret": SECRET}
+    )
+    assert switched_on.ok
+    send_call(client.base)
+    chat = {"externalId": "chat", "customerRef": number, "messages": SAID}
+    asked = client.post("/imports", {"format": "native", "items": [chat], "evaluate": False})
+    import_id = asked.json()["data"]["id"]
+    assert run(old, "backup", str(tmp_path / "backup")).exit_code == 0
+    assert run_what_waits(client, import_id) == (1, 1, "completed")
+    erase(client, runtime, number)
+
+    new = tmp_path / "restored"
+    new.mkdir(mode=0o700)
+    (new / "master.keys").write_bytes((old / "master.keys").read_bytes())
+    (new / "master.keys").chmod(0o600)
+    restored = run(new, "restore", str(tmp_path / "backup"), "--erasures", str(old / "erasures"))
+    assert restored.exit_code == 0, restored.output
+    base = serve(data_dir=new)
+    again = Caller(base, client.api_key, client.secret)
+    assert run_what_waits(again, import_id) == (0, 0, "failed")
+    assert "backup" in again.get(f"/imports/{import_id}").json()["data"]["error"]["message"]
+    # What comes in from now on is not older than the erasure.
+    send_call(base)
+    assert run(new, "after-restore").exit_code == 0
+    assert run_what_waits(again, import_id) == (1, 0, "failed")
     again.close()
 
 
