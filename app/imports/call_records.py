@@ -35,6 +35,7 @@ _MAX_JSON_BYTES = 64 * 1024 * 1024
 # A recording may begin when the call is answered, and is named in whole seconds.
 _APART = timedelta(seconds=90)
 _FEWEST_DIGITS, _COMPARED_DIGITS = 2, 9
+_LONG_ID = 20
 
 
 def _lacks(fields: set[str]) -> list[str]:
@@ -65,7 +66,7 @@ class CallRecords:
     def row_of(self, name: str, named: Mapping[str, str]) -> Mapping[str, str] | None:
         """Return the row of a recording, without the columns that only join it; None without one.
 
-        It is that with the path, the name, a folder or the id of the recording, or the only one
+        It is that with the path, the name, a folder or an id of the recording, or the only one
         whose call began at about the same time with the same number. A folder has the id of a row
         only as `id=7`: `12` may be a day.
 
@@ -77,6 +78,8 @@ class CallRecords:
         # Of several paths that end alike, none is the one.
         names = [name, path.name, *(paths if len(paths) == 1 else ()), path.stem]
         names.append(named.get("externalId", ""))
+        # Such as CA…_RE….wav, the ids of a call and of its recording.
+        names += [part for part in path.stem.split("_") if len(part) >= _LONG_ID]
         for part in reversed(path.parts[:-1]):
             _, sign, value = part.rpartition("=")
             if sign or self._by_name.get(part, {}).get(_FILE) == part:

@@ -36,11 +36,21 @@ def test_recordings_reach_a_score_and_a_text_is_refused(
     expect(refusal).to_be_visible()
     console.clear()
     expect(dropped.locator("[data-live]")).to_have_count(len(names))
-    expect(dropped).to_contain_text("Calls of the log without a recording here: noon.wav.")
+    for name, is_visible in zip(names, (False, True), strict=True):
+        unlogged = (
+            dropped.get_by_role("listitem").filter(has_text=name).get_by_text("Not in the log")
+        )
+        expect(unlogged).to_be_visible(visible=is_visible)
+    expect(dropped).to_contain_text("Calls of the log without a recording here: 1")
+    expect(dropped.get_by_text("noon.wav", exact=True)).to_be_visible()
     recordings = page.get_by_role("region", name="Recordings of the last 24 hours")
     for name in names:
         expect(recordings.get_by_role("row", name=name)).to_be_visible()
     check_accessibility(page)
+    noon = Path(shutil.copy(SILENCE, tmp_path / "noon.wav"))
+    page.get_by_label("Drop files here").set_input_files([noon])
+    expect(dropped.get_by_text("Calls of the log without")).to_be_hidden()
+    expect(recordings.get_by_role("row", name="noon.wav")).to_be_visible()
     page.reload()
     expect(refusal).to_be_visible()
     for name in names:

@@ -15,6 +15,7 @@ const rowTemplate = document.getElementById("file-row");
 const recordingTypes = JSON.parse(form.dataset.recordingTypes);
 const importSuffixes = form.dataset.importSuffixes.split(" ");
 const waiting = [];
+const earlier = [];
 let running = 0;
 
 const suffixOf = file => file.name.toLowerCase().match(/\.[a-z0-9]+$/)?.[0] || "";
@@ -126,8 +127,7 @@ async function channelsOf(file) {
 async function addRecording(row, name, files) {
   const isHalf = files.length === 1 && await channelsOf(files[0]) === 1;
   row.querySelector("[data-one-channel]").hidden = !isHalf;
-  const {note} = await upload(row, name, files, form.dataset.recordings);
-  if (note) row.querySelector("[data-kind]").textContent += `, ${note}`;
+  await upload(row, name, files, form.dataset.recordings);
   watch();
 }
 
@@ -186,31 +186,45 @@ function takePair({name, reason}, files) {
   queue(row, whole, () => addRecording(row, name, files));
 }
 
+function showCallsLeft({names, more}) {
+  const calls = document.getElementById("calls-left");
+  calls.hidden = !names.length;
+  calls.querySelector("summary span").textContent = `Calls of the log without a recording here: ${names.length + more}`;
+  const lines = more ? [...names, `and ${more} more`] : names;
+  calls.querySelector("ul").replaceChildren(...lines.map(line => {
+    const item = document.createElement("li");
+    item.textContent = line;
+    return item;
+  }));
+}
+
 // Takes two files whose names say that they are the sides of one call as one recording, and says which
-// calls of the log have none.
+// recordings are not in the log, and which calls of the log have none.
 async function takePairs(recordings) {
   const fields = new FormData(form);
   fields.delete("file");
   for (const file of recordings) fields.append("fileName", file.name);
-  const {pairs, note} = await (await send(form.dataset.pairs, fields)).json();
-  const callsLeft = document.getElementById("calls-left");
-  callsLeft.textContent = note;
-  callsLeft.hidden = !note;
+  for (const name of earlier) fields.append("earlier", name);
+  const {pairs, notInLog, callsLeft} = await (await send(form.dataset.pairs, fields)).json();
+  showCallsLeft(callsLeft);
   const taken = pairs.flatMap(pair => pair.files);
+  const single = recordings.filter((_, index) => !taken.includes(index));
+  earlier.push(...pairs.map(pair => pair.name), ...single.map(file => file.name));
   for (const pair of pairs) takePair(pair, pair.files.map(index => recordings[index]));
-  return recordings.filter((_, index) => !taken.includes(index));
+  for (const file of single) take(file);
+  for (const row of list.children) {
+    if (notInLog.includes(row.querySelector("[data-name]").textContent)) row.querySelector("[data-unlogged]").hidden = false;
+  }
 }
 
 async function takeAll(files) {
   const recordings = files.filter(typeOf);
-  let single = recordings;
   try {
-    if (recordings.length) single = await takePairs(recordings);
+    if (recordings.length) await takePairs(recordings);
   } catch (error) {
     for (const file of recordings) refuse(addRow(file.name, file.size, typeOf(file)), file, error.message);
-    single = [];
   }
-  for (const file of [...single, ...files.filter(file => !typeOf(file))]) take(file);
+  for (const file of files.filter(file => !typeOf(file))) take(file);
   next();
 }
 

@@ -1,5 +1,6 @@
 """Adding recordings, which browsers upload by signed links, and imports, each with a dry run first."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -48,7 +49,7 @@ DEFAULTS = ("engagementId", "campaignId", "callCenterId", "executiveId")
 _PICKERS = [field for field in FIELDS if field.name in DEFAULTS]
 _LISTED_FOR = timedelta(days=1)
 _NEWEST = PageRequest(page_size=25)
-_MOST_NAMES = 10
+_MOST_NAMES = 200
 # The channels of a stereo recording; one channel needs no map.
 CHANNEL_MAPS: dict[str, dict[str, int]] = {
     "one": {},
@@ -102,18 +103,29 @@ class _Dropped(NamedTuple):
 def find_pairs() -> dict[str, Any]:
     """Tell which of the dropped recordings are the two sides of one call, and whose side is whose.
 
-    The note names calls of the log that none of the recordings is of.
+    It also names the recordings that are not in the log of calls, and the calls of the log that neither
+    these recordings nor those of earlier drops are of.
     """
     metadata, names = _metadata(), request.form.getlist("fileName")
+    _look_up(metadata, request.form.getlist("earlier"))
+    known = len(metadata.files_without_row)
     dropped = [_Dropped(name, place) for place, name in enumerate(names)]
     pairs = [_sides_of(each, metadata) for each in paired(dropped) if isinstance(each, Pair)]
     taken = {place for pair in pairs for place in pair["files"]}
-    for file in dropped:
-        if file.place not in taken:
-            # A name that cannot be read is told when its upload is reserved.
-            with suppress(Unreadable):
-                metadata.fields_of_name(file.name)
-    return {"pairs": pairs, "note": _calls_left(metadata.rows_without_file)}
+    _look_up(metadata, [file.name for file in dropped if file.place not in taken])
+    calls = metadata.rows_without_file
+    return {
+        "pairs": pairs,
+        "notInLog": metadata.files_without_row[known:],
+        "callsLeft": {"names": calls[:_MOST_NAMES], "more": len(calls[_MOST_NAMES:])},
+    }
+
+
+def _look_up(metadata: RecordingMetadata, names: Sequence[str]) -> None:
+    """Look recordings up in the log; a name that cannot be read is told when its upload is reserved."""
+    for name in names:
+        with suppress(Unreadable):
+            metadata.fields_of_name(name)
 
 
 def _sides_of(pair: Pair[_Dropped], metadata: RecordingMetadata) -> dict[str, Any]:
@@ -126,12 +138,6 @@ def _sides_of(pair: Pair[_Dropped], metadata: RecordingMetadata) -> dict[str, An
     return {"name": pair.name, "files": [side.place for side in sides], "reason": reason}
 
 
-def _calls_left(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    named = ", ".join(names[:_MOST_NAMES])
-    return f"Calls of the log without a recording here: {named}{more}." if names else ""
-
-
 @blp.post("/recordings")
 @require_scope("audio:write")
 def reserve() -> dict[str, Any]:
@@ -141,9 +147,8 @@ def reserve() -> dict[str, Any]:
     """
     runtime, form = current_runtime(), request.form
     name = form.get("fileName", "")
-    metadata = _metadata()
     try:
-        described = metadata.fields_of_name(name)
+        described = _metadata().fields_of_name(name)
     except Unreadable as error:
         raise InvalidInput.field("fileName", error.message) from error
     sizes = map(whole_number, form.getlist("sizeBytes"))
@@ -174,11 +179,7 @@ def reserve() -> dict[str, Any]:
             reserved = pairs.reserve(session, runtime, links=links, **values, **sides)
             urls = [reserved[role]["upload_url"] for role in sides]
         audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])
-    return {
-        "id": reserved["audio_file_id"],
-        "uploadUrls": urls,
-        "note": "not in the log of calls" if metadata.files_without_row else "",
-    }
+    return {"id": reserved["audio_file_id"], "uploadUrls": urls}
 
 
 def _metadata() -> RecordingMetadata:
