@@ -67,24 +67,27 @@ def move_some(table: Any, session: Session, **values: Any) -> Moved | None:
     writes now which began before the merge.
 
     Args:
-        table: needs an index that begins with `campaign_id` and `conversation_at`.
+        table: needs an index that begins with `campaign_id`.
         values: other columns to set.
     """
-    of_merged = table.campaign_id == MergedCampaign.id
-    # The smallest is read from the index; whether there is any might be looked for in the table.
-    earliest = select(func.min(table.conversation_at)).where(of_merged).scalar_subquery()
-    unmoved = select(MergedCampaign.id, MergedCampaign.into_id).where(earliest.is_not(None))
+    # Order and ranges make PostgreSQL read the index: rows of a campaign that was large until now
+    # it would look for in the table, and pass by all that were moved.
+    from_it = select(func.min(table.campaign_id)).where(table.campaign_id >= MergedCampaign.id)
+    unmoved = select(MergedCampaign.id, MergedCampaign.into_id).where(
+        from_it.scalar_subquery() == MergedCampaign.id
+    )
     if (merge := session.execute(unmoved.limit(1)).first()) is None:
         return None
-    rows = select(table.id).where(table.campaign_id == merge.id).order_by(table.conversation_at)
-    ids = session.scalars(rows.limit(BATCH).with_for_update(skip_locked=True)).all()
+    own = table.campaign_id.between(merge.id, merge.id)
+    rows = select(table.id).where(own).order_by(table.campaign_id)
+    ids = session.scalars(rows.limit(BATCH + 1).with_for_update(skip_locked=True)).all()
     session.execute(
         update(table)
-        .where(table.id.in_(ids))
+        .where(table.id.in_(ids[:BATCH]))
         .values(campaign_id=merge.into_id, **values)
         .execution_options(synchronize_session=False)
     )
-    return Moved(merge.into_id, is_last=len(ids) < BATCH) if ids else None
+    return Moved(merge.into_id, is_last=len(ids) <= BATCH) if ids else None
 
 
 def replace_ids(column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge) -> None:

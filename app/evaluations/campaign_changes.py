@@ -51,8 +51,12 @@ def rename_some(session: Session) -> bool:
     )
     if (campaign := session.execute(renamed.limit(1)).first()) is None:
         return False
-    rows = select(Evaluation.id).where(
-        Evaluation.campaign_id == campaign.id, Evaluation.campaign == campaign.former
+    # As in `merging.move_some`, so that an index is read.
+    is_former = Evaluation.campaign.between(campaign.former, campaign.former)
+    rows = (
+        select(Evaluation.id)
+        .where(Evaluation.campaign_id == campaign.id, is_former)
+        .order_by(Evaluation.campaign)
     )
     ids = session.scalars(rows.limit(merging.BATCH).with_for_update(skip_locked=True)).all()
     # Each part of the text is a line.

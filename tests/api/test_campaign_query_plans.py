@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import sqlalchemy
 
-from app.campaigns import service
+from app.campaigns import merging, service
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
+from tests.evaluation_rows import rows_of
 
 pytestmark = pytest.mark.sqlite_only("plans are read as SQLite writes them")
 
@@ -57,6 +58,34 @@ def test_every_sort_uses_an_index(runtime: Runtime, statements: list[tuple[str, 
         page = plans_of(runtime, statements, sign + field, {})[-1]
         assert "USING INDEX ix_campaigns_" in page, (field, sign)
         assert "TEMP B-TREE" not in page, (field, sign)
+
+
+def test_batches_of_merges_and_new_names_scan_no_table_of_many_rows(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
+        old, into, new = (
+            service.upsert(session, key, {"name": key}).record["id"]
+            for key in ("old", "into", "new")
+        )
+    rows_of(runtime, *({"campaign_id": key, "campaign": "old"} for key in (old, new)))
+    with runtime.db.writing() as session:
+        merging.merge(session, into, [old])
+    plans: list[str] = []
+    with runtime.db.writing() as session:
+        connection = session.connection()
+
+        def explain(_: Any, __: Any, statement: str, given: Any, *___: Any) -> None:
+            if statement.startswith(("SELECT", "UPDATE")):
+                plan = connection.connection.cursor().execute(
+                    f"EXPLAIN QUERY PLAN {statement}", given
+                )
+                plans.extend(row[3] for row in plan)
+
+        sqlalchemy.event.listen(connection, "before_cursor_execute", explain)
+        for follow in runtime.hooks.campaign_batches:
+            follow(session)
+    assert any("ix_evaluations_campaign" in step for step in plans)
+    scanned = {step.split()[1] for step in plans if step.startswith("SCAN")}
+    assert scanned == {"campaigns", "merged_campaigns"}
 
 
 def plans_of(
