@@ -28,7 +28,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "sms": "Text messages",
         "email": "E-mail",
         "app": "Chat in an app",
-        "other": "Chat",
     },
     "sourceType": evaluations.SourceType.labels(),
     "byDay": evaluations.ByDay.labels(),
@@ -132,5 +131,5 @@ def text_of(name: str, value: str | None) -> str:
 
 def kind_of(evaluation: Any) -> str:
     """Return the name of the conversation's platform, or of its channel where that has none."""
-    platform = (evaluation.context or {}).get("platform")
-    return text_of("platform", platform) if platform else text_of("channel", evaluation.channel)
+    platform = (evaluation.context or {}).get("platform", "")
+    return WORDS["platform"].get(platform) or text_of("channel", evaluation.channel)

@@ -19,7 +19,9 @@ def test_every_data_file_of_the_code_is_packaged() -> None:
         file
         for folder in ("app", "migrations")
         for file in (ROOT / folder).rglob("*")
-        if file.is_file() and file.suffix != ".py" and file.parent.name != "__pycache__"
+        if file.is_file()
+        and file.suffix not in (".py", ".md")
+        and file.parent.name != "__pycache__"
     }
     assert there - packaged == set()
 
