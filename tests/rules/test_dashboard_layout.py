@@ -50,6 +50,17 @@ def test_a_template_has_no_inline_style_script_or_unescaped_text(file: Path) -> 
     assert not re.search(r"\|\s*safe\b|autoescape\s+false|Markup", text)
 
 
+def test_a_page_with_a_panel_loads_the_styles_of_panels() -> None:
+    pages = [file for file in TEMPLATES if file.parent.name != "_macros"]
+    lacking = [
+        file.name
+        for file in pages
+        if re.search(r'class="[^"]*\bpanel\b', text := file.read_text())
+        and 'asset("figures.css")' not in text
+    ]
+    assert lacking == []
+
+
 def test_no_script_writes_markup() -> None:
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\("
     assert not [file.name for file in SCRIPTS if re.search(forbidden, file.read_text())]
