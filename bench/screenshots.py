@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, ViewportSize, sync_playwright
+from playwright.sync_api import FilePayload, Page, ViewportSize, sync_playwright
 
 from tests.pages.conftest import CHROMIUM, DEMO_WITHIN_S, Demo, sign_in
 from tests.pages.test_evaluation import choose
@@ -15,6 +15,10 @@ from tests.visitor import PASSWORD, add_user
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
+TABLE = b"""Ticket,By,Body,When
+4711,Caller,Where is my parcel?,2026-11-21 09:30
+4711,Ann Lee,Your ticket number is 4711. It comes tomorrow.,2026-11-21 09:32
+"""
 WINDOW: ViewportSize = {"width": 1280, "height": 800}
 CALL = "demo-recording-talked-over"
 
@@ -29,6 +33,21 @@ def take(demo: Demo, page: Page, folder: Path) -> None:
     choose(page, "Empathy")
     page.mouse.move(0, 0)
     page.screenshot(path=folder / "evaluation.png")
+    take_columns(page, folder)
+
+
+def take_columns(page: Page, folder: Path) -> None:
+    """Drop a table with names of its own, and picture what the page asks."""
+    page.goto("/add")
+    table = FilePayload(name="desk.csv", mimeType="text/csv", buffer=TABLE)
+    page.get_by_label("Drop files here").set_input_files(table)
+    page.get_by_text("Checked, with errors").first.wait_for()
+    page.get_by_role("link", name="Check of desk.csv").click()
+    page.get_by_label("Caller").select_option("customer")
+    page.get_by_label("Ann Lee").select_option("agent")
+    page.get_by_role("button", name="Show these choices").click()
+    page.get_by_role("row", name="Agent Your ticket number").wait_for()
+    page.locator("main").screenshot(path=folder / "columns.png")
 
 
 def main() -> None:
