@@ -238,7 +238,7 @@ def texts_judged_by(
         .options(undefer(StoredTranscript.segments))
         .where(Evaluation.id.in_(evaluation_ids), StoredTranscript.erased_at.is_(None))
     )
-    return dict(rows.tuples())
+    return dict(rows.all())
 
 
 def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
