@@ -119,6 +119,16 @@ def test_a_backup_never_replaces_a_folder(settings: Settings, tmp_path: Path) ->
     assert list(folder.iterdir()) == []
 
 
+def test_a_backup_of_a_damaged_database_says_so_and_leaves_nothing(
+    settings: Settings, tmp_path: Path
+) -> None:
+    os.truncate(settings.sqlite_file, settings.sqlite_file.stat().st_size // 2)
+    with pytest.raises(sqlite3.DatabaseError) as raised:
+        backups.backup(settings, tmp_path / "copy")
+    assert "the database is damaged: database disk image is malformed" in text_of(raised.value)
+    assert not (tmp_path / "copy").exists()
+
+
 def test_a_backup_that_does_not_fit_leaves_nothing(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(DiskFull):
         backups.backup(replace(settings, min_free_gb=1e6), tmp_path / "copy")

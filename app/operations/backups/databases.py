@@ -145,6 +145,8 @@ def _copy_file(settings: Settings, target: Path) -> None:
     require_space(target.parent, source.stat().st_size, settings.min_free_bytes)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with closing(sqlite3.connect(source, timeout=30)) as connection:
+        # Of a database that cannot be read, VACUUM would say that its target cannot be opened.
+        connection.execute("SELECT count(*) FROM sqlite_schema")
         connection.execute("VACUUM INTO ?", (str(target),))
     if problems := check_file(target):
         raise CannotRun(f"the copy is damaged: {problems[0]}")
