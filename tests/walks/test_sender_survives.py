@@ -120,7 +120,7 @@ def test_two_senders_keep_the_order_and_repeat_one_request_a_kill(
 def test_a_stop_waits_for_requests_in_flight_and_releases_the_other_claims(
     make_harness: MakeHarness, receiver: Receiver
 ) -> None:
-    harness = make_harness(webhook_timeout_s=5.0)
+    harness = make_harness(webhook_timeout_s=30.0)
     receiver.script("/hook", answers.status(200, after_s=0.5))
     subscription_id, _ = harness.subscribe(receiver.url())
     harness.publish(10)
