@@ -38,8 +38,8 @@ _TURNS_BACK = 3
 _MAX_REREAD = 250_000
 # After so many cues and numbers, or entities, of a conversation, the rest of it is masked whole.
 _MAX_FINDS = 20_000
-# So it is when patterns have searched so many characters, a hundred times those of a long conversation.
-_MAX_SEARCHED = 4_000_000
+# So it is when patterns have searched so many characters, dozens of times those of a long conversation.
+_MAX_SEARCHED = 2_500_000
 SERVICE_ROLES = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 _MIN_DIGITS = 3
 _OF_CARDS = (None, NumberCue.CARD, NumberCue.CVV)

@@ -1,8 +1,12 @@
-"""Attacks on what hosts share: a silent object storage, old upload links, a host without the queue server."""
+"""Attacks on what hosts share: storages that cannot be used, old upload links, a host without the queue server.
+
+Tests alone show the recount of recordings, bells while PostgreSQL restarts, and limits when Redis returns.
+"""
 
 import contextlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -19,7 +23,7 @@ from app.core.storage.objects import Storage
 from app.core.storage.opening import open_storage
 from app.system.queue_choice import bundled_program
 from bench.attacks.row import Row
-from bench.service import free_port
+from bench.service import environment_of, free_port
 from tests import object_stores
 from tests.caller import Caller
 from tests.conftest import make_tables
@@ -52,6 +56,7 @@ def rows(folder: Path) -> Iterator[Row]:
         client = service.caller()
         yield _silent_storage(service, client, way)
         yield _old_link(client, open_storage(Settings(data_dir=folder, **store.settings)))  # type: ignore[arg-type]
+        yield from _wrong_storages(store, folder, way)
     if any(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
         yield _host_alone(folder / "hosts")
 
@@ -73,6 +78,51 @@ def _service_on(store: ObjectStore, folder: Path) -> Iterator[tuple[ServiceProce
             yield service.wait_ready(), way
         finally:
             service.end()
+
+
+def _wrong_storages(store: ObjectStore, folder: Path, way: SilentProxy) -> Iterator[Row]:
+    """Ask `doctor` about storages that cannot be used."""
+    url, port = store.settings["storage_url"], urlsplit(store.address).port
+    right = {
+        "CQE_STORAGE_URL": url,
+        "CQE_STORAGE_ACCESS_KEY": store.settings["storage_access_key"],
+        "CQE_STORAGE_SECRET": store.settings["storage_secret"],
+    }
+    control = _told_by_doctor(folder, right, "storage")
+    wrong = {
+        "never answers": ("CQE_STORAGE_URL", url.replace(f":{port}", f":{way.port}")),
+        "lacks the bucket": ("CQE_STORAGE_URL", url.replace("cqe-test", "cqe-none")),
+        "has a malformed secret": ("CQE_STORAGE_SECRET", "line\nbreak"),
+    }
+    told = ("does not answer", "is missing: make it", "CQE_STORAGE_SECRET: must be")
+    way.mute()
+    try:
+        for (what, (name, text)), words in zip(wrong.items(), told, strict=True):
+            figure = _told_by_doctor(folder, {**right, name: text}, words)
+            yield Row(
+                attack=f"`doctor` about a storage that {what}",
+                figure=figure,
+                control=f"{control} about the storage",
+                bound=f"says: {words}",
+                holds=figure == "told" and control == "told",
+            )
+    finally:
+        way.recover()
+
+
+def _told_by_doctor(folder: Path, environment: dict[str, str], words: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-m", "app.cli", "doctor"],
+        env=environment_of(folder / "instance", **environment),
+        capture_output=True,
+        text=True,
+        timeout=_GONE_WITHIN_S,
+        check=False,
+    )
+    said = ended.stdout + ended.stderr
+    if "Traceback" in said:
+        return "a traceback"
+    return "told" if words in said else "not told"
 
 
 def _silent_storage(service: ServiceProcess, client: Caller, way: SilentProxy) -> Row:

@@ -35,6 +35,7 @@ _ALL_CUES = (
     "my name frau mr regards speaking this is calling here street who is spell password call me "
     "for c welcome to ich "
 )
+_SHORT = "am i Abc 1 may my name is here call me mr who is name so born 12 "
 # As often as needed for the masking to look for everything everywhere.
 _MIXED = tuple(_ALL_CUES + filler * 60 for filler in ("a b c ", "d.o.b. "))
 _MASKED_S = 1.0
@@ -50,6 +51,7 @@ def rows(folder: Path) -> Iterator[Row]:
     """Run the attacks, each on a service of its own."""
     yield _masking(_WORST)
     yield _masking(_MIXED)
+    yield _masking([_SHORT], messages=10_000)
     with _Service(folder / "texts") as service:
         yield from _large_bodies(service)
     with _Service(folder / "values") as service:
@@ -163,22 +165,24 @@ class _Service:
         return slowest
 
 
-def _masking(units: Sequence[str]) -> Row:
-    slowest_s, unit = max((_masked_s(unit), unit) for unit in units)
+def _masking(units: Sequence[str], *, messages: int = _MESSAGES) -> Row:
+    slowest_s, unit = max((_masked_s(unit, messages), unit) for unit in units)
     return Row(
-        f"1 MB of {textwrap.shorten(repr(unit), 60)} in the turns of two people, masked",
+        f"1 MB of {textwrap.shorten(repr(unit), 60)} in {messages:,} turns of two people, masked",
         f"{slowest_s:.2f} s of processor time, the least of three",
-        f"{_masked_s(_PLAIN):.2f} s for plain sentences",
+        f"{_masked_s(_PLAIN, messages):.2f} s for plain sentences",
         f"{_MASKED_S:.0f} s",
         slowest_s < _MASKED_S,
     )
 
 
-def _masked_s(unit: str) -> float:
+def _masked_s(unit: str, messages: int) -> float:
     """Return the processor time of masking 1 MB of this, the least of three runs."""
+    length = _MESSAGES * _MESSAGE_LENGTH // messages
+    text = _text_of(unit) if messages == _MESSAGES else (unit * length)[:length]
     turns = [
         SpeakerTurn(str(place % 2), f"{place} {text}", is_service=bool(place % 2))
-        for place, text in enumerate([_text_of(unit)] * _MESSAGES)
+        for place in range(messages)
     ]
     times = []
     for _ in range(3):
