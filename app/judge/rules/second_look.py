@@ -1,5 +1,6 @@
 """Second look at the answers of the rules: what a reader would hardly say is not said."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -57,16 +58,16 @@ _FULL_FROM, _HALF_FROM = 0.8, 0.25
 # The least that is fulfilled where lines state that all was done, or that somebody took it over.
 _MOSTLY = 0.4
 _LIKELY = 0.5
-# How likely an answer has to be so that words claim it: with so much, nine in ten are what a reader says.
-_CLAIMED = {
-    **dict.fromkeys(("understanding", "empathy"), 0.8),
-    "confirmed": 0.75,
-    "probing": 0.87,
-    "courtesy": 0.93,
-    "clarity": 0.95,
+# How likely an answer has to be so that words claim it: then some nine in ten readers give it, too. Where
+# none is named, they are never that sure. Of completeness, lines state the level, good news surely.
+_CLAIMED: Mapping[str, Mapping[str, float]] = {
+    "understanding": {_FULL: 0.87, _HALF: 0.9},
+    "confirmed": {YES: 0.75, NO: 0.87},
+    "empathy": {_NOT: 0.87},
+    "courtesy": dict.fromkeys((_FULL, _HALF, _NOT), 0.93),
+    "clarity": dict.fromkeys((_FULL, _HALF, _NOT), 0.95),
+    "completeness": {_FULL: 0.5, _HALF: 0.8, _NOT: 0.9},
 }
-# The same where lines state how far the requests were fulfilled: they are surer of good news.
-_CLAIMED_LEVEL = {_FULL: 0.5, _HALF: 0.8, _NOT: 0.9}
 _NO_OCCASION = 0.5
 # How much is left of the effectiveness at least, after what failed on the way, where all was done.
 _SMOOTH = 0.5
@@ -109,14 +110,11 @@ def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answe
     if question == "completeness" and own == _FULL:
         # Where much failed on the way, no level tells it.
         doubted = smoothness(facts) < _SMOOTH
-    if answer.unjudged or own == NONE or likely[own] < _claimed_from(question, own) or doubted:
+    claimed_from = _CLAIMED.get(question, {}).get(own, math.inf)
+    if answer.unjudged or own == NONE or likely[own] < claimed_from or doubted:
         return unjudged(sentence("not_judged.estimated"), estimate=worth)
     stands = on_scale(replace(answer, score=_WORTH[own]), criterion.options)
     return replace(stands if criterion.options else answer, confidence=round(likely[own], 4))
-
-
-def _claimed_from(question: str, own: str) -> float:
-    return _CLAIMED_LEVEL[own] if question == "completeness" else _CLAIMED[question]
 
 
 def _is_doubted(facts: Facts) -> bool:
