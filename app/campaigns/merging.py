@@ -20,7 +20,7 @@ BATCH = 1_000
 
 
 class Moved(NamedTuple):
-    """A batch of rows that were moved to a campaign; after the last one none is left."""
+    """A batch of rows that were moved to a campaign; after the last one none is left, of any."""
 
     into_id: str
     is_last: bool
@@ -87,7 +87,11 @@ def move_some(table: Any, session: Session, **values: Any) -> Moved | None:
         .values(campaign_id=merge.into_id, **values)
         .execution_options(synchronize_session=False)
     )
-    return Moved(merge.into_id, is_last=len(ids) <= BATCH) if ids else None
+    if not ids:
+        return None
+    others = unmoved.where(MergedCampaign.into_id == merge.into_id, MergedCampaign.id != merge.id)
+    is_last = len(ids) <= BATCH and session.execute(others.limit(1)).first() is None
+    return Moved(merge.into_id, is_last)
 
 
 def replace_ids(column: InstrumentedAttribute[Any], session: Session, merge: CampaignMerge) -> None:

@@ -21,6 +21,7 @@ from app.people import saved_views
 from app.people.models import User
 from tests.caller import Caller, findings
 from tests.contacts import chat, get, judge, put, put_call, put_chat
+from tests.statements import statements_of
 from tests.visitor import add_user, signed_in
 
 pytestmark = pytest.mark.sql
@@ -283,6 +284,20 @@ def test_large_campaigns_are_moved_and_renamed_in_batches_which_a_kill_may_separ
     ]
     [board] = get(client, "/analytics/campaigns", minEvaluations=1)
     assert (board["id"], board["evaluations"]) == (into, 3)
+
+
+def test_evaluations_of_many_merged_campaigns_are_counted_once(
+    client: Caller, runtime: Runtime
+) -> None:
+    into, *former = (put(client, "campaigns", key, {"name": key})["id"] for key in "abc")
+    for campaign_id in former:
+        put_chat(client, campaign_id, campaignId=campaign_id)
+    judge()
+    merged(client, into, *former)
+    with statements_of(runtime) as sent:
+        jobs.follow_changes(runtime)
+    assert sum("count(DISTINCT" in statement for statement in sent) == 1
+    assert get(client, f"/campaigns/{into}")["counts"]["evaluations"] == 2
 
 
 def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
