@@ -25,7 +25,7 @@ def test_recordings_reach_a_score_and_a_text_is_refused(
     notes.write_text("Buy milk.")
     page.get_by_label("Channels of recordings").select_option("agent-left")
     log = tmp_path / "calls.csv"
-    log.write_text("file,direction\nmorning.wav,inbound\nnoon.wav,inbound\n")
+    log.write_text("file,direction\nmorning.wav,inbound\nnight.wav,inbound\n")
     page.get_by_text("Options for recordings").click()
     page.get_by_label("Log of calls").set_input_files(log)
     names = ["morning.wav", "evening.wav"]
@@ -42,15 +42,15 @@ def test_recordings_reach_a_score_and_a_text_is_refused(
         )
         expect(unlogged).to_be_visible(visible=is_visible)
     expect(dropped).to_contain_text("Calls of the log without a recording here: 1")
-    expect(dropped.get_by_text("noon.wav", exact=True)).to_be_visible()
+    expect(dropped.get_by_text("night.wav", exact=True)).to_be_visible()
     recordings = page.get_by_role("region", name="Recordings of the last 24 hours")
     for name in names:
         expect(recordings.get_by_role("row", name=name)).to_be_visible()
     check_accessibility(page)
-    noon = Path(shutil.copy(SILENCE, tmp_path / "noon.wav"))
-    page.get_by_label("Drop files here").set_input_files([noon])
+    night = Path(shutil.copy(SILENCE, tmp_path / "night.wav"))
+    page.get_by_label("Drop files here").set_input_files([night])
     expect(dropped.get_by_text("Calls of the log without")).to_be_hidden()
-    expect(recordings.get_by_role("row", name="noon.wav")).to_be_visible()
+    expect(recordings.get_by_role("row", name="night.wav")).to_be_visible()
     page.reload()
     expect(refusal).to_be_visible()
     for name in names:
