@@ -6,6 +6,8 @@ import {refresh} from "./refresh.js";
 
 const AT_ONCE = 2;
 const LARGEST_FORM = 1_000_000;
+// A form has at most a thousand fields.
+const MOST_NAMES = 900;
 const REFUSED = "cqe-refused";
 const form = document.getElementById("add");
 const input = document.getElementById("file");
@@ -17,6 +19,7 @@ const importSuffixes = form.dataset.importSuffixes.split(" ");
 const waiting = [];
 const earlier = [];
 let running = 0;
+let refreshing = 0;
 
 const suffixOf = file => file.name.toLowerCase().match(/\.[a-z0-9]+$/)?.[0] || "";
 const typeOf = file => recordingTypes[suffixOf(file)];
@@ -46,6 +49,14 @@ function showLink(row, url, text) {
   link.href = url;
   link.textContent = text;
   link.hidden = false;
+}
+
+// Many files that end together are one refresh.
+function refreshSoon() {
+  refreshing ||= setTimeout(() => {
+    refreshing = 0;
+    refresh();
+  }, 1000);
 }
 
 function remembered() {
@@ -109,7 +120,7 @@ async function upload(row, name, files, url) {
   bar.value = 0;
   say(row, "Uploaded");
   row.dataset.live = reserved.id;
-  refresh();
+  refreshSoon();
   return reserved;
 }
 
@@ -204,9 +215,10 @@ async function takePairs(recordings) {
   const fields = new FormData(form);
   fields.delete("file");
   for (const file of recordings) fields.append("fileName", file.name);
-  for (const name of earlier) fields.append("earlier", name);
+  const isWhole = recordings.length + earlier.length <= MOST_NAMES;
+  if (isWhole) for (const name of earlier) fields.append("earlier", name);
   const {pairs, notInLog, callsLeft} = await (await send(form.dataset.pairs, fields)).json();
-  showCallsLeft(callsLeft);
+  showCallsLeft(isWhole ? callsLeft : {names: [], more: 0});
   const taken = pairs.flatMap(pair => pair.files);
   const single = recordings.filter((_, index) => !taken.includes(index));
   earlier.push(...pairs.map(pair => pair.name), ...single.map(file => file.name));
@@ -247,7 +259,7 @@ form.addEventListener("drop", event => {
 document.addEventListener("ended", ({target, detail}) => {
   target.querySelector("progress").hidden = true;
   if (detail.url) showLink(target, detail.url, "Open the evaluation");
-  refresh();
+  refreshSoon();
 });
 addEventListener("beforeunload", event => {
   if (running) event.preventDefault();
