@@ -11,6 +11,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from flask import Flask
@@ -20,6 +21,8 @@ from app.core.database.session import Table
 from app.core.settings import Settings
 from app.evaluations.models import SEARCH_INDEX
 from app.operations import migrating
+from app.web.api import Blueprint
+from app.web.principal import require_scope
 from tests.openapi_document import operations, properties
 
 ROOT = Path(__file__).parent.parent
@@ -183,6 +186,18 @@ def test_every_endpoint_has_a_scope_or_is_public(flask_app: Flask) -> None:
         if not hasattr(flask_app.view_functions[rule.endpoint], "required_scope")
     }
     assert unguarded <= PUBLIC_ENDPOINTS | PUBLIC_PAGES
+
+
+def test_an_endpoint_without_a_scope_or_with_two_is_refused() -> None:
+    def view() -> str:
+        return ""
+
+    with pytest.raises(TypeError, match="has no scope"):
+        Blueprint("without", __name__).get("/")(view)
+    Blueprint("all", __name__, scope="usage:read").get("/")(view)
+    # Above the route, it would come too late.
+    with pytest.raises(TypeError, match="has a scope already"):
+        require_scope("keys:manage")(view)
 
 
 def test_both_base_paths_have_the_same_routes(flask_app: Flask) -> None:

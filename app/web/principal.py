@@ -30,6 +30,10 @@ def require_scope(scope: str, *, policy: str = DEFAULT) -> Callable[[View], View
     """
 
     def mark(view: View) -> View:
+        if hasattr(view, "required_scope"):
+            raise TypeError(
+                f"{view.__name__} has a scope already; put its route above @require_scope"
+            )
         view.required_scope = scope  # type: ignore[attr-defined]
         view.rate_policy = policy  # type: ignore[attr-defined]
         return view
