@@ -216,7 +216,8 @@ def _detect(
     for turn in turns:
         if not _is_near(changed, (turn,), _TURNS_BACK, 0):
             continue
-        rest = [_rest(0, len(conversation.turns[turn].text))]
+        text = conversation.turns[turn].text
+        rest = [_rest(0, len(text))] if text else []
         is_rest = finds > _MAX_FINDS or conversation.searched > _MAX_SEARCHED
         if is_rest or spans[turn] == rest:
             del spans[turn]
