@@ -42,17 +42,23 @@ def with_bytes_from_before(session: Session, moment: datetime, *, limit: int) ->
     ).all()
 
 
-def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
-    """Mark recordings as erased and fail their jobs; `purge_bytes` marks their files for deletion."""
+def erase(session: Session, audio_file_ids: Sequence[str]) -> int:
+    """Mark recordings as erased and fail their jobs; return how many were not erased before.
+
+    `purge_bytes` marks their files for deletion.
+    """
     drop_bytes(session, audio_file_ids)
+    count = 0
     for row in _locked(session, audio_file_ids):
         if row.erased_at is None:
             row.erased_at = utc_now()
+            count += 1
         row.file_name, row.labels = "", {}
         row.search_text = searchable(row.external_id)
         if row.status in _WAITED:
             row.status = AudioStatus.EXPIRED
         _fail_open_job(session, row)
+    return count
 
 
 def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:

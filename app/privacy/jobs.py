@@ -158,8 +158,10 @@ def _erase(job: RunningJob[Erasure]) -> None:
         for batch in batches:
             with job.runtime.db.reading() as session:
                 confirmed = service.confirmed(session, job.lease.job_id, batch)
+                recorded = service.recorded(session, confirmed)
             # Before the transaction: what is erased always has a record.
-            records.add(job.lease.job_id, confirmed)
+            for each in recorded:
+                records.add(job.lease.job_id, each)
             with job.transaction() as session:
                 service.erase_batch(session, job.lease, confirmed)
             purge_bytes(job.runtime)

@@ -103,6 +103,16 @@ def confirmed(session: Session, erasure_id: str, batch: ErasureBatch) -> Erasure
     return replace(batch, source_ids=source_ids)
 
 
+def recorded(session: Session, batch: ErasureBatch) -> list[ErasureBatch]:
+    """Return what the record of an erasure names: a batch, and recordings that its calls have.
+
+    A backup may hold a recording without its link to the call.
+    """
+    if batch.source_type != "voiceCalls":
+        return [batch]
+    return [batch, ErasureBatch("audioFiles", voice_calls.recordings_of(session, batch.source_ids))]
+
+
 def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> None:
     """Erase the sources of a batch that still belong to the customer."""
     job = leases.held(session, lease)
@@ -169,8 +179,8 @@ def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[st
     """Erase recordings and their evaluations; their bytes are deleted after the commit."""
     if not audio_file_ids:
         return {}
-    audio_files.erase(session, audio_file_ids)
-    return {"audioFiles": len(audio_file_ids), **_erase_evaluations(session, audio_file_ids)}
+    count = audio_files.erase(session, audio_file_ids)
+    return {"audioFiles": count, **_erase_evaluations(session, audio_file_ids)}
 
 
 # By the name of their count.

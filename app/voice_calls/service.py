@@ -195,6 +195,14 @@ def is_of(customer_ref: str) -> ColumnElement[bool]:
     )
 
 
+def recordings_of(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids of the recordings of these calls."""
+    ids = select(VoiceCall.recording_id).where(
+        VoiceCall.id.in_(voice_call_ids), VoiceCall.recording_id.is_not(None)
+    )
+    return [recording_id for recording_id in session.scalars(ids) if recording_id]
+
+
 def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
     """Delete numbers, texts and collected fields of these calls; return the ids of their recordings."""
     recordings = []

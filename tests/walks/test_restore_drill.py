@@ -182,6 +182,30 @@ def test_what_waited_of_a_customer_who_was_erased_later_is_not_stored(
     again.close()
 
 
+def test_a_recording_whose_call_was_linked_and_erased_later_is_not_kept(
+    client: Caller, runtime: Runtime, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    start_checks.require_usable(runtime)
+    old = runtime.settings.data_dir
+    audio_file_id = upload(client, SILENCE.read_bytes())
+    assert run(old, "backup", str(tmp_path / "backup")).exit_code == 0
+    recording = {"audioFileId": audio_file_id}
+    call = {"status": "completed", "recording": recording, "labels": {"customerRef": REF}}
+    assert client.call("PUT", "/imports/voice-calls/one", call).ok
+    erase(client, runtime, REF)
+
+    new = tmp_path / "restored"
+    new.mkdir(mode=0o700)
+    (new / "master.keys").write_bytes((old / "master.keys").read_bytes())
+    (new / "master.keys").chmod(0o600)
+    restored = run(new, "restore", str(tmp_path / "backup"), "--erasures", str(old / "erasures"))
+    assert restored.exit_code == 0, restored.output
+    again = Caller(serve(data_dir=new), client.api_key, client.secret)
+    assert again.get(f"/audio-files/{audio_file_id}/download-url").status_code == 404
+    assert not list(new.rglob(f"*{audio_file_id}*"))
+    again.close()
+
+
 def test_a_restore_names_what_was_revoked_since_the_backup(
     runtime: Runtime, data_dir: Path, tmp_path: Path
 ) -> None:
