@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, cast
 
 from sqlalchemy import select
@@ -143,16 +144,23 @@ def count(
     """
     of_engagement: Counter[str] = Counter()
     of_campaign: Counter[str] = Counter()
+    # Revisions of merged campaigns may not be moved yet.
+    revisions = chain(completed, *of_sources.values())
+    ids = {row.campaign_id: row.campaign_id for row in revisions if row.campaign_id}
+    present = ids | campaigns.into_ids(session, ids) if ids else {}
     for evaluation in completed:
         earlier = [
             revision
             for revision in of_sources[evaluation.source_type, evaluation.source_id]
             if revision.status == Status.COMPLETED
         ]
-        engagement_id, campaign_id = evaluation.engagement_id, evaluation.campaign_id
+        engagement_id = evaluation.engagement_id
+        campaign_id = present.get(evaluation.campaign_id or "")
         if engagement_id and engagement_id not in {row.engagement_id for row in earlier}:
             of_engagement[engagement_id] += 1
-        if campaign_id and campaign_id not in {row.campaign_id for row in earlier}:
+        if campaign_id and campaign_id not in {
+            present.get(row.campaign_id or "") for row in earlier
+        }:
             of_campaign[campaign_id] += 1
     for engagement_id, number in of_engagement.items():
         count_evaluations(session, engagement_id, number)

@@ -300,6 +300,20 @@ def test_evaluations_of_many_merged_campaigns_are_counted_once(
     assert get(client, f"/campaigns/{into}")["counts"]["evaluations"] == 2
 
 
+def test_a_conversation_that_is_judged_again_before_it_is_moved_is_counted_once(
+    client: Caller,
+) -> None:
+    into, former = (put(client, "campaigns", key, {"name": key})["id"] for key in "ab")
+    put_chat(client, "a", campaignId=former)
+    judge()
+    merged(client, into, former)
+    [evaluation] = get(client, "/evaluations")
+    client.post(f"/evaluations/{evaluation['id']}/re-evaluate", {})
+    judge()
+    assert len(get(client, "/evaluations", current="false")) == 2
+    assert get(client, f"/campaigns/{into}")["counts"]["evaluations"] == 1
+
+
 def test_a_campaign_that_cannot_be_merged_is_named(client: Caller) -> None:
     into = put(client, "campaigns", "crm-1", {"name": "Returns"})["id"]
     other = put(client, "campaigns", "crm-2", {"name": "Refunds"})["id"]
