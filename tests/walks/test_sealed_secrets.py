@@ -19,6 +19,8 @@ from app.intake import sealing, service
 from app.intake.catalogue import VENDORS
 from app.operations import first_start, start_checks, stored_secrets
 from app.operations.commands import secrets
+from app.webhooks import mail_server, signing
+from app.webhooks import service as webhooks
 from tests.caller import Caller
 from tests.intake_requests import RETELL, SECRET, signed
 from tests.running import CommandRunner, running_runtime
@@ -45,6 +47,37 @@ def test_a_new_master_key_takes_over(
     assert last.get("/engagements").status_code == 200
     last.close()
     start_checks.require_usable(running_runtime())
+
+
+def test_both_secrets_of_a_webhook_and_the_password_of_the_mail_server_take_a_new_key(
+    serve: Callable[..., str],
+) -> None:
+    serve(master_keys=OLD)
+    runtime = running_runtime()
+    with runtime.db.writing() as session:
+        made = webhooks.create(session, runtime.keyring, url="https://one.example", events=[])
+        webhooks.rotate_secret(session, runtime.keyring, made["id"], overlap_s=60)
+        mail_server.replace(
+            session,
+            runtime.keyring,
+            password="secret",
+            host="mail.example",
+            port=465,
+            security="tls",
+            user="cqe",
+            sender="cqe@one.example",
+        )
+    serve(master_keys=f"{NEW},{OLD}")
+    counts = stored_secrets.rewrap(running_runtime())
+    assert [counts[name] for name in ("webhook", "previous webhook", "mail server")] == [1, 1, 1]
+    serve(master_keys=NEW)
+    keyring = running_runtime().keyring
+    with running_runtime().db.reading() as session:
+        row = webhooks.get(session, made["id"])
+        previous = signing.decrypt(keyring, row.id, row.previous_secret or "")
+        assert previous == made["signing_secret"]
+        assert signing.decrypt(keyring, row.id, row.secret) != made["signing_secret"]
+        assert mail_server.password_of(keyring, mail_server.find(session)) == "secret"
 
 
 def test_a_source_and_what_it_has_sent_outlive_their_master_key(serve: Callable[..., str]) -> None:
