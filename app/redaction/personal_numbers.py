@@ -37,8 +37,11 @@ _MAX_CARD_LENGTH = 19
 _MIN_CARD_LENGTH = 12
 # United States: the groups are never 000, 666, 9xx, 00 or 0000 (Social Security Administration).
 _SSN = re.compile(r"(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}")
-# An id with letters has this in it.
-_LETTERS_AND_DIGITS = re.compile(r"\d\d(?:(?<=[a-z]\d\d)|(?<=[a-z][ -]\d\d))")
+# The first two digits of an id with letters: of an IBAN, of a British or of an Indian one.
+_LETTERS_AND_DIGITS = re.compile(
+    r"\d\d(?:(?<=\b[a-z]{2}\d\d)|(?<=\b[a-z]{2}[ -]\d\d)(?=[ -]?\d\d[ -]?\d\d[ -]?[a-d]\b)"
+    r"|(?<=\b[a-z]{5}\d\d)(?=\d\d[a-z]\b))"
+)
 # United Kingdom: HMRC's rules for prefixes; the last letter is A to D.
 _NINO = re.compile(
     r"\b(?!bg|gb|kn|nk|nt|tn|zz)[a-ceghj-pr-tw-z][a-ceghj-npr-tw-z]"

@@ -128,7 +128,7 @@ def test_a_rude_agent_is_criticised_and_an_excellent_one_praised(
     assert "Did you even look properly?" in rude["improvements"][0]["text"]
     excellent = coaching(judged, "demo-chat-charged-twice")
     praised = {entry["criterionKey"]: entry["text"] for entry in excellent["strengths"]}
-    assert "I understand how worrying that is" in str(praised)
+    assert "I see two payments of 64.90" in praised["discovery.understanding"]
     assert "rude" not in str(excellent["improvements"])
 
 

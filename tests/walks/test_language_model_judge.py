@@ -376,8 +376,8 @@ def test_a_hybrid_takes_the_surer_answers_and_differing_judges_ask_for_a_person(
     low = {"answer": "0"}
     server.answer_with(
         server.judged(
-            understanding=low, completeness=low, empathy=low, probing=low, language=low,
-            accuracy={"answer": "1"}, clarity_and_courtesy={"answer": "1"},
+            understanding={**low, "confidence": "medium"}, completeness=low, empathy=low, probing=low,
+            language=low, accuracy={"answer": "1"}, clarity_and_courtesy={"answer": "1"},
             recap=low, solution_confirmed={"answer": "no"},
         )
     )  # fmt: skip
@@ -388,8 +388,8 @@ def test_a_hybrid_takes_the_surer_answers_and_differing_judges_ask_for_a_person(
     assert asked == {each.question for each in CARD.criteria if "model" in each.methods}
     assert told["embeddedScore"] - told["modelScore"] > 30
     assert judgement.needs_review
-    assert criterion(judgement, "discovery.probing")["judgedBy"] == "rule"
-    assert criterion(judgement, "discovery.understanding")["judgedBy"] == "model"
+    assert criterion(judgement, "discovery.understanding")["judgedBy"] == "rule"
+    assert criterion(judgement, "resolution.completeness")["judgedBy"] == "model"
     noted = [each["otherwise"] for each in judgement.results["criteria"] if "otherwise" in each]
     assert {each["judgedBy"] for each in noted} == {"rule", "model"}
     server.answer_with(server.judged())
