@@ -87,8 +87,11 @@ def dialogues(path: Path = DIALOGUES) -> Iterator[Labelled]:
 
 
 def halves(path: Path = LINES) -> Iterator[Labelled]:
-    """Read the single lines, half by half; the checksum of its text chooses the half of a line."""
+    """Read the single lines, half by half; the checksum of its text chooses the half of a line of "all"."""
     for whole in dialogues(path):
+        if whole.split != "all":
+            yield whole
+            continue
         for index, split in enumerate(HALVES):
             lines = [line for line in whole.lines if crc32(line[1].encode()) % 2 == index]
             yield Labelled(whole.name, whole.language, split, lines)
