@@ -8,13 +8,16 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 import requests
+import time_machine
 from sqlalchemy import text
 
+from app.core.clock import utc_now
 from app.core.hosts import WORKER, Heartbeat
 from app.core.runtime import Runtime
 from app.core.setting_parsers import RateLimit
@@ -365,6 +368,16 @@ def test_the_rate_limit_allows_exactly_its_number(
     assert error_code(refused) == "RATE_LIMIT_EXCEEDED"
     assert refused.json()["error"]["retryAfter"] == int(refused.headers["Retry-After"])
     assert 1 <= int(refused.headers["Retry-After"]) <= 12
+
+
+def test_a_clock_that_is_set_back_locks_nobody_out(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    caller = make_caller(serve(rate=RateLimit(2, 60)))
+    with time_machine.travel(utc_now() + timedelta(hours=1)):
+        answers = [caller.get("/engagements").status_code for _ in range(3)]
+    assert answers == [200, 200, 429]
+    assert caller.get("/engagements").status_code == 200
 
 
 def test_a_large_body_counts_as_a_request_for_each_64_kib(

@@ -168,12 +168,14 @@ def _spend_limits(
     connection: sqlite3.Connection, limits: Sequence[Limit], now_s: float
 ) -> list[LimitStatus]:
     # GCRA: `arrival` is the time at which the limit would be wholly free again. A call moves it
-    # by what it spends, and is denied if it would be more than a window ahead of now.
+    # by what it spends, and is denied if it would be more than a window ahead of now. One that is much
+    # further ahead is of a clock that was set back since, and must not lock anybody out until then.
     arrivals: list[tuple[Limit, float, float, bool]] = []
     names = [limit.stored_name for limit in limits]
     for limit, name in zip(limits, names, strict=True):
         row = connection.execute("SELECT arrival FROM limits WHERE name = ?", (name,)).fetchone()
-        before = max(now_s, row[0] if row else now_s)
+        is_known = row is not None and row[0] <= now_s + 2 * limit.window_s
+        before = max(now_s, row[0]) if is_known else now_s
         after = before + limit.spent_s
         arrivals.append((limit, before, after, after - now_s > limit.window_s + 1e-6))
     denied = any(over for *_, over in arrivals)
