@@ -111,3 +111,20 @@ def test_the_sender_does_not_wait_for_the_disk(
     with db.reading() as session:
         assert session.scalar(text("SHOW synchronous_commit")) == "off"
     db.engine.dispose()
+
+
+def test_a_connection_that_is_lost_in_use_is_a_warning(
+    make_database: Callable[[], Database], caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = make_database().engine
+    lost = engine.raw_connection()
+    cursor = lost.cursor()
+    cursor.execute("SELECT pg_backend_pid()")
+    with engine.connect() as other:
+        other.execute(
+            text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": cursor.fetchone()[0]}
+        )
+    lost.close()
+    [told] = [each for each in caplog.records if each.name.startswith("sqlalchemy.pool")]
+    assert (told.levelname, told.exc_info) == ("WARNING", None)
+    assert "a lost connection to the database is replaced: " in told.message

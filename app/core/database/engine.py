@@ -1,5 +1,6 @@
 """Engine: connections to SQLite or PostgreSQL, how each is set up, and durable commits of SQLite."""
 
+import logging
 import os
 import select
 import sqlite3
@@ -45,6 +46,21 @@ _POSTGRESQL_PARAMETERS = {
     "keepalives_count": 3,
 }
 _POSTGRESQL_SETTINGS = ("lock_timeout=10s", "idle_in_transaction_session_timeout=60s")
+
+
+def _tell_lost_connection(record: logging.LogRecord) -> bool:
+    """Let the pool say in a line that it replaces a connection that was lost while in use."""
+    if record.exc_info and record.exc_info[1] is not None:
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.msg, record.args = (
+            "a lost connection to the database is replaced: %s",
+            (" ".join(str(record.exc_info[1]).split()),),
+        )
+        record.exc_info = None
+    return True
+
+
+logging.getLogger("sqlalchemy.pool.impl.QueuePool").addFilter(_tell_lost_connection)
 
 
 def make_engine(settings: Settings, *, waits_for_disk: bool = True) -> Engine:
