@@ -148,6 +148,17 @@ def run_what_waits(client: Caller, import_id: str) -> tuple[int, int, str]:
     return len(calls), len(chats), imported["status"]
 
 
+def restore(old: Path, tmp_path: Path) -> Path:
+    """Restore the backup into a new folder, with the keys and the records of erasures of the old one."""
+    new = tmp_path / "restored"
+    new.mkdir(mode=0o700)
+    (new / "master.keys").write_bytes((old / "master.keys").read_bytes())
+    (new / "master.keys").chmod(0o600)
+    restored = run(new, "restore", str(tmp_path / "backup"), "--erasures", str(old / "erasures"))
+    assert restored.exit_code == 0, restored.output
+    return new
+
+
 def test_what_waited_of_a_customer_who_was_erased_later_is_not_stored(
     client: Caller, runtime: Runtime, serve: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -165,12 +176,7 @@ def test_what_waited_of_a_customer_who_was_erased_later_is_not_stored(
     assert run_what_waits(client, import_id) == (1, 1, "completed")
     erase(client, runtime, number)
 
-    new = tmp_path / "restored"
-    new.mkdir(mode=0o700)
-    (new / "master.keys").write_bytes((old / "master.keys").read_bytes())
-    (new / "master.keys").chmod(0o600)
-    restored = run(new, "restore", str(tmp_path / "backup"), "--erasures", str(old / "erasures"))
-    assert restored.exit_code == 0, restored.output
+    new = restore(old, tmp_path)
     base = serve(data_dir=new)
     again = Caller(base, client.api_key, client.secret)
     assert run_what_waits(again, import_id) == (0, 0, "failed")
@@ -194,12 +200,7 @@ def test_a_recording_whose_call_was_linked_and_erased_later_is_not_kept(
     assert client.call("PUT", "/imports/voice-calls/one", call).ok
     erase(client, runtime, REF)
 
-    new = tmp_path / "restored"
-    new.mkdir(mode=0o700)
-    (new / "master.keys").write_bytes((old / "master.keys").read_bytes())
-    (new / "master.keys").chmod(0o600)
-    restored = run(new, "restore", str(tmp_path / "backup"), "--erasures", str(old / "erasures"))
-    assert restored.exit_code == 0, restored.output
+    new = restore(old, tmp_path)
     again = Caller(serve(data_dir=new), client.api_key, client.secret)
     assert again.get(f"/audio-files/{audio_file_id}/download-url").status_code == 404
     assert not list(new.rglob(f"*{audio_file_id}*"))
