@@ -65,12 +65,15 @@ def purge_export_rows(runtime: Runtime) -> None:
 
 def clear_spool(runtime: Runtime) -> None:
     """Delete the spool files that killed workers left behind."""
-    files = [*_spool(runtime).glob("exp_*")]
+    spool = _spool(runtime)
+    files = [*spool.glob("exp_*")]
+    rows_of_sheets = [file for file in spool.glob("tmp*") if file.is_file()]
     with runtime.db.reading() as session:
         running = service.running_object_ids(session)
-    for file in files:
-        if file.name.partition(".")[0] not in running:
-            file.unlink(missing_ok=True)
+    left = [file for file in files if file.name.partition(".")[0] not in running]
+    # XlsxWriter's own files do not say whose they are: those listed are nobody's if no export runs.
+    for file in left if running else [*left, *rows_of_sheets]:
+        file.unlink(missing_ok=True)
 
 
 def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
