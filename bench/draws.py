@@ -21,7 +21,7 @@ _DOUBT = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How often each conversation, or each pair of agent and reviewer, was drawn, and the expected number of times."""
+    """Draws of each conversation, or of each pair of agent and reviewer, and how many were expected."""
 
     of: str
     counts: Mapping[Hashable, int]

@@ -71,7 +71,7 @@ def clear_spool(runtime: Runtime) -> None:
     with runtime.db.reading() as session:
         running = service.running_object_ids(session)
     left = [file for file in files if file.name.partition(".")[0] not in running]
-    # XlsxWriter's own files do not say whose they are: those listed are nobody's if no export runs.
+    # XlsxWriter gives its files random names. If no export is running, those listed are left over.
     for file in left if running else [*left, *rows_of_sheets]:
         file.unlink(missing_ok=True)
 

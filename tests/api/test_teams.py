@@ -146,7 +146,7 @@ def test_what_others_have_changes_no_byte_of_any_answer(
                 assert not any(row_id in answer[1] for row_id in foreign.ids.values()), path
 
     foreign = world.add("Bob", "Beta", mark=MARK)
-    # An admin fills the caches first: nobody else may be answered from them.
+    # An admin fills the caches first; nobody else may get an answer from them.
     for page in ("/", "/executives", "/trends", "/topics"):
         assert world.admin.get(f"{page}?{PERIOD}").status_code == 200
     assert MARK in world.admin.get("/executives").text

@@ -122,7 +122,7 @@ def find_pairs() -> dict[str, Any]:
 
 
 def _look_up(metadata: RecordingMetadata, names: Sequence[str]) -> None:
-    """Look recordings up in the log; a name that cannot be read is told when its upload is reserved."""
+    """Look up recordings in the log of calls; what is wrong with a name is said when it is uploaded."""
     for name in names:
         with suppress(Unreadable):
             metadata.fields_of_name(name)
