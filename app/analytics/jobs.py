@@ -1,5 +1,6 @@
 """Jobs of analytics: writing and purging exports, and writing parts."""
 
+import shutil
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from datetime import timedelta
@@ -65,15 +66,16 @@ def purge_export_rows(runtime: Runtime) -> None:
 
 def clear_spool(runtime: Runtime) -> None:
     """Delete the spool files that killed workers left behind."""
-    spool = _spool(runtime)
-    files = [*spool.glob("exp_*")]
-    rows_of_sheets = [file for file in spool.glob("tmp*") if file.is_file()]
+    files = [*_spool(runtime).glob("exp_*")]
     with runtime.db.reading() as session:
         running = service.running_object_ids(session)
-    left = [file for file in files if file.name.partition(".")[0] not in running]
-    # XlsxWriter gives its files random names. If no export is running, those listed are left over.
-    for file in left if running else [*left, *rows_of_sheets]:
-        file.unlink(missing_ok=True)
+    for file in files:
+        if file.name.partition(".")[0] in running:
+            continue
+        if file.is_dir():
+            shutil.rmtree(file, ignore_errors=True)
+        else:
+            file.unlink(missing_ok=True)
 
 
 def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:

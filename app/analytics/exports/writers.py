@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
@@ -120,7 +121,10 @@ class _XlsxWriter:
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
         xlsxwriter: Any = import_module("xlsxwriter")
-        options = {"constant_memory": True, "tmpdir": str(path.parent), "in_memory": False}
+        # XlsxWriter gives its files random names: the name of the folder tells whose they are.
+        self._folder = path.with_name(f"{path.name}.rows")
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        options = {"constant_memory": True, "tmpdir": str(self._folder), "in_memory": False}
         self._workbook = xlsxwriter.Workbook(str(path), options)
         self._sheet = self._workbook.add_worksheet("Export")
         bold = self._workbook.add_format({"bold": True})
@@ -142,7 +146,10 @@ class _XlsxWriter:
     def close(self) -> None:
         """Write the workbook, with a filter over all rows."""
         self._sheet.autofilter(0, 0, self._row - 1, len(self._are_times) - 1)
-        self._workbook.close()
+        try:
+            self._workbook.close()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _add(self, row: Row) -> None:
         for place, value in enumerate(row):
