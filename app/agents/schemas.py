@@ -7,24 +7,20 @@ from marshmallow import fields, validates_schema
 from app.agents.enums import ReceiptAction
 from app.analytics.schemas.reports import AnalyticsPeriodSchema
 from app.reviews.schemas.reviews import CriterionRatingCreate
-from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, about, reject
 from app.web.schemas.fields import Choice, Items, Nested, Reference, Text, Timestamp
 
 
 class ReceiptCreate(CamelSchema):
     action = Choice(list(ReceiptAction), required=True)
-    comment = Text(
-        2_000, low=1, multiline=True, metadata={"description": "With commented, and only then."}
-    )
+    comment = Text(2_000, low=1, multiline=True, **about("With commented, and only then."))
 
 
 class ReceiptSchema(AnswerSchema):
     id = fields.String()
     evaluation_id = fields.String()
     revision = fields.Integer()
-    user_id = fields.String(
-        metadata={"description": "The account, or the API key that acted for it."}
-    )
+    user_id = fields.String(**about("The account, or the API key that acted for it."))
     action = Choice(list(ReceiptAction))
     comment = fields.String(allow_none=True)
     created_at = Timestamp()
@@ -35,9 +31,7 @@ class DisputeCreate(CamelSchema):
 
     reason = Text(4_000, low=1, multiline=True, required=True)
     criteria = Items(Nested(CriterionRatingCreate), low=1, high=200, required=True)
-    addressee_id = Reference(
-        "user", metadata={"description": "Account of a lead; by default any lead of the team."}
-    )
+    addressee_id = Reference("user", **about("Account of a lead; by default any lead of the team."))
 
     @validates_schema
     def _check_reasons(self, data: dict[str, Any], **_: Any) -> None:
@@ -53,8 +47,8 @@ class DisputeShareSchema(AnswerSchema):
     value = fields.Float()
     low = fields.Float()
     high = fields.Float()
-    hits = fields.Integer(metadata={"description": "The numerator of the share."})
-    count = fields.Integer(metadata={"description": "What the share is of."})
+    hits = fields.Integer(**about("The numerator of the share."))
+    count = fields.Integer(**about("What the share is of."))
 
 
 def _share(description: str) -> Nested:

@@ -7,7 +7,7 @@ from marshmallow import fields, validates_schema
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
 from app.evaluations.schemas.contacts import CampaignReference
-from app.web.schemas.base import RANGE, AnswerSchema, CamelSchema, reject
+from app.web.schemas.base import RANGE, AnswerSchema, CamelSchema, about, reject
 from app.web.schemas.fields import (
     Choice,
     FileName,
@@ -58,9 +58,7 @@ class UploadCreate(CamelSchema):
     direction = Choice(DIRECTIONS, load_default="unknown")
     external_id = Text(255, low=1, allow_none=True)
     auto_process = Flag(load_default=False)
-    scorecard_id = Reference(
-        "sc", allow_none=True, metadata={"description": "By which `autoProcess` judges."}
-    )
+    scorecard_id = Reference("sc", allow_none=True, **about("By which `autoProcess` judges."))
     labels = Labels(load_default=dict)
 
 
@@ -88,8 +86,7 @@ class SideCreate(CamelSchema):
     size_bytes = Whole(low=1, required=True)
     sha256 = Pattern("[0-9a-fA-F]{64}", "sha256 must be 64 hex digits.", allow_none=True)
     recorded_at = PastMoment(
-        allow_none=True,
-        metadata={"description": "When this side begins; the later side is silent until then."},
+        allow_none=True, **about("When this side begins; the later side is silent until then.")
     )
 
 
@@ -117,8 +114,7 @@ class DownloadQuery(CamelSchema):
     """Choice between the muted copy and the original."""
 
     original = QueryFlag(
-        load_default=False,
-        metadata={"description": "With the masked words; needs the scope audio:original."},
+        load_default=False, **about("With the masked words; needs the scope audio:original.")
     )
 
 
@@ -131,18 +127,14 @@ class DownloadSchema(AnswerSchema):
     content_type = fields.String()
     size_bytes = fields.Integer()
     file_name = fields.String()
-    muted = fields.Boolean(
-        metadata={"description": "The file is a copy in which masked words are silent."}
-    )
+    muted = fields.Boolean(**about("The file is a copy in which masked words are silent."))
 
 
 class ProcessingRequestSchema(CamelSchema):
     language = LanguageTag()
     scorecard_id = Reference("sc")
     channel_map = Nested(ChannelMapSchema)
-    redact = Flag(
-        metadata={"description": "Mask personal data; by default the setting of the service."}
-    )
+    redact = Flag(**about("Mask personal data; by default the setting of the service."))
     force = Flag()
     priority = Choice(("normal", "high"))
 
@@ -205,11 +197,11 @@ class AudioFileQuery(PeriodQuery):
     campaign_id = CampaignReference()
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
-    language = LanguageTag(metadata={"description": "`en` also finds `en-GB` and other subtags."})
-    min_duration = QueryWhole(metadata={"description": "Whole seconds."})
-    max_duration = QueryWhole(metadata={"description": "Whole seconds."})
+    language = LanguageTag(**about("`en` also finds `en-GB` and other subtags."))
+    min_duration = QueryWhole(**about("Whole seconds."))
+    max_duration = QueryWhole(**about("Whole seconds."))
     has_transcript = QueryFlag()
-    q = Text(200, low=1, metadata={"description": "Part of the fileName or the externalId."})
+    q = Text(200, low=1, **about("Part of the fileName or the externalId."))
     sort = sort_field(
         "conversationAt",
         "createdAt",
@@ -254,7 +246,7 @@ class AudioFileSchema(AnswerSchema):
     recorded_at = Timestamp(allow_none=True)
     uploaded_at = Timestamp(allow_none=True)
     original_deleted_at = Timestamp(
-        allow_none=True, metadata={"description": "Since then only the muted copy is kept."}
+        allow_none=True, **about("Since then only the muted copy is kept.")
     )
     processed_at = Timestamp(allow_none=True)
     conversation_at = Timestamp()
@@ -271,16 +263,12 @@ class WaveformSchema(AnswerSchema):
     audio_file_id = fields.String()
     status = Choice(
         ("ready", "drawing"),
-        metadata={
-            "description": "drawing: the waveform is being computed; "
-            "repeat the request in a few seconds."
-        },
+        **about("drawing: the waveform is being computed; repeat the request in a few seconds."),
     )
     peaks_per_second = fields.Integer(
-        allow_none=True,
-        metadata={"description": "Peaks of each channel in one second; null while drawing."},
+        allow_none=True, **about("Peaks of each channel in one second; null while drawing.")
     )
     channels = fields.List(
         fields.List(fields.Integer()),
-        metadata={"description": "The largest amplitudes of each channel, 0 to 255 (full scale)."},
+        **about("The largest amplitudes of each channel, 0 to 255 (full scale)."),
     )

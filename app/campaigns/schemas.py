@@ -6,7 +6,7 @@ from marshmallow import fields, validates_schema
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.scorecards.schemas.scorecards import ScorecardsByChannel
-from app.web.schemas.base import AnswerSchema, CamelSchema, Changes
+from app.web.schemas.base import AnswerSchema, CamelSchema, Changes, about
 from app.web.schemas.fields import (
     Choice,
     Items,
@@ -30,7 +30,7 @@ class CampaignQuery(PeriodQuery):
     status = Choices(list(CampaignStatus))
     type = Choices(list(CampaignType))
     engagement_id = Reference("eng")
-    q = Text(200, low=1, metadata={"description": "Part of the name or the externalId."})
+    q = Text(200, low=1, **about("Part of the name or the externalId."))
     sort = sort_field("name", "createdAt", "startsAt", "meanScore")
 
 
@@ -63,9 +63,7 @@ class CampaignSchema(AnswerSchema):
     scorecard_ids = fields.Dict(
         keys=fields.String(),
         values=fields.String(allow_none=True),
-        metadata={
-            "description": "Scorecards by channel, null for the default; each comes before `scorecardId`."
-        },
+        **about("Scorecards by channel, null for the default; each comes before `scorecardId`."),
     )
     language = fields.String(allow_none=True)
     starts_at = Timestamp(allow_none=True)
@@ -73,8 +71,7 @@ class CampaignSchema(AnswerSchema):
     targets = Nested(CampaignTargetsSchema)
     counts = Nested(CampaignCountsSchema)
     mean_score = fields.Float(
-        allow_none=True,
-        metadata={"description": "Of current evaluations with a verdict; null without any."},
+        allow_none=True, **about("Of current evaluations with a verdict; null without any.")
     )
     labels = fields.Dict(keys=fields.String(), values=fields.String())
     created_at = Timestamp()
@@ -94,15 +91,13 @@ class CampaignTargetsChange(Changes, CampaignTargetsUpsert):
 class CampaignChange(CamelSchema):
     """Changes of a campaign; omitted fields stay, also within the objects."""
 
-    name = Text(200, low=1, metadata={"description": "The name, of 1 to 200 characters."})
-    targets = Nested(
-        CampaignTargetsChange, metadata={"description": "Targets; null takes one away."}
-    )
+    name = Text(200, low=1, **about("The name, of 1 to 200 characters."))
+    targets = Nested(CampaignTargetsChange, **about("Targets; null takes one away."))
     scorecard_ids = Nested(
         ScorecardsByChannel,
-        metadata={
-            "description": "Scorecards by channel; null is the default of the channel, whatever `scorecardId` is."
-        },
+        **about(
+            "Scorecards by channel; null is the default of the channel, whatever `scorecardId` is."
+        ),
     )
 
 
@@ -112,7 +107,7 @@ class CampaignMergeCreate(CamelSchema):
         low=1,
         high=20,
         required=True,
-        metadata={"description": "The campaigns that become part of this one."},
+        **about("The campaigns that become part of this one."),
     )
 
 

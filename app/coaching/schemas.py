@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.coaching.enums import NotesFor, SessionState
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, about
 from app.web.schemas.fields import Choice, Items, Nested, Number, Reference, Text, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -14,15 +14,15 @@ class CoachingEvidenceBody(CamelSchema):
     """An evaluation of the agent as evidence, with words of it if given."""
 
     evaluation_id = Reference("eval", required=True)
-    quote = Text(2_000, low=1, load_default=None, metadata={"description": "Words of one turn."})
+    quote = Text(2_000, low=1, load_default=None, **about("Words of one turn."))
 
 
 class CoachingSessionChange(CamelSchema):
-    at = Timestamp(metadata={"description": "When it is, or was, held."})
+    at = Timestamp(**about("When it is, or was, held."))
     criteria = Items(Text(200, low=1), low=1, high=20)
     evidence = Items(Nested(CoachingEvidenceBody), high=50)
     steps = Text(_TEXT, multiline=True, allow_none=True)
-    due = Timestamp(allow_none=True, metadata={"description": "Until when the steps are due."})
+    due = Timestamp(allow_none=True, **about("Until when the steps are due."))
     notes = Text(_TEXT, multiline=True, allow_none=True)
     notes_for = Choice(list(NotesFor))
     state = Choice(list(SessionState))
@@ -31,7 +31,7 @@ class CoachingSessionChange(CamelSchema):
 class CoachingSessionCreate(CoachingSessionChange):
     executive_id = Reference("exec", required=True)
     scorecard_id = Reference("sc", required=True)
-    at = Timestamp(required=True, metadata={"description": "When it is, or was, held."})
+    at = Timestamp(required=True, **about("When it is, or was, held."))
     criteria = Items(Text(200, low=1), low=1, high=20, required=True)
     evidence = Items(Nested(CoachingEvidenceBody), high=50, load_default=[])
     notes_for = Choice(list(NotesFor), load_default=NotesFor.BOTH)
@@ -40,7 +40,7 @@ class CoachingSessionCreate(CoachingSessionChange):
 class CoachingSessionSchema(AnswerSchema):
     id = fields.String()
     executive_id = fields.String()
-    coach = fields.String(metadata={"description": "Name of the coach."})
+    coach = fields.String(**about("Name of the coach."))
     at = Timestamp()
     scorecard_id = fields.String()
     criteria = fields.List(fields.String())
@@ -65,8 +65,8 @@ class CoachingSessionQuery(CoachingQuery):
 
 
 class CoachingSideSchema(AnswerSchema):
-    mean = fields.Float(allow_none=True, metadata={"description": "0 to 100."})
-    count = fields.Integer(metadata={"description": "How many conversations."})
+    mean = fields.Float(allow_none=True, **about("0 to 100."))
+    count = fields.Integer(**about("How many conversations."))
 
 
 class CoachingDifferenceSchema(AnswerSchema):
@@ -75,11 +75,11 @@ class CoachingDifferenceSchema(AnswerSchema):
     value = fields.Float()
     low = fields.Float()
     high = fields.Float()
-    is_clear = fields.Boolean(metadata={"description": "Whether the interval leaves out zero."})
+    is_clear = fields.Boolean(**about("Whether the interval leaves out zero."))
 
 
 def _difference(description: str) -> Nested:
-    return Nested(CoachingDifferenceSchema, allow_none=True, metadata={"description": description})
+    return Nested(CoachingDifferenceSchema, allow_none=True, **about(description))
 
 
 class CoachingEffectSchema(AnswerSchema):
@@ -87,16 +87,12 @@ class CoachingEffectSchema(AnswerSchema):
 
     key = fields.String()
     title = fields.String()
-    is_share = fields.Boolean(
-        metadata={"description": "Whether the mean is the share that passed."}
-    )
+    is_share = fields.Boolean(**about("Whether the mean is the share that passed."))
     before = Nested(CoachingSideSchema)
     after = Nested(CoachingSideSchema)
     difference = _difference("After minus before; null with too few conversations.")
     team = _difference("The same of the others of the call centre.")
-    missing = fields.String(
-        allow_none=True, metadata={"description": "Why there is no difference."}
-    )
+    missing = fields.String(allow_none=True, **about("Why there is no difference."))
 
 
 class GoalChange(CamelSchema):
@@ -111,9 +107,7 @@ class GoalCreate(CamelSchema):
     executive_id = Reference("exec")
     call_center_id = Reference("cc")
     scorecard_id = Reference("sc")
-    criterion = Text(
-        200, low=1, metadata={"description": "With scorecardId; without, the whole score."}
-    )
+    criterion = Text(200, low=1, **about("With scorecardId; without, the whole score."))
     start_value = Number(low=0, high=100, required=True, data_key="from")
     target = Number(low=0, high=100, required=True, data_key="to")
     at = Timestamp(required=True, data_key="by")
@@ -137,8 +131,8 @@ class GoalSchema(AnswerSchema):
 class GoalProgressSchema(AnswerSchema):
     """Mean of the last 30 days, or of those before the date of the goal."""
 
-    value = fields.Float(allow_none=True, metadata={"description": "0 to 100."})
-    count = fields.Integer(metadata={"description": "How many conversations."})
+    value = fields.Float(allow_none=True, **about("0 to 100."))
+    count = fields.Integer(**about("How many conversations."))
     is_reached = fields.Boolean(
-        allow_none=True, metadata={"description": "Null below ten conversations: too few to say."}
+        allow_none=True, **about("Null below ten conversations: too few to say.")
     )

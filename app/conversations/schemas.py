@@ -8,7 +8,7 @@ from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.evaluations.enums import MAX_MESSAGES
 from app.evaluations.schemas.contacts import CampaignReference, ContactUpsert
 from app.evaluations.schemas.transcripts import RedactionSchema
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, about
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -47,12 +47,8 @@ class ConversationQuery(PeriodQuery):
     status = Choices(list(ConversationStatus))
     has_evaluation = QueryFlag()
     min_messages = QueryWhole()
-    language = LanguageTag(
-        metadata={"description": "`en` also finds `en-GB` and other subtags."},
-    )
-    q = Text(
-        200, low=1, metadata={"description": "Part of the subject, externalId or customerRef."}
-    )
+    language = LanguageTag(**about("`en` also finds `en-GB` and other subtags."))
+    q = Text(200, low=1, **about("Part of the subject, externalId or customerRef."))
     sort = sort_field(
         "conversationAt",
         "startedAt",
@@ -66,10 +62,10 @@ class ConversationQuery(PeriodQuery):
 class MessageQuery(PageQuery):
     redacted = QueryFlag(
         load_default=True,
-        metadata={
-            "description": "false returns the texts before masking, where they are still stored. "
+        **about(
+            "false returns the texts before masking, where they are still stored. "
             "This also requires the scope transcripts:raw, and each such request is logged."
-        },
+        ),
     )
 
 
@@ -91,26 +87,20 @@ class ConversationSchema(AnswerSchema):
     campaign_id = fields.String(allow_none=True)
     call_center_id = fields.String(allow_none=True)
     executive_id = fields.String(allow_none=True)
-    executives = fields.List(
-        fields.String(), metadata={"description": "Ids of all executives who took part."}
-    )
+    executives = fields.List(fields.String(), **about("Ids of all executives who took part."))
     customer_ref = fields.String(allow_none=True)
     language = fields.String(allow_none=True)
     started_at = Timestamp(
-        allow_none=True,
-        metadata={"description": "Time of the first message, unless the source gives another."},
+        allow_none=True, **about("Time of the first message, unless the source gives another.")
     )
     ended_at = Timestamp(allow_none=True)
     duration_seconds = fields.Integer(allow_none=True)
-    message_count = fields.Integer(
-        metadata={"description": "All messages, including internal notes."}
-    )
+    message_count = fields.Integer(**about("All messages, including internal notes."))
     customer_message_count = fields.Integer()
-    agent_message_count = fields.Integer(metadata={"description": "Without internal notes."})
+    agent_message_count = fields.Integer(**about("Without internal notes."))
     bot_message_count = fields.Integer()
     first_response_seconds = fields.Float(
-        allow_none=True,
-        metadata={"description": "Until a person answers; null if message times are missing."},
+        allow_none=True, **about("Until a person answers; null if message times are missing.")
     )
     average_response_seconds = fields.Float(allow_none=True)
     csat = Nested(SatisfactionSchema, allow_none=True)
@@ -136,7 +126,7 @@ class AttachmentSchema(AnswerSchema):
 class MessageSchema(AnswerSchema):
     id = fields.String(metadata={"example": "msg_01k9zq4a7ef3n6t9x2c5h8kmqv"})
     conversation_id = fields.String()
-    index = fields.Integer(metadata={"description": "From 0, without gaps."})
+    index = fields.Integer(**about("From 0, without gaps."))
     role = Choice(ROLES)
     participant_id = fields.String()
     author_name = fields.String(allow_none=True)
@@ -144,15 +134,12 @@ class MessageSchema(AnswerSchema):
     text = fields.String()
     language = fields.String(allow_none=True)
     sent_at = Timestamp(allow_none=True)
-    internal = fields.Boolean(metadata={"description": "A note that the customer does not see."})
+    internal = fields.Boolean(**about("A note that the customer does not see."))
     attachments = fields.List(Nested(AttachmentSchema))
     sentiment = Choice(("positive", "neutral", "negative", "mixed"), allow_none=True)
-    sentiment_score = fields.Float(
-        allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
-    )
+    sentiment_score = fields.Float(allow_none=True, **about("-1 to 1, once evaluated."))
     response_seconds = fields.Float(
-        allow_none=True,
-        metadata={"description": "Seconds that the customer waited for this answer."},
+        allow_none=True, **about("Seconds that the customer waited for this answer.")
     )
     redactions = fields.List(Nested(RedactionSchema))
     details = fields.Dict(data_key="metadata", keys=fields.String())

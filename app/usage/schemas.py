@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.usage.plan import PERIOD_PATTERN, UNITS, UsageMetric
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, about
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -44,7 +44,7 @@ class CountedSchema(AnswerSchema):
 
     used = Whole()
     included = Whole()
-    overage = Whole(metadata={"description": "Usage beyond the plan."})
+    overage = Whole(**about("Usage beyond the plan."))
 
 
 class StorageUsageSchema(AnswerSchema):
@@ -52,7 +52,7 @@ class StorageUsageSchema(AnswerSchema):
 
     used = Number(low=0)
     included = Number(low=0)
-    overage = Number(low=0, metadata={"description": "Usage beyond the plan."})
+    overage = Number(low=0, **about("Usage beyond the plan."))
 
 
 class AmountsSchema(AnswerSchema):
@@ -77,16 +77,14 @@ class UsageRecordSchema(AnswerSchema):
     key_id = fields.String(allow_none=True)
     key_name = fields.String(allow_none=True)
     operation = fields.String(
-        metadata={
-            "description": "The operation id of the endpoint, the webhook's id, or `storage`."
-        }
+        **about("The operation id of the endpoint, the webhook's id, or `storage`.")
     )
     quantity = Number(
         low=0,
-        metadata={
-            "description": "Calls, deliveries, or the gigabytes by which the day raised the peak "
+        **about(
+            "Calls, deliveries, or the gigabytes by which the day raised the peak "
             "of the period. The records of a period add up to its summary."
-        },
+        ),
     )
     unit = Choice(tuple(UNITS.values()))
     billable = Flag()

@@ -16,7 +16,7 @@ from app.voice_calls.enums import (
     CallStatus,
     EpaStatus,
 )
-from app.web.schemas.base import TYPE, AnswerSchema, CamelSchema, CodedMessage
+from app.web.schemas.base import TYPE, AnswerSchema, CamelSchema, CodedMessage, about
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -52,11 +52,7 @@ class VoiceCallQuery(PeriodQuery):
     outcome = Choices(OUTCOMES)
     has_recording = QueryFlag()
     transferred_to_human = QueryFlag()
-    q = Text(
-        200,
-        low=1,
-        metadata={"description": "Part of the externalId, botId, botName or endReason."},
-    )
+    q = Text(200, low=1, **about("Part of the externalId, botId, botName or endReason."))
     sort = sort_field(
         "conversationAt",
         "startedAt",
@@ -91,12 +87,8 @@ class VoiceCallSchema(AnswerSchema):
     bot_version = fields.String(allow_none=True)
     channel = Choice(SPOKEN_CHANNELS)
     direction = Choice(DIRECTIONS)
-    from_number = fields.String(
-        allow_none=True, metadata={"description": "Only the last two digits are shown."}
-    )
-    to_number = fields.String(
-        allow_none=True, metadata={"description": "Only the last two digits are shown."}
-    )
+    from_number = fields.String(allow_none=True, **about("Only the last two digits are shown."))
+    to_number = fields.String(allow_none=True, **about("Only the last two digits are shown."))
     status = Choice(list(CallStatus))
     end_reason = fields.String(allow_none=True)
     ended_by = Choice(ENDED_BY, allow_none=True)
@@ -150,7 +142,7 @@ class EpaDimensionSchema(AnswerSchema):
 
     key = fields.String()
     title = fields.String()
-    weight = fields.Float(metadata={"description": "Part of the scorecard's total weight of 100."})
+    weight = fields.Float(**about("Part of the scorecard's total weight of 100."))
     score = fields.Float(allow_none=True)
     explanation = fields.String(allow_none=True)
     evidence = fields.List(Nested(EvidenceSchema))
@@ -246,7 +238,7 @@ class TurnUpsert(CamelSchema):
     words = Items(
         Nested(SpokenWord),
         high=_MAX_WORDS,
-        metadata={"description": "The words of the text, in order: metrics of speech need them."},
+        **about("The words of the text, in order: metrics of speech need them."),
     )
 
     @validates_schema
@@ -292,10 +284,9 @@ class VoiceCallUpsert(ContactUpsert):
         SPOKEN_CHANNELS,
         allow_none=True,
         load_default=None,
-        metadata={
-            "description": "`voice` for a call of people, by default if a turn is an agent's and "
-            "none a bot's."
-        },
+        **about(
+            "`voice` for a call of people, by default if a turn is an agent's and none a bot's."
+        ),
     )
     answered_at = PastMoment(allow_none=True, load_default=None)
     duration_seconds = Whole(high=_MAX_S, allow_none=True, load_default=None)
@@ -316,9 +307,7 @@ class VoiceCallUpsert(ContactUpsert):
     latency_ms = Latency(
         allow_none=True,
         load_default=None,
-        metadata={
-            "description": "Percentiles `{p50, p90, p95, max, count}`, or a list of measured values."
-        },
+        **about("Percentiles `{p50, p90, p95, max, count}`, or a list of measured values."),
     )
     fallback_count = Whole(allow_none=True, load_default=None)
     collected_fields = PlainValues(load_default=dict)

@@ -7,7 +7,14 @@ from marshmallow import ValidationError, fields, validates
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
 from app.core.outgoing_http.reply import EXCERPT_BYTES, AttemptOutcome
 from app.events.catalogue import EventType
-from app.web.schemas.base import FORMAT, Changes, CodedMessage, PlainAnswerSchema, PlainSchema
+from app.web.schemas.base import (
+    FORMAT,
+    Changes,
+    CodedMessage,
+    PlainAnswerSchema,
+    PlainSchema,
+    about,
+)
 from app.web.schemas.fields import Choice, Flag, Items, Nested, Text, Timestamp, Whole
 from app.web.schemas.query_fields import PageQuery, PeriodQuery, sort_field
 from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
@@ -51,12 +58,10 @@ class SubscriptionSchema(PlainAnswerSchema):
     created_at = Timestamp()
     updated_at = Timestamp()
     failing_since = Timestamp(
-        allow_none=True,
-        metadata={"description": "End of the first failed delivery since the last success."},
+        allow_none=True, **about("End of the first failed delivery since the last success.")
     )
     deactivated_at = Timestamp(
-        allow_none=True,
-        metadata={"description": "When it was switched off because every delivery failed."},
+        allow_none=True, **about("When it was switched off because every delivery failed.")
     )
 
 
@@ -104,7 +109,7 @@ class AttemptSchema(PlainAnswerSchema):
     outcome = Choice(_OUTCOMES)
     error = fields.String(allow_none=True)
     response_excerpt = fields.String(
-        metadata={"description": f"Start of the answer's body, at most {EXCERPT_BYTES:,} bytes."},
+        **about(f"Start of the answer's body, at most {EXCERPT_BYTES:,} bytes.")
     )
 
 
@@ -119,7 +124,7 @@ class DeliverySchema(PlainAnswerSchema):
     attempts = Nested(AttemptSchema(many=True))
     next_attempt_at = Timestamp(allow_none=True)
     url = fields.String()
-    payload = fields.Dict(metadata={"description": "The envelope as it is sent."})
+    payload = fields.Dict(**about("The envelope as it is sent."))
     created_at = Timestamp()
     completed_at = Timestamp(allow_none=True)
 
@@ -127,8 +132,8 @@ class DeliverySchema(PlainAnswerSchema):
 class RecoverRequest(PlainSchema):
     """The latest deliveries to send again; every failed or canceled one when all is left out."""
 
-    since = Timestamp(metadata={"description": "Created at this time or later."})
-    until = Timestamp(metadata={"description": "Created before this time."})
+    since = Timestamp(**about("Created at this time or later."))
+    until = Timestamp(**about("Created before this time."))
     status = Choice(RECOVERABLE_STATES)
 
 
@@ -141,5 +146,5 @@ class RecoveredSchema(PlainAnswerSchema):
 class EventTypeSchema(PlainAnswerSchema):
     event = Choice(_TYPES)
     description = fields.String()
-    schema: Any = fields.Dict(metadata={"description": "JSON Schema (2020-12) of the whole body."})
+    schema: Any = fields.Dict(**about("JSON Schema (2020-12) of the whole body."))
     example = fields.Dict()

@@ -7,7 +7,7 @@ from marshmallow import fields
 from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.schemas.reports import Day
 from app.evaluations.schemas.evaluations import EvaluationFilters
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, about
 from app.web.schemas.fields import Choice, FileName, Flag, Items, Nested, Text, Timestamp, Zone
 from app.web.schemas.query_fields import Choices, PageQuery, sort_field
 
@@ -24,35 +24,35 @@ class ExportCreate(CamelSchema):
     dataset = Choice(
         list(Dataset),
         required=True,
-        metadata={
-            "description": "The key also requires the scope of the exported rows: `evaluations:read` "
+        **about(
+            "The key also requires the scope of the exported rows: `evaluations:read` "
             "for evaluations, criteria, segments, coaching and moments, `analytics:read` for "
             "executives, campaigns, call_centers and trends, `usage:read` for usage, `coaching:read` "
             "for coaching_sessions."
-        },
+        ),
     )
     format = Choice(list(Format), required=True)
     start = Day(
         data_key="from",
-        metadata={
-            "description": "On conversationAt; by default all time. Leaderboards and trends begin 30 days "
+        **about(
+            "On conversationAt; by default all time. Leaderboards and trends begin 30 days "
             "before `to` by default."
-        },
+        ),
     )
-    end = Day(data_key="to", metadata={"description": "Exclusive; by default now."})
+    end = Day(data_key="to", **about("Exclusive; by default now."))
     timezone = Zone(
         load_default=lambda: ZoneInfo("UTC"),
-        metadata={"description": "Dates begin and times are written in this zone."},
+        **about("Dates begin and times are written in this zone."),
     )
     filters = Nested(ExportFilters, load_default=dict)
     columns = Items(Text(64, low=1), low=1, high=100)
     delimiter = Choice(("comma", "semicolon"), load_default="comma")
     include_text = Flag(
         load_default=False,
-        metadata={
-            "description": "Adds words of the conversation: quotes, texts of segments, summaries and advice. "
+        **about(
+            "Adds words of the conversation: quotes, texts of segments, summaries and advice. "
             "Requires the scope `conversations:read` as well."
-        },
+        ),
     )
     file_name = FileName(120)
 
@@ -92,9 +92,7 @@ class ExportSchema(AnswerSchema):
     sha256 = fields.String(allow_none=True)
     download_url = fields.String(allow_none=True, metadata={"format": "uri"})
     download_expires_at = Timestamp(allow_none=True)
-    created_by = fields.String(
-        metadata={"description": "Id of the API key, or of the user of the dashboard."}
-    )
+    created_by = fields.String(**about("Id of the API key, or of the user of the dashboard."))
     created_at = Timestamp()
     started_at = Timestamp(allow_none=True)
     completed_at = Timestamp(allow_none=True)

@@ -11,7 +11,7 @@ from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.evaluations.enums import Channel
 from app.evaluations.schemas.contacts import CampaignReference
 from app.evaluations.schemas.evaluations import by_day_field
-from app.web.schemas.base import ENUM, AnswerSchema, CamelSchema, reject
+from app.web.schemas.base import ENUM, AnswerSchema, CamelSchema, about, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Zone
 from app.web.schemas.query_fields import Choices, PageQuery, QueryWhole, sort_field
 
@@ -38,17 +38,9 @@ def _optional_number(description: str = "") -> fields.Float:
 class AnalyticsQuery(CamelSchema):
     """The common parameters; `from` and `to` bound the conversationAt of current evaluations."""
 
-    start = Day(
-        data_key="from",
-        metadata={"description": "Inclusive; by default 30 days before `to`."},
-    )
-    end = Day(
-        data_key="to",
-        metadata={"description": "Exclusive; by default now. At most 400 days after `from`."},
-    )
-    timezone = Zone(
-        load_default=lambda: ZoneInfo("UTC"), metadata={"description": "IANA name; by default UTC."}
-    )
+    start = Day(data_key="from", **about("Inclusive; by default 30 days before `to`."))
+    end = Day(data_key="to", **about("Exclusive; by default now. At most 400 days after `from`."))
+    timezone = Zone(load_default=lambda: ZoneInfo("UTC"), **about("IANA name; by default UTC."))
     engagement_id = Reference("eng")
     campaign_id = CampaignReference()
     call_center_id = Reference("cc")
@@ -60,7 +52,7 @@ class AnalyticsQuery(CamelSchema):
         low=1,
         high=1_000_000,
         load_default=5,
-        metadata={"description": "With fewer evaluations with a verdict: shown, not ranked."},
+        **about("With fewer evaluations with a verdict: shown, not ranked."),
     )
     compare = Choice(("none", "previous_period"), load_default="none")
 
@@ -100,7 +92,7 @@ class AnalyticsMemberSchema(AnswerSchema):
     name = fields.String()
     evaluations = fields.Integer()
     without_verdict = fields.Integer(
-        metadata={"description": "Of the evaluations; they count in no score, pass rate or rank."}
+        **about("Of the evaluations; they count in no score, pass rate or rank.")
     )
     mean_score = _optional_number()
     median_score = _optional_number()
@@ -122,10 +114,9 @@ class AnalyticsMemberSchema(AnswerSchema):
     change = Nested(AnalyticsLeaderboardChangeSchema, allow_none=True)
     rank = fields.Integer(
         allow_none=True,
-        metadata={
-            "description": "By adjustedScore; null below minEvaluations, evaluations without a "
-            "verdict left out."
-        },
+        **about(
+            "By adjustedScore; null below minEvaluations, evaluations without a verdict left out."
+        ),
     )
     rank_eligible = fields.Boolean()
     adjusted_score = _optional_number(
@@ -178,17 +169,17 @@ class AnalyticsTotalsSchema(AnswerSchema):
     voice_calls = fields.Integer()
     audio_files = fields.Integer()
     evaluations = fields.Integer(
-        metadata={
-            "description": "All of them; one that was canceled, such as by an erasure, is neither "
+        **about(
+            "All of them; one that was canceled, such as by an erasure, is neither "
             "completed nor failed nor pending."
-        }
+        )
     )
     completed = fields.Integer()
     without_verdict = fields.Integer(
-        metadata={
-            "description": "Completed, but too little was judged to pass or fail: in no pass rate, "
+        **about(
+            "Completed, but too little was judged to pass or fail: in no pass rate, "
             "mean score or rank."
-        }
+        )
     )
     failed = fields.Integer()
     pending = fields.Integer()

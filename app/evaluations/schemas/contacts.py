@@ -6,7 +6,7 @@ from marshmallow import validates_schema
 
 from app.campaigns import service as campaigns
 from app.web.current import current_runtime
-from app.web.schemas.base import CamelSchema
+from app.web.schemas.base import CamelSchema, about
 from app.web.schemas.fields import LanguageTag, PastMoment, Reference
 from app.web.schemas.query_fields import QueryFlag
 from app.web.schemas.records import (
@@ -33,10 +33,10 @@ class EvaluateQuery(CamelSchema):
     """Choice to evaluate the record, or only to store it."""
 
     evaluate = QueryFlag(
-        metadata={
-            "description": "`false`: only store the record. `true`: evaluate an open conversation "
+        **about(
+            "`false`: only store the record. `true`: evaluate an open conversation "
             "too. Omitted: evaluate the record if it has ended."
-        }
+        )
     )
 
 

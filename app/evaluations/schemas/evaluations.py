@@ -26,6 +26,7 @@ from app.web.schemas.base import (
     AnswerSchema,
     CamelSchema,
     CodedMessage,
+    about,
     not_one_of,
     reject,
 )
@@ -64,10 +65,10 @@ def by_day_field() -> Choice:
     """Build the parameter `byDay`, which says what the period bounds."""
     return Choice(
         list(ByDay),
-        metadata={
-            "description": "`from` and `to` bound the start of the conversation (`conversation`, the "
+        **about(
+            "`from` and `to` bound the start of the conversation (`conversation`, the "
             "default: `conversationAt`), or the time of its evaluation (`judgement`: `createdAt`)."
-        },
+        ),
     )
 
 
@@ -118,39 +119,39 @@ class EvaluationFilters(CamelSchema):
     reviewed_by = Text(
         200,
         low=1,
-        metadata={
-            "description": "The `reviewerRef`, or else the name, of a person who has "
+        **about(
+            "The `reviewerRef`, or else the name, of a person who has "
             "started or given a review; case is ignored."
-        },
+        ),
     )
     scorecard_id = Reference("sc")
     scorecard_version = Whole(low=1, high=1_000_000)
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)
-    max_confidence = Number(low=0, high=1, metadata={"description": _MAX_CONFIDENCE})
+    max_confidence = Number(low=0, high=1, **about(_MAX_CONFIDENCE))
     passed = Flag()
-    has_verdict = Flag(metadata={"description": _HAS_VERDICT})
+    has_verdict = Flag(**about(_HAS_VERDICT))
     auto_failed = Flag()
     sentiment_trend: fields.Field[Any] = Words(list(TRENDS))
     resolution: fields.Field[Any] = Words(list(RESOLUTIONS))
     topic = Text(100, low=1)
-    language = LanguageTag(metadata={"description": "`en` also finds `en-GB` and other subtags."})
+    language = LanguageTag(**about("`en` also finds `en-GB` and other subtags."))
     q = Text(
         200,
         low=1,
-        metadata={
-            "description": "Words that all occur in the summary, the externalId, or the name of "
+        **about(
+            "Words that all occur in the summary, the externalId, or the name of "
             "the executive, the campaign or the call centre; case is ignored."
-        },
+        ),
     )
 
     said = Text(
         200,
         low=1,
-        metadata={
-            "description": "Words, or phrases in quotes, that were all said in the conversation, in any "
+        **about(
+            "Words, or phrases in quotes, that were all said in the conversation, in any "
             'order; `refund` also finds `refunded`, `"refund"` does not. Case and accents are ignored.'
-        },
+        ),
     )
 
     @validates_schema
@@ -173,17 +174,14 @@ class EvaluationQuery(EvaluationFilters, PeriodQuery):
     scorecard_version = QueryWhole(low=1, high=1_000_000)
     min_score = QueryWhole(low=0, high=100)
     max_score = QueryWhole(low=0, high=100)
-    max_confidence = QueryNumber(low=0, high=1, metadata={"description": _MAX_CONFIDENCE})
+    max_confidence = QueryNumber(low=0, high=1, **about(_MAX_CONFIDENCE))
     passed = QueryFlag()
-    has_verdict = QueryFlag(metadata={"description": _HAS_VERDICT})
+    has_verdict = QueryFlag(**about(_HAS_VERDICT))
     auto_failed = QueryFlag()
-    agent_unnamed = QueryFlag(metadata={"description": _AGENT_UNNAMED})
+    agent_unnamed = QueryFlag(**about(_AGENT_UNNAMED))
     sentiment_trend = Choices(TRENDS)
     resolution = Choices(RESOLUTIONS)
-    current = QueryFlag(
-        load_default=True,
-        metadata={"description": "false: every revision, superseded ones too."},
-    )
+    current = QueryFlag(load_default=True, **about("false: every revision, superseded ones too."))
     sort = sort_field(
         *("conversationAt", "createdAt", "completedAt", "startedAt"),
         *("score", "confidence", "durationSeconds"),
@@ -192,10 +190,7 @@ class EvaluationQuery(EvaluationFilters, PeriodQuery):
 
 
 class ResultsQuery(CamelSchema):
-    as_judged = QueryFlag(
-        load_default=False,
-        metadata={"description": "true: as judged, before any review."},
-    )
+    as_judged = QueryFlag(load_default=False, **about("true: as judged, before any review."))
 
 
 class FailureSchema(AnswerSchema):
@@ -204,8 +199,8 @@ class FailureSchema(AnswerSchema):
 
 
 class SaidMatchSchema(AnswerSchema):
-    start = fields.Integer(metadata={"description": "Characters before it."})
-    end = fields.Integer(metadata={"description": "Characters up to its end."})
+    start = fields.Integer(**about("Characters before it."))
+    end = fields.Integer(**about("Characters up to its end."))
 
 
 class SaidSchema(AnswerSchema):
@@ -215,7 +210,7 @@ class SaidSchema(AnswerSchema):
     role = Choice(ROLES)
     start_ms = fields.Integer(allow_none=True)
     sent_at = fields.String(allow_none=True, metadata={"format": "date-time"})
-    snippet = fields.String(metadata={"description": "Its words around what was said."})
+    snippet = fields.String(**about("Its words around what was said."))
     matches = fields.List(Nested(SaidMatchSchema))
 
 
@@ -245,16 +240,16 @@ class EvaluationSchema(AnswerSchema):
     judged_weight_percent = fields.Float(allow_none=True)
     has_verdict = fields.Boolean(
         allow_none=True,
-        metadata={
-            "description": "false: too little was judged for a band, pass or fail; such an "
+        **about(
+            "false: too little was judged for a band, pass or fail; such an "
             "evaluation counts in no pass rate, mean score or rank. null without a score."
-        },
+        ),
     )
     passed = fields.Boolean(allow_none=True)
     pass_threshold = fields.Integer(allow_none=True)
     band = Choice(BANDS, allow_none=True)
     auto_failed = fields.Boolean()
-    agent_unnamed = fields.Boolean(metadata={"description": _AGENT_UNNAMED})
+    agent_unnamed = fields.Boolean(**about(_AGENT_UNNAMED))
     failed_criteria = fields.List(fields.String())
     customer_sentiment = fields.Float(allow_none=True)
     sentiment_trend = Choice(TRENDS, allow_none=True)
@@ -281,9 +276,7 @@ class EvaluationSchema(AnswerSchema):
     external_id = fields.String(allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String())
     said = Nested(
-        SaidSchema,
-        allow_none=True,
-        metadata={"description": "Only in a list that is filtered by `said`."},
+        SaidSchema, allow_none=True, **about("Only in a list that is filtered by `said`.")
     )
 
 

@@ -6,28 +6,24 @@ from marshmallow import fields, validates_schema
 
 from app.evaluations.enums import Status
 from app.evaluations.schemas.evaluations import CurrentFilters
-from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, about, reject
 from app.web.schemas.fields import Choice, Flag, Nested, Reference, Timestamp, Whole
 
 STATUSES = ("queued", "running", "completed", "failed")
 
 
 class ReEvaluateBody(CamelSchema):
-    scorecard_id = Reference("sc", metadata={"description": "By default the same scorecard."})
-    scorecard_version = Whole(
-        low=1, high=1_000_000, metadata={"description": "By default the current version."}
-    )
+    scorecard_id = Reference("sc", **about("By default the same scorecard."))
+    scorecard_version = Whole(low=1, high=1_000_000, **about("By default the current version."))
 
 
 class ReEvaluateMany(ReEvaluateBody):
     """The evaluations of a bulk re-evaluation, and its scorecard."""
 
     filters = Nested(
-        CurrentFilters,
-        required=True,
-        metadata={"description": "`{}` selects all current evaluations."},
+        CurrentFilters, required=True, **about("`{}` selects all current evaluations.")
     )
-    dry_run = Flag(load_default=False, metadata={"description": "Only count them."})
+    dry_run = Flag(load_default=False, **about("Only count them."))
 
     @validates_schema
     def _check_version(self, data: dict[str, Any], **_: Any) -> None:
@@ -49,15 +45,13 @@ class ReEvaluationCounts(AnswerSchema):
     """Numbers of evaluations; the others add up to `selected`."""
 
     selected = fields.Integer(
-        metadata={"description": "Number of evaluations that matched when this was requested."}
+        **about("Number of evaluations that matched when this was requested.")
     )
-    queued = fields.Integer(metadata={"description": "Waiting, or being judged."})
+    queued = fields.Integer(**about("Waiting, or being judged."))
     completed = fields.Integer()
     failed = fields.Integer()
-    canceled = fields.Integer(
-        metadata={"description": "Replaced by the evaluation of a newer transcript."}
-    )
-    skipped = fields.Integer(metadata={"description": "Skipped because they no longer matched."})
+    canceled = fields.Integer(**about("Replaced by the evaluation of a newer transcript."))
+    skipped = fields.Integer(**about("Skipped because they no longer matched."))
 
 
 class ReEvaluationErrorSchema(AnswerSchema):
@@ -68,7 +62,7 @@ class ReEvaluationErrorSchema(AnswerSchema):
 class ReEvaluationSchema(AnswerSchema):
     id = fields.String(metadata={"example": "reev_01k9zq4v2me8wb7xq3s5ndt6ha"})
     status = Choice(STATUSES)
-    count = fields.Integer(metadata={"description": "Number of matching evaluations."})
+    count = fields.Integer(**about("Number of matching evaluations."))
     scorecard_id = fields.String(allow_none=True)
     scorecard_version = fields.Integer(allow_none=True)
     counts = Nested(ReEvaluationCounts)

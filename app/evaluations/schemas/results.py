@@ -17,7 +17,7 @@ from app.evaluations.enums import (
 from app.evaluations.schemas.transcripts import EvidenceSchema
 from app.judge.language_model.asking import FORMS
 from app.judge.scorecard.schema import CRITICALITIES, ERROR_CLASSES, TYPES
-from app.web.schemas.base import StoredAnswerSchema
+from app.web.schemas.base import StoredAnswerSchema, about
 from app.web.schemas.fields import Choice, Nested, Timestamp
 
 
@@ -51,21 +51,16 @@ class ReviewSchema(StoredAnswerSchema):
     revision = fields.Integer()
     action = Choice(REVIEW_ACTIONS)
     reviewer = fields.String(metadata={"example": "Nora Field"})
-    reviewer_ref = fields.String(
-        allow_none=True, metadata={"example": "qa-nora", "description": "Your id."}
-    )
+    reviewer_ref = fields.String(allow_none=True, **about("Your id.", example="qa-nora"))
     addressee_id = fields.String(
         allow_none=True,
-        metadata={
-            "description": "Account that a dispute is addressed to; null: any lead of the team."
-        },
+        **about("Account that a dispute is addressed to; null: any lead of the team."),
     )
     reason = fields.String(allow_none=True)
     criteria = fields.List(Nested(ReviewedCriterionSchema))
     confirms_others = fields.Boolean()
     score = fields.Integer(
-        allow_none=True,
-        metadata={"description": "The reviewer's own overall score, 0 to 100: a label."},
+        allow_none=True, **about("The reviewer's own overall score, 0 to 100: a label.")
     )
     resolution = Choice(RESOLUTIONS, allow_none=True)
     satisfaction = fields.Float(allow_none=True)
@@ -75,9 +70,7 @@ class ReviewSchema(StoredAnswerSchema):
     score_after = fields.Integer()
     created_at = fields.String(metadata={"format": "date-time"})
     sealed = fields.Boolean(
-        metadata={
-            "description": "Its answers are left out until its calibration round is complete."
-        }
+        **about("Its answers are left out until its calibration round is complete.")
     )
 
 
@@ -87,10 +80,8 @@ class CalibrationNoteSchema(StoredAnswerSchema):
     profile_id = fields.String()
     version = fields.Integer()
     applied = fields.Boolean()
-    reason = fields.String(allow_none=True, metadata={"description": "Why it was not applied."})
-    scorecard_score = fields.Integer(
-        metadata={"description": "The score that the scorecard alone gives."}
-    )
+    reason = fields.String(allow_none=True, **about("Why it was not applied."))
+    scorecard_score = fields.Integer(**about("The score that the scorecard alone gives."))
 
 
 class FallbackSchema(StoredAnswerSchema):
@@ -106,45 +97,31 @@ class ModelUseSchema(StoredAnswerSchema):
     prompt_tokens = fields.Integer(allow_none=True)
     answer_tokens = fields.Integer(allow_none=True)
     latency_ms = fields.Integer()
-    repairs = fields.Integer(metadata={"description": "Requests to correct the form of an answer."})
+    repairs = fields.Integer(**about("Requests to correct the form of an answer."))
     answer_form = Choice(FORMS, allow_none=True)
-    cached = fields.Boolean(
-        metadata={"description": "Whether the same question was answered before."}
-    )
-    messages_omitted = fields.Integer(
-        metadata={"description": "Messages left out of the middle of the prompt."}
-    )
-    messages_shortened = fields.Integer(
-        metadata={"description": "Messages of which the model saw only the start."}
-    )
-    masked_count = fields.Integer(
-        metadata={"description": "Stretches that were masked before sending."}
-    )
+    cached = fields.Boolean(**about("Whether the same question was answered before."))
+    messages_omitted = fields.Integer(**about("Messages left out of the middle of the prompt."))
+    messages_shortened = fields.Integer(**about("Messages of which the model saw only the start."))
+    masked_count = fields.Integer(**about("Stretches that were masked before sending."))
     model_score = fields.Integer(allow_none=True)
     embedded_score = fields.Integer(allow_none=True)
 
 
 class QualitySchema(StoredAnswerSchema):
     unverified_evidence_count = fields.Integer()
-    model_calls = fields.Integer(
-        metadata={"description": "Requests sent to a language model, in total."}
-    )
+    model_calls = fields.Integer(**about("Requests sent to a language model, in total."))
     retries = fields.Integer()
     cost_estimate = fields.Float(allow_none=True)
     fallback = Nested(
-        FallbackSchema,
-        allow_none=True,
-        metadata={"description": "Null if the configured judge has judged."},
+        FallbackSchema, allow_none=True, **about("Null if the configured judge has judged.")
     )
     model = Nested(
-        ModelUseSchema,
-        allow_none=True,
-        metadata={"description": "Null if no language model was needed."},
+        ModelUseSchema, allow_none=True, **about("Null if no language model was needed.")
     )
     calibration = Nested(
         CalibrationNoteSchema,
         allow_none=True,
-        metadata={"description": "Null where no profile was active, or people have overridden."},
+        **about("Null where no profile was active, or people have overridden."),
     )
 
 
@@ -197,13 +174,13 @@ class CriterionSchema(StoredAnswerSchema):
     error_class = Choice(ERROR_CLASSES)
     applicable = fields.Boolean()
     not_judged = fields.Boolean(
-        metadata={
-            "description": "True where it may apply but the judge could not tell; without an "
+        **about(
+            "True where it may apply but the judge could not tell; without an "
             "`estimate` it lowers the coverage, unlike one that does not apply."
-        }
+        )
     )
     estimate = fields.Float(
-        allow_none=True, metadata={"description": "What the score counts of what was not judged."}
+        allow_none=True, **about("What the score counts of what was not judged.")
     )
     answer = fields.Raw(allow_none=True, metadata={"type": ["string", "number"]})
     normalized_score = fields.Float(allow_none=True)
@@ -219,9 +196,7 @@ class CriterionSchema(StoredAnswerSchema):
     evidence = fields.List(Nested(EvidenceSchema))
     suggestion = fields.String(allow_none=True)
     original = Nested(OriginalAnswerSchema, allow_none=True)
-    otherwise = Nested(
-        OriginalAnswerSchema, metadata={"description": "A differing answer that does not count."}
-    )
+    otherwise = Nested(OriginalAnswerSchema, **about("A differing answer that does not count."))
 
 
 class DimensionsSchema(StoredAnswerSchema):
@@ -284,9 +259,7 @@ class ResolutionSchema(StoredAnswerSchema):
     evidence = fields.List(Nested(EvidenceSchema))
     follow_up_promised = fields.Boolean(allow_none=True)
     escalated = fields.Boolean(allow_none=True)
-    otherwise = Nested(
-        OtherResolutionSchema, metadata={"description": "Only where rules and model differ."}
-    )
+    otherwise = Nested(OtherResolutionSchema, **about("Only where rules and model differ."))
 
 
 class SummarySchema(StoredAnswerSchema):
@@ -329,17 +302,14 @@ class ResultsSchema(StoredAnswerSchema):
     max_score = fields.Integer()
     compliance_score = fields.Float(allow_none=True)
     compliance_checked = fields.List(
-        fields.String(), metadata={"description": "The criteria on which that score rests."}
+        fields.String(), **about("The criteria on which that score rests.")
     )
     coverage = fields.Float(
         allow_none=True,
-        metadata={
-            "description": "The share, 0 to 1, that was judged of the weight of the criteria that apply."
-        },
+        **about("The share, 0 to 1, that was judged of the weight of the criteria that apply."),
     )
     no_verdict_reason = fields.String(
-        allow_none=True,
-        metadata={"description": "Why there is a score but no band, and neither pass nor fail."},
+        allow_none=True, **about("Why there is a score but no band, and neither pass nor fail.")
     )
     band = Choice(BANDS, allow_none=True)
     passed = fields.Boolean(allow_none=True)
@@ -355,7 +325,7 @@ class ResultsSchema(StoredAnswerSchema):
     metrics = fields.Dict(
         keys=fields.String(),
         values=fields.Float(allow_none=True),
-        metadata={"description": "A number or null by name; metricsMissing tells why null."},
+        **about("A number or null by name; metricsMissing tells why null."),
     )
     metrics_missing = fields.List(Nested(MissingMetricSchema))
     metrics_uncertain = fields.List(fields.String())

@@ -4,21 +4,19 @@ from marshmallow import fields
 
 from app.evaluations.enums import ROLES, TranscriptStatus
 from app.redaction.redactor import ENTITY_TYPES
-from app.web.schemas.base import AnswerSchema, CamelSchema, StoredAnswerSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, StoredAnswerSchema, about
 from app.web.schemas.fields import Choice, Nested, Timestamp
 from app.web.schemas.query_fields import QueryFlag
 
 
 class TranscriptQuery(CamelSchema):
-    include_words = QueryFlag(
-        load_default=False, metadata={"description": "With the words of each segment."}
-    )
+    include_words = QueryFlag(load_default=False, **about("With the words of each segment."))
     redacted = QueryFlag(
         load_default=True,
-        metadata={
-            "description": "false: what was said before it was masked, as far as it is kept; the "
+        **about(
+            "false: what was said before it was masked, as far as it is kept; the "
             "key needs the scope transcripts:raw as well, and each such request is logged."
-        },
+        ),
     )
 
 
@@ -51,8 +49,7 @@ class WordSchema(StoredAnswerSchema):
     start_ms = fields.Integer()
     end_ms = fields.Integer()
     confidence = fields.Float(
-        allow_none=True,
-        metadata={"description": "0 to 1, or null where the speech model gives none."},
+        allow_none=True, **about("0 to 1, or null where the speech model gives none.")
     )
 
 
@@ -60,26 +57,21 @@ class SegmentSchema(StoredAnswerSchema):
     """A stretch of speech or a message; its id is the same in all revisions."""
 
     id = fields.String(metadata={"example": "seg_0001"})
-    index = fields.Integer(metadata={"description": "Its place, from 0."})
+    index = fields.Integer(**about("Its place, from 0."))
     participant_id = fields.String()
     role = Choice(ROLES)
     start_ms = fields.Integer(allow_none=True)
     end_ms = fields.Integer(allow_none=True)
     text = fields.String()
     sentiment = Choice(("positive", "neutral", "negative", "mixed"), allow_none=True)
-    sentiment_score = fields.Float(
-        allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
-    )
+    sentiment_score = fields.Float(allow_none=True, **about("-1 to 1, once evaluated."))
     language = fields.String(allow_none=True)
     confidence = fields.Float(allow_none=True)
     channel_index = fields.Integer(allow_none=True)
     redactions = fields.List(Nested(RedactionSchema))
     message_id = fields.String(allow_none=True)
     sent_at = fields.String(allow_none=True, metadata={"format": "date-time"})
-    words = fields.List(
-        Nested(WordSchema),
-        metadata={"description": "Empty unless includeWords=true."},
-    )
+    words = fields.List(Nested(WordSchema), **about("Empty unless includeWords=true."))
 
 
 class TranscriptSchema(AnswerSchema):
@@ -101,8 +93,7 @@ class TranscriptSchema(AnswerSchema):
     redacted = fields.Boolean()
     redaction_entities = fields.Dict(keys=fields.String(), values=fields.Integer())
     erased_at = Timestamp(
-        allow_none=True,
-        metadata={"description": "When the words were erased: then each text is empty."},
+        allow_none=True, **about("When the words were erased: then each text is empty.")
     )
     participants = fields.List(Nested(ParticipantSchema))
     segments = fields.List(Nested(SegmentSchema))
@@ -118,4 +109,4 @@ class EvidenceSchema(StoredAnswerSchema):
     char_end = fields.Integer()
     quote = fields.String()
     polarity = Choice(("supports", "contradicts"))
-    role = Choice(ROLES, metadata={"description": "Who said it."})
+    role = Choice(ROLES, **about("Who said it."))

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import fields, validates_schema
 
 from app.scorecards.schemas.document import CHANNELS, ScorecardCreate
-from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, about, reject
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp, Whole
 
 # Values with their labels.
@@ -21,17 +21,12 @@ class ScorecardTrialCreate(CamelSchema):
     """A scorecard to try, and the one to compare it with."""
 
     scorecard = Nested(
-        ScorecardCreate,
-        required=True,
-        metadata={"description": "As `POST /scorecards` takes it; it is not stored."},
+        ScorecardCreate, required=True, **about("As `POST /scorecards` takes it; it is not stored.")
     )
     baseline_id = Reference(
-        "sc",
-        metadata={"description": "The scorecard to compare with; by default that of the channel."},
+        "sc", **about("The scorecard to compare with; by default that of the channel.")
     )
-    baseline_version = Whole(
-        low=1, high=1_000_000, metadata={"description": "By default its current version."}
-    )
+    baseline_version = Whole(low=1, high=1_000_000, **about("By default its current version."))
 
     @validates_schema
     def _check_version(self, data: dict[str, Any], **_: Any) -> None:
@@ -44,18 +39,14 @@ class TriedConversationSchema(AnswerSchema):
 
     evaluation_id = fields.String()
     before = fields.Integer(
-        allow_none=True,
-        metadata={"description": "Its score by the baseline; null without a verdict."},
+        allow_none=True, **about("Its score by the baseline; null without a verdict.")
     )
     after = fields.Integer(
-        allow_none=True,
-        metadata={"description": "Its score by the tried scorecard; null without a verdict."},
+        allow_none=True, **about("Its score by the tried scorecard; null without a verdict.")
     )
-    passed_before = fields.Boolean(
-        allow_none=True, metadata={"description": "Whether the baseline passes it."}
-    )
+    passed_before = fields.Boolean(allow_none=True, **about("Whether the baseline passes it."))
     passed_after = fields.Boolean(
-        allow_none=True, metadata={"description": "Whether the tried scorecard passes it."}
+        allow_none=True, **about("Whether the tried scorecard passes it.")
     )
 
 
@@ -70,47 +61,39 @@ class TrialAnswerSchema(AnswerSchema):
     """An answer to a criterion, and conversations that have it."""
 
     answer = fields.String(
-        metadata={
-            "description": "The answer, the share of the points of what is measured, `not applicable` or `not judged`."
-        }
+        **about(
+            "The answer, the share of the points of what is measured, `not applicable` or `not judged`."
+        )
     )
-    count = fields.Integer(metadata={"description": "Conversations with it."})
+    count = fields.Integer(**about("Conversations with it."))
     evaluation_ids = fields.List(
-        fields.String(),
-        metadata={"description": "The newest evaluations of these conversations, at most 5."},
+        fields.String(), **about("The newest evaluations of these conversations, at most 5.")
     )
 
 
 class TrialCriterionSchema(AnswerSchema):
     key = fields.String()
     title = fields.String()
-    answers = fields.List(
-        Nested(TrialAnswerSchema), metadata={"description": "The most frequent one first."}
-    )
+    answers = fields.List(Nested(TrialAnswerSchema), **about("The most frequent one first."))
 
 
 class TrialResultSchema(AnswerSchema):
     """Results of the two scorecards on the same conversations."""
 
-    judged = fields.Integer(metadata={"description": "Conversations that were judged."})
-    compared = fields.Integer(
-        metadata={"description": "Those to which both scorecards give a verdict."}
-    )
-    without_verdict_before = fields.Integer(
-        metadata={"description": "Those without a verdict by the baseline."}
-    )
+    judged = fields.Integer(**about("Conversations that were judged."))
+    compared = fields.Integer(**about("Those to which both scorecards give a verdict."))
+    without_verdict_before = fields.Integer(**about("Those without a verdict by the baseline."))
     without_verdict_after = fields.Integer(
-        metadata={"description": "Those without a verdict by the tried scorecard."}
+        **about("Those without a verdict by the tried scorecard.")
     )
     before = Nested(TrialSideSchema)
     after = Nested(TrialSideSchema)
     criteria = fields.List(
         Nested(TrialCriterionSchema),
-        metadata={"description": "The answers to each criterion of the tried scorecard."},
+        **about("The answers to each criterion of the tried scorecard."),
     )
     conversations = fields.List(
-        Nested(TriedConversationSchema),
-        metadata={"description": "At most 200, the largest change first."},
+        Nested(TriedConversationSchema), **about("At most 200, the largest change first.")
     )
 
 
@@ -124,15 +107,11 @@ class ScorecardTrialSchema(AnswerSchema):
     status = Choice(TRIAL_STATUSES)
     progress = fields.Integer()
     channel = Choice(CHANNELS)
-    baseline_id = fields.String(metadata={"description": "The scorecard that it is compared with."})
-    baseline_version = fields.Integer(
-        metadata={"description": "The version that it is compared with."}
-    )
+    baseline_id = fields.String(**about("The scorecard that it is compared with."))
+    baseline_version = fields.Integer(**about("The version that it is compared with."))
     result = Nested(
-        TrialResultSchema,
-        allow_none=True,
-        metadata={"description": "Null until the trial is completed."},
+        TrialResultSchema, allow_none=True, **about("Null until the trial is completed.")
     )
     error = Nested(TrialErrorSchema, allow_none=True)
     created_at = Timestamp()
-    expires_at = Timestamp(metadata={"description": "When it is deleted, a day after the request."})
+    expires_at = Timestamp(**about("When it is deleted, a day after the request."))

@@ -11,7 +11,7 @@ from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.presets import PRESETS
 from app.imports.formats.records import ROLES
 from app.imports.loading.input import ON_CONFLICT
-from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, reject
+from app.web.schemas.base import REQUIRED, AnswerSchema, CamelSchema, about, reject
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -55,26 +55,20 @@ class ImportDefaults(CamelSchema):
     channel = Choice(
         list(Channel),
         allow_none=True,
-        metadata={
-            "description": "The channel of timed transcripts; by default `voice` if an agent talks "
+        **about(
+            "The channel of timed transcripts; by default `voice` if an agent talks "
             "and no bot, else `voice_bot`."
-        },
+        ),
     )
-    direction = Choice(
-        DIRECTIONS, allow_none=True, metadata={"description": "Of calls and recordings."}
-    )
+    direction = Choice(DIRECTIONS, allow_none=True, **about("Of calls and recordings."))
     language = LanguageTag(allow_none=True)
     platform = Choice(
         PLATFORMS,
         allow_none=True,
-        metadata={
-            "description": "The platform of conversations, such as `email` for tickets, too."
-        },
+        **about("The platform of conversations, such as `email` for tickets, too."),
     )
     roles = Members(
-        keys=Text(200, low=1),
-        values=Choice(ROLES),
-        metadata={"description": "Maps names of speakers to roles."},
+        keys=Text(200, low=1), values=Choice(ROLES), **about("Maps names of speakers to roles.")
     )
 
     @validates_schema
@@ -88,33 +82,30 @@ class ImportSettings(CamelSchema):
     evaluate = Flag(load_default=True)
     scorecard_id = Reference("sc", allow_none=True, load_default=None)
     on_conflict = Choice(ON_CONFLICT, load_default="update")
-    create_missing = Flag(
-        load_default=False, metadata={"description": "Create named rows that do not exist."}
-    )
+    create_missing = Flag(load_default=False, **about("Create named rows that do not exist."))
     dry_run = Flag(
-        load_default=False,
-        metadata={"description": "Only count; POST /imports/{id} then imports the same."},
+        load_default=False, **about("Only count; POST /imports/{id} then imports the same.")
     )
     columns = Members(
         keys=Text(200, low=1),
         values=Text(100, low=1),
         load_default=dict,
-        metadata={"description": "Maps columns of CSV to fields, or to `ignore`."},
+        **about("Maps columns of CSV to fields, or to `ignore`."),
     )
     preset = Text(
         80,
         low=1,
         allow_none=True,
         load_default=None,
-        metadata={
-            "description": f"Whose columns of CSV are read: {', '.join(PRESETS)}, or the name of a "
+        **about(
+            f"Whose columns of CSV are read: {', '.join(PRESETS)}, or the name of a "
             "preset that was kept in the dashboard; `columns` go before."
-        },
+        ),
     )
     timezone = Zone(
         load_default=None,
         allow_none=True,
-        metadata={"description": "IANA name; the time zone of times in CSV without an offset."},
+        **about("IANA name; the time zone of times in CSV without an offset."),
     )
 
 
@@ -128,12 +119,12 @@ class ImportCreate(ImportSettings):
         fields.Dict(keys=fields.String()),
         low=1,
         high=_MAX_ITEMS,
-        metadata={
-            "description": "JSON objects in the format; with `vtt` and `srt`, "
+        **about(
+            "JSON objects in the format; with `vtt` and `srt`, "
             "`{externalId, content}` each. For CSV use `content`."
-        },
+        ),
     )
-    content = fields.String(metadata={"description": "The content of a file in the format."})
+    content = fields.String(**about("The content of a file in the format."))
 
     @validates_schema
     def _check_source(self, data: dict[str, Any], **_: Any) -> None:
@@ -146,29 +137,18 @@ class ImportCreate(ImportSettings):
 class ImportLinesQuery(CamelSchema):
     """Options of an import whose body is JSON lines; any other body has its options in itself."""
 
-    format = Choice(
-        _LINE_FORMATS,
-        metadata={"description": "Format of a body of JSON lines; `native` if omitted."},
-    )
-    evaluate = QueryFlag(metadata={"description": "`false`: only store the records."})
-    scorecard_id = Reference("sc", metadata={"description": "Judge with this scorecard."})
-    on_conflict = Choice(
-        ON_CONFLICT, metadata={"description": "What happens to records that exist."}
-    )
-    create_missing = QueryFlag(metadata={"description": "Create named rows that do not exist."})
-    dry_run = QueryFlag(
-        metadata={"description": "Only count; POST /imports/{id} then imports the same."}
-    )
+    format = Choice(_LINE_FORMATS, **about("Format of a body of JSON lines; `native` if omitted."))
+    evaluate = QueryFlag(**about("`false`: only store the records."))
+    scorecard_id = Reference("sc", **about("Judge with this scorecard."))
+    on_conflict = Choice(ON_CONFLICT, **about("What happens to records that exist."))
+    create_missing = QueryFlag(**about("Create named rows that do not exist."))
+    dry_run = QueryFlag(**about("Only count; POST /imports/{id} then imports the same."))
 
 
 class ImportUploadCreate(ImportSettings):
     """A file to import; its upload needs no memory, so that it may be large."""
 
-    format = Choice(
-        UPLOAD_FORMATS,
-        load_default=AUTO,
-        metadata={"description": "By default detected in the file."},
-    )
+    format = Choice(UPLOAD_FORMATS, load_default=AUTO, **about("By default detected in the file."))
     file_name = Text(255, low=1, required=True, metadata={"example": "march.ndjson"})
     size_bytes = Whole(low=1, required=True)
     sha256 = Pattern(
@@ -179,9 +159,7 @@ class ImportUploadCreate(ImportSettings):
 class ImportUploadSchema(AnswerSchema):
     """A signed link for the file: send it once; the import then starts by itself."""
 
-    import_id = fields.String(
-        metadata={"description": "The import that reads the file.", "example": _IMPORT_ID}
-    )
+    import_id = fields.String(**about("The import that reads the file.", example=_IMPORT_ID))
     upload_url = fields.String(metadata={"format": "uri"})
     method = Choice(("PUT",))
     headers = fields.Dict(keys=fields.String(), values=fields.String())
@@ -231,9 +209,7 @@ class ImportSchema(AnswerSchema):
     on_conflict = Choice(ON_CONFLICT)
     dry_run = fields.Boolean()
     counts = Nested(ImportCountsSchema)
-    errors = fields.List(
-        Nested(ImportErrorSchema), metadata={"description": "The first 100 errors."}
-    )
+    errors = fields.List(Nested(ImportErrorSchema), **about("The first 100 errors."))
     error = Nested(ImportFailureSchema, allow_none=True)
     created_at = Timestamp()
     started_at = Timestamp(allow_none=True)

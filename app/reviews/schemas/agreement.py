@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.analytics.schemas.reports import AnalyticsPeriodSchema, AnalyticsQuery
-from app.web.schemas.base import AnswerSchema, CamelSchema
+from app.web.schemas.base import AnswerSchema, CamelSchema, about
 from app.web.schemas.fields import Choice, Items, Nested, Reference, Text, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -122,7 +122,7 @@ class AgreementScoreSchema(AgreementNumbersSchema):
 
 class AgreementSchema(AnswerSchema):
     least_pairs = fields.Integer(metadata={"example": 20})
-    evaluations = fields.Integer(metadata={"description": "Reviewed current evaluations."})
+    evaluations = fields.Integer(**about("Reviewed current evaluations."))
     reviewers = fields.Integer()
     criteria = fields.List(Nested(AgreementCriterionSchema))
     score = Nested(AgreementScoreSchema)
@@ -144,10 +144,10 @@ class CalibrationRoundCreate(CamelSchema):
         low=2,
         high=20,
         required=True,
-        metadata={
-            "description": "The `reviewerRef`, or the name, that each person's reviews have.",
-            "example": ["mara", "tom"],
-        },
+        **about(
+            "The `reviewerRef`, or the name, that each person's reviews have.",
+            example=["mara", "tom"],
+        ),
     )
 
 
@@ -159,9 +159,7 @@ class CalibrationRoundView(CamelSchema):
     reviewer = Text(
         200,
         low=1,
-        metadata={
-            "description": "A reviewer of the round. Nothing is sealed for one who has rated everything."
-        },
+        **about("A reviewer of the round. Nothing is sealed for one who has rated everything."),
     )
 
 
@@ -170,9 +168,9 @@ class CalibrationRoundSchema(AnswerSchema):
     name = fields.String()
     evaluation_ids = fields.List(fields.String())
     reviewers = fields.List(
-        fields.String(), metadata={"description": "The `reviewerRef`, or the name, of each person."}
+        fields.String(), **about("The `reviewerRef`, or the name, of each person.")
     )
-    created_by = fields.String(metadata={"description": "Id of the API key or the user."})
+    created_by = fields.String(**about("Id of the API key or the user."))
     created_at = Timestamp()
 
 
@@ -182,13 +180,10 @@ class RoundRatingSchema(AnswerSchema):
     evaluation_id = fields.String()
     reviewer = fields.String()
     score = fields.Float(
-        allow_none=True,
-        metadata={"description": "The person's score: given, or from answers to every criterion."},
+        allow_none=True, **about("The person's score: given, or from answers to every criterion.")
     )
-    judge_score = fields.Float(allow_none=True, metadata={"description": "The judge's own score."})
-    answer_count = fields.Integer(
-        metadata={"description": "Number of criteria that the person has answered."}
-    )
+    judge_score = fields.Float(allow_none=True, **about("The judge's own score."))
+    answer_count = fields.Integer(**about("Number of criteria that the person has answered."))
 
 
 class RoundAnswerSchema(AnswerSchema):
@@ -210,26 +205,23 @@ class RoundDifferenceSchema(AnswerSchema):
     judge = Nested(RoundAnswerSchema)
     answers = fields.List(
         Nested(RoundReviewerAnswerSchema),
-        metadata={"description": "The answer of each person who has rated the criterion."},
+        **about("The answer of each person who has rated the criterion."),
     )
 
 
 class CalibrationRoundDetailSchema(CalibrationRoundSchema):
     sealed = fields.Boolean(
-        metadata={
-            "description": "Scores, differences and agreement are left out: somebody has yet to rate."
-        }
+        **about("Scores, differences and agreement are left out: somebody has yet to rate.")
     )
     ratings = fields.List(
         Nested(RoundRatingSchema),
-        metadata={"description": "One item for each conversation and person who has rated it."},
+        **about("One item for each conversation and person who has rated it."),
     )
     differences = fields.List(
-        Nested(RoundDifferenceSchema),
-        metadata={"description": "Criteria that people have answered differently."},
+        Nested(RoundDifferenceSchema), **about("Criteria that people have answered differently.")
     )
     agreement = Nested(
         AgreementSchema,
         allow_none=True,
-        metadata={"description": "Agreement of these people with the judge and each other."},
+        **about("Agreement of these people with the judge and each other."),
     )

@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.reviews.schemas.agreement import AgreementEstimateSchema
-from app.web.schemas.base import AnswerSchema
+from app.web.schemas.base import AnswerSchema, about
 from app.web.schemas.fields import Choice, Nested, Reference, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -51,9 +51,7 @@ class CalibrationProfileSchema(AnswerSchema):
     id = fields.String(metadata={"example": "cal_01k9zq4v2me8wb7xq3s5ndt6ha"})
     engagement_id = fields.String()
     version = fields.Integer()
-    active = fields.Boolean(
-        metadata={"description": "Whether new judgements are calibrated by it."}
-    )
+    active = fields.Boolean(**about("Whether new judgements are calibrated by it."))
     engine = Nested(CalibratedEngineSchema)
     label_source = Choice(("reviews", "file"))
     label_count = fields.Integer()

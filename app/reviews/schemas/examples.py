@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.web.schemas.base import AnswerSchema
+from app.web.schemas.base import AnswerSchema, about
 from app.web.schemas.fields import Reference, Timestamp
 from app.web.schemas.query_fields import PageQuery, sort_field
 
@@ -17,12 +17,10 @@ class ReviewExampleSchema(AnswerSchema):
 
     id = fields.String(metadata={"example": "ex_01k9zq4v2me8wb7xq3s5ndt6ha"})
     engagement_id = fields.String()
-    evaluation_id = fields.String(metadata={"description": "The evaluation that was overridden."})
+    evaluation_id = fields.String(**about("The evaluation that was overridden."))
     criterion_key = fields.String()
-    kind = fields.String(
-        metadata={"description": "What the line is an example of.", "example": "rude"}
-    )
-    counts = fields.Boolean(metadata={"description": "False: it only looks like it."})
-    text = fields.String(metadata={"description": "The sentence, masked as in the transcript."})
+    kind = fields.String(**about("What the line is an example of.", example="rude"))
+    counts = fields.Boolean(**about("False: it only looks like it."))
+    text = fields.String(**about("The sentence, masked as in the transcript."))
     reviewer = fields.String()
     created_at = Timestamp()

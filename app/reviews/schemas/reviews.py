@@ -14,6 +14,7 @@ from app.web.schemas.base import (
     CamelSchema,
     CodedMessage,
     StoredAnswerSchema,
+    about,
     reject,
 )
 from app.web.schemas.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
@@ -64,9 +65,7 @@ class ReviewEvidenceCreate(CamelSchema):
     quote = Verbatim(required=True)
     char_start = Whole(
         high=10_000_000,
-        metadata={
-            "description": "Position of the quote in the segment; by default its first occurrence."
-        },
+        **about("Position of the quote in the segment; by default its first occurrence."),
     )
     polarity = Choice(("supports", "contradicts"), load_default="supports")
 
@@ -76,9 +75,7 @@ class CriterionRatingCreate(CamelSchema):
 
     key = Text(200, low=1, required=True)
     applicable = Flag(load_default=True)
-    answer = CriterionAnswer(
-        metadata={"type": ["string", "number"], "description": "One of the criterion's options."}
-    )
+    answer = CriterionAnswer(**about("One of the criterion's options.", type=["string", "number"]))
     normalized_score = Number(low=0, high=1)
     reason = Text(2_000, low=1, multiline=True)
     evidence = Items(Nested(ReviewEvidenceCreate), high=20)
@@ -87,48 +84,35 @@ class CriterionRatingCreate(CamelSchema):
 class ReviewCreate(CamelSchema):
     action = Choice(REVIEW_ACTIONS, required=True)
     reviewer = Text(200, low=1, required=True, metadata={"example": "Nora Field"})
-    reviewer_ref = Text(
-        200,
-        low=1,
-        metadata={"example": "qa-nora", "description": "Your id of the reviewer."},
-    )
+    reviewer_ref = Text(200, low=1, **about("Your id of the reviewer.", example="qa-nora"))
     reason = Text(
-        4_000,
-        low=1,
-        multiline=True,
-        metadata={"description": "Required, except for request, start and confirm."},
+        4_000, low=1, multiline=True, **about("Required, except for request, start and confirm.")
     )
     criteria = Items(
         Nested(CriterionRatingCreate),
         high=200,
-        metadata={
-            "description": "With override and accept_dispute they replace the answers; with dispute "
+        **about(
+            "With override and accept_dispute they replace the answers; with dispute "
             "they are the answers that are demanded; with comment they are a second opinion."
-        },
+        ),
     )
     confirms_others = Flag(
-        load_default=False,
-        metadata={"description": "Whether the reviewer checked all other criteria and agrees."},
+        load_default=False, **about("Whether the reviewer checked all other criteria and agrees.")
     )
     score = Whole(
         high=100,
-        metadata={
-            "description": "The reviewer's overall score. It changes no score; it is used for calibration."
-        },
+        **about("The reviewer's overall score. It changes no score; it is used for calibration."),
     )
     resolution = Choice(
-        RESOLUTIONS,
-        metadata={
-            "description": "With override and accept_dispute it replaces the judge's resolution."
-        },
+        RESOLUTIONS, **about("With override and accept_dispute it replaces the judge's resolution.")
     )
     satisfaction = Number(low=1, high=5)
     reviews_seen = Whole(
         high=200,
-        metadata={
-            "description": "How many reviews you have read; if there are others by now, the answer "
+        **about(
+            "How many reviews you have read; if there are others by now, the answer "
             "is 409 and nothing is changed."
-        },
+        ),
     )
 
     @validates_schema

@@ -109,6 +109,11 @@ class StoredAnswerSchema(AnswerSchema, StoredSchema):
     """Schema of a part of stored documents that the API answers."""
 
 
+def about(description: str, **more: Any) -> dict[str, Any]:
+    """Return the argument of a field that describes it in the OpenAPI document."""
+    return {"metadata": {"description": description, **more}}
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return the question about the nearest of these names; empty where none is near."""
     folded = {name.casefold(): name for name in names}
