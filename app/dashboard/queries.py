@@ -54,6 +54,11 @@ class PageFilters:
         return self.period.label(self.zone)
 
     @property
+    def offered_days(self) -> list[int]:
+        """The periods to choose from, with that of the address."""
+        return sorted({*filters.DAYS, *filter(None, [self.period.days])})
+
+    @property
     def fixed_url(self) -> str:
         """The address of this page that stays with this period; empty where it is fixed already."""
         return "" if self.period.days is None else filters.url(request.path, self.moments())

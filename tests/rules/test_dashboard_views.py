@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader
 
 from app.analytics.reports.means import MeasuredMean, change_of, rate
 from app.core.clock import iso_utc
+from app.core.errors import InvalidInput
 from app.dashboard.pages.figures.overview import Situation, alerts
 from app.dashboard.queries import LinkedCount
 from app.dashboard.views import filters, formatting, trends
@@ -191,10 +192,10 @@ def test_a_chip_removes_its_filter_and_the_page() -> None:
             "15 Nov 2026 to 22 Nov 2026",
         ),
         (
-            {"days": "1000"},
-            "2026-10-23T09:30:16Z",
+            {"days": "1"},
+            "2026-11-21T09:30:16Z",
             "2026-11-22T09:30:16Z",
-            "23 Oct 2026 to 22 Nov 2026",
+            "21 Nov 2026 to 22 Nov 2026",
         ),
         ({"days": "all"}, None, None, "all time"),
         (
@@ -221,6 +222,12 @@ def test_the_period_of_a_query(
     expected = [text and datetime.fromisoformat(text) for text in (start, end)]
     assert [period.start, period.end] == expected
     assert period.label(KOLKATA) == label
+
+
+@pytest.mark.parametrize("text", ["0", "-7", "1.5", "week", "10000", "٧"])
+def test_what_is_no_number_of_days_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        filters.chosen_period({"days": text}, LONDON, NOW)
 
 
 def test_links_carry_the_moments_of_the_period() -> None:

@@ -10,11 +10,13 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from app.core.clock import iso_utc
+from app.core.errors import InvalidInput
 from app.dashboard.views.formatting import day_of
 from app.dashboard.words import WORDS
 
 DAYS = (7, 30, 90, 365)
-_USUAL_DAYS = 30
+_USUAL_DAYS = "30"
+_ANY_DAYS = re.compile(r"[1-9][0-9]{0,3}")
 ALL_TIME = "all"
 PERIOD_NAMES = ("days", "from", "to")
 # Names that all pages with figures or lists understand; links of the frame keep them.
@@ -190,14 +192,20 @@ def without(query: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
 def chosen_period(query: Mapping[str, str], zone: ZoneInfo, now: datetime) -> ChosenPeriod:
     """Return the period of a query: its `from` and `to`, or `days` up to now, 30 unless given.
 
-    Dates begin in the zone. What is no date, moment or number of days is left to the schema, which
-    refuses it: the usual period is returned.
+    Dates begin in the zone. What is no date or moment is left to the schema, which refuses it.
+
+    Raises:
+        InvalidInput: `days` is no number of days.
     """
     if "from" in query or "to" in query:
         return ChosenPeriod(_moment(query.get("from"), zone), _moment(query.get("to"), zone))
     if query.get("days") == ALL_TIME:
         return ChosenPeriod(None, None)
-    days = _days(query.get("days"))
+    text = query.get("days") or _USUAL_DAYS
+    if not _ANY_DAYS.fullmatch(text):
+        message = "This must be a number of days from 1 to 9999, or all."
+        raise InvalidInput.field("days", message, location="query")
+    days = int(text)
     # The next whole second: links name moments to the millisecond, and what has just come in counts.
     end = now.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
     return ChosenPeriod(end - timedelta(days=days), end, days)
@@ -230,10 +238,6 @@ def chip_texts(query: Mapping[str, str], names: Mapping[str, str]) -> dict[str, 
         for field in FIELDS
         if field.name in query
     }
-
-
-def _days(text: str | None) -> int:
-    return int(text) if text in {str(days) for days in DAYS} else _USUAL_DAYS
 
 
 def _moment(text: str | None, zone: ZoneInfo) -> datetime | None:
