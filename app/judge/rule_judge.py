@@ -23,7 +23,7 @@ from app.judge.wording import listed, sentence
 from app.transcript import Transcript
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
-ENGINE = Engine(kind="rules", provider="embedded", model="rules-20")
+ENGINE = Engine(kind="rules", provider="embedded", model="rules-21")
 
 
 class RuleJudge:

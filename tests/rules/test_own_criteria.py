@@ -467,6 +467,29 @@ def test_phrases_are_said_as_statements_or_questions_and_denied_or_not() -> None
     assert answers(spoken, ("c", "okay"), ("a", "is there anything else i can do")) == "yes"
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("I cannot see your ticket number.", "no"),
+        ("I don't have a ticket number for you yet.", "no"),
+        ("There is no ticket number.", "no"),
+        ("I cannot see it here, but your ticket number is 4711.", "yes"),
+        ("no problem your ticket number is 4711", "yes"),
+        ("Please don't forget your ticket number: 4711.", "yes"),
+    ],
+)
+def test_a_required_phrase_that_is_denied_is_not_said(text: str, answer: str) -> None:
+    talk = (("c", "Hello."), ("a", text))
+    assert answers(says("ticket number"), *talk) == answer
+    assert answers(says("ticket number", negated="either"), *talk) == "yes"
+
+
+def test_an_explanation_tells_that_a_phrase_is_denied() -> None:
+    talk = chat(("c", 0, "Hello."), ("a", 5, "There is no ticket number."))
+    [criterion] = criteria_of(judged(talk, says("ticket number", "goodbye")))
+    assert criterion["explanation"] == "Not said: “goodbye”. Said, but denied: “ticket number”."
+
+
 def test_acts_are_counted_before_and_after_others() -> None:
     sorry = ("a", "I am very sorry about that, I apologise.")
     complaint = ("c", "This is the worst service ever, I am furious and I want to complain.")

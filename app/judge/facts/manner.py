@@ -49,6 +49,12 @@ _DENIES = frozenset(
         "couldnt",
     ]
 )
+# Words that deny nothing of what comes after them.
+_DENIES_NOTHING = re.compile(
+    r"\b(?:no (?:problem|worries|doubt|wonder)|not only|not to worry|why not"
+    r"|(?:do not|do ?n[o']?t) (?:worry|hesitate|forget))\b",
+    re.IGNORECASE,
+)
 _REACH = 6
 
 
@@ -89,7 +95,7 @@ def _asks(sentence: str) -> bool:
 def is_negated(line: Line, place: int) -> bool:
     """Tell whether a negation reaches a place: few words before it, in its clause."""
     clause = _CLAUSE_END.split(plain_of(line.text[:place]))[-1]
-    words = words_in(clause.replace("n't", "nt").lower())[-_REACH:]
+    words = words_in(_DENIES_NOTHING.sub(" ", clause).replace("n't", "nt").lower())[-_REACH:]
     lexicon = lexicon_of(line.language)
     feelings = None if lexicon is None else lexicon.feelings
     denies = _DENIES if feelings is None else _DENIES | feelings.negations

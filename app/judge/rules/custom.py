@@ -33,12 +33,15 @@ class Happening(NamedTuple):
 
 
 def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer yes when each statement is made in one of its phrases, in their order if so asked."""
+    """Answer yes when each statement is made in one of its phrases, in their order if so asked.
+
+    What is denied is not said, unless the criterion counts that too.
+    """
     parameters = criterion.parameters
     window, reason = _window(facts, parameters)
     if reason is not None:
         return reason
-    statements, manner = parameters["statements"], _manner(parameters)
+    statements, manner = parameters["statements"], _manner(parameters, negated="never")
     matches, after = [], (-1, -1)
     for statement in statements:
         place = window.first_said(statement["anyOf"], after, manner)
@@ -47,17 +50,14 @@ def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
             after = place.place
     pairs = list(zip(statements, matches, strict=True))
     missing = [statement for statement, place in pairs if place is None]
-    early = [
-        item["title"]
-        for item in missing
-        if window.first_said(item["anyOf"], manner=manner) is not None
-    ]
-    never = [item["title"] for item in missing if item["title"] not in early]
+    reasons: dict[str, list[str]] = {"never": [], "denied": [], "early": []}
+    for item in missing:
+        reasons[_why_missing(window, item["anyOf"], manner)].append(in_quotes(item["title"]))
     matched = [place for place in matches if place is not None]
     evidence = [piece for place in matched for piece in place.evidence()]
     problems = [
-        sentence(key, titles=listed([in_quotes(title) for title in titles]))
-        for key, titles in (("required_phrases.never", never), ("required_phrases.early", early))
+        sentence(f"required_phrases.{reason}", titles=listed(titles))
+        for reason, titles in reasons.items()
         if titles
     ]
     return yes_or_no(
@@ -66,6 +66,15 @@ def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
         confidence=facts.confidence(0.7 if missing else 0.95),
         evidence=distinct(evidence) or examined(_first_lines(window)),
     )
+
+
+def _why_missing(window: Window, phrases: Sequence[str], manner: Manner) -> str:
+    """Tell whether phrases that are missing are said too early, are denied, or are never said."""
+    if window.first_said(phrases, manner=manner) is not None:
+        return "early"
+    if manner.negated == "never" and window.first_said(phrases, manner=Manner(manner.said)):
+        return "denied"
+    return "never"
 
 
 def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
@@ -249,5 +258,6 @@ def _quote(item: Happening, polarity: str) -> Evidence:
     return sentence_around(item.line.segment, item.start, item.end, polarity)
 
 
-def _manner(parameters: Mapping[str, Any]) -> Manner:
-    return Manner(parameters.get("said", EITHER), parameters.get("negated", EITHER))
+def _manner(parameters: Mapping[str, Any], *, negated: str = EITHER) -> Manner:
+    """Return the manner that a criterion asks for; `negated` counts where it leaves that out."""
+    return Manner(parameters.get("said", EITHER), parameters.get("negated", negated))
