@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 import trustme
 
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, wait_until
 
 Answer = Callable[["Visit"], bool]
 
@@ -93,7 +93,7 @@ def after_interim(code: int, final: Answer) -> Answer:
 
 def hang(visit: Visit) -> bool:
     """Read the request and say nothing."""
-    visit.pause(60)
+    visit.pause(2 * PATIENCE_S)
     return False
 
 
@@ -122,7 +122,7 @@ def trickle_headers(visit: Visit) -> bool:
 
 def trickle_body(visit: Visit) -> bool:
     """Send good headers, then a body byte by byte, for ever."""
-    visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nb")
     while visit.pause(0.05):
         visit.send(b"b")
     return False
@@ -212,6 +212,10 @@ class Receiver:
         assert len(found) >= count, f"{len(found)} of {count} requests came to {path}"
         return found
 
+    def wait_all_closed(self) -> None:
+        """Wait until no connection is open on this side."""
+        wait_until(lambda: not self._open)
+
     def close(self) -> None:
         """End every connection and thread."""
         self._stopping.set()
@@ -246,7 +250,7 @@ class Receiver:
             self._open.add(raw)
         try:
             if self._silent:
-                self._stopping.wait(60)
+                self._stopping.wait(2 * PATIENCE_S)
                 return
             if self.context is not None:
                 sock = self.context.wrap_socket(
@@ -262,9 +266,9 @@ class Receiver:
         except (OSError, ValueError, IndexError):
             return
         finally:
+            sock.close()
             with self._lock:
                 self._open -= {raw, sock}
-            sock.close()
 
     def _answer_one(self, sock: socket.socket, stream: Any, number: int) -> bool:
         start = stream.readline()

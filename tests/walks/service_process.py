@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -182,12 +183,32 @@ def is_running(pid: int) -> bool:
 
 def has_read(port: int, peer: socket.socket) -> bool:
     """Return whether the process at a port has accepted a connection and read all that was sent."""
-    ends = f":{port:04X}", f":{peer.getsockname()[1]:04X}"
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        _, here, there, _, queues, *_, inode = line.split()[:10]
-        if (here[-5:], there[-5:]) == ends:
-            return inode != "0" and queues.endswith(":00000000")
-    return False
+    return _unread(port).get(peer.getsockname()[1]) == 0
+
+
+def count_served(port: int, peers: list[socket.socket]) -> int:
+    """Count the connections that the process at a port has accepted and not closed."""
+    served = _unread(port)
+    return sum(peer.getsockname()[1] in served for peer in peers)
+
+
+def _unread(port: int) -> dict[int, int]:
+    """Return the bytes that the process at a port has not read yet, by the port of each peer that it serves."""
+    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    return {
+        int(row[2][-4:], 16): int(row[4].partition(":")[2], 16)
+        for row in rows
+        if row[1].endswith(f":{port:04X}") and row[9] != "0"
+    }
+
+
+def answered(connections: list[socket.socket]) -> list[socket.socket]:
+    """Return the connections with an answer, or its first part."""
+    poll = select.poll()
+    for connection in connections:
+        poll.register(connection, select.POLLIN)
+    ready = {handle for handle, _ in poll.poll(0)}
+    return [connection for connection in connections if connection.fileno() in ready]
 
 
 def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:

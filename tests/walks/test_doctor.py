@@ -13,6 +13,7 @@ from app.operations.commands import doctor
 from app.operations.database_commands import db
 from tests.caller import Caller
 from tests.running import running_runtime
+from tests.waiting import PATIENCE_S
 from tests.walks.service_process import environment, free_port, run_to_end
 
 GARBAGE = b"this is no database " * 500
@@ -82,7 +83,7 @@ def told_by_up(data_dir: Path) -> str:
         env=environment(data_dir, CQE_PORT=str(free_port()), CQE_REDIS_URL="none"),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert told.returncode == 1
@@ -149,7 +150,7 @@ def test_a_full_disk_ends_a_backup_with_a_sentence(data_dir: Path) -> None:
         cwd=data_dir.parent,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
     )

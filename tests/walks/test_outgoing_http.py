@@ -16,13 +16,14 @@ import pytest
 
 from app.core.outgoing_http.addresses import AddressPolicy
 from app.core.outgoing_http.client import RequestsClient, tls_context
-from app.core.outgoing_http.reply import AttemptOutcome, Reply
+from app.core.outgoing_http.reply import EXCERPT, AttemptOutcome, Reply
 from tests import receiver as answers
 from tests.receiver import Receiver, write_ca_bundle
+from tests.waiting import PATIENCE_S
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
-# Far above what an answer takes, and far below a peer that never ends.
-SOON_S = 5
+# A request that may take so long, and takes less, did not wait for a peer that never ends.
+LONG_S = PATIENCE_S
 BODY = b'{"id":"evt_1"}'
 
 Post = Callable[..., Reply]
@@ -44,7 +45,7 @@ def sender(tmp_path: Path) -> Iterator[RequestsClient]:
 
 @pytest.fixture
 def post(sender: RequestsClient) -> Post:
-    def post(url: str, timeout_s: float = 5, **headers: str) -> Reply:
+    def post(url: str, timeout_s: float = LONG_S, **headers: str) -> Reply:
         return sender.post(url, headers=headers, body=BODY, timeout_s=timeout_s)
 
     return post
@@ -101,7 +102,7 @@ def test_the_timeout_is_one_for_the_whole_attempt(
     reply, took_s = timed(post, receiver.script("/hook", answer), 0.4)
     assert reply.outcome == AttemptOutcome.TIMEOUT
     assert reply.status_code is None
-    assert 0.4 <= took_s < SOON_S
+    assert took_s >= 0.4
 
 
 def test_certificates_of_a_file_are_trusted_besides_the_public_ones(tmp_path: Path) -> None:
@@ -113,43 +114,40 @@ def test_certificates_of_a_file_are_trusted_besides_the_public_ones(tmp_path: Pa
 def test_the_timeout_holds_on_a_kept_connection_too(receiver: Receiver, post: Post) -> None:
     url = receiver.script("/hook", answers.status(200), answers.trickle_headers)
     assert post(url).outcome == AttemptOutcome.SUCCESS
-    reply, took_s = timed(post, url, 0.4)
+    reply = post(url, 0.4)
     assert receiver.connections == 1
     assert reply.outcome == AttemptOutcome.TIMEOUT
-    assert took_s < SOON_S
 
 
 def test_a_handshake_that_never_ends_is_a_timeout(post: Post) -> None:
     silent = Receiver(silent_handshake=True)
-    reply, took_s = timed(post, silent.url(), 0.4)
+    reply = post(silent.url(), 0.4)
     silent.close()
     assert reply.outcome == AttemptOutcome.TIMEOUT
-    assert took_s < SOON_S
 
 
 def test_good_headers_are_a_success_whatever_the_body_does(receiver: Receiver, post: Post) -> None:
-    reply, took_s = timed(post, receiver.script("/hook", answers.trickle_body), 10)
+    reply, took_s = timed(post, receiver.script("/hook", answers.trickle_body), LONG_S)
     assert reply.outcome == AttemptOutcome.SUCCESS
-    assert reply.duration_ms < 1000 * SOON_S
     assert set(reply.excerpt) == {"b"}
     assert reply.truncated
-    assert took_s < SOON_S
+    assert reply.duration_ms <= 1000 * (took_s - EXCERPT.within_s) + 1
+    assert took_s < LONG_S
 
 
 def test_an_endless_body_is_not_read(receiver: Receiver, post: Post) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    reply, took_s = timed(post, receiver.script("/hook", answers.endless_body), 10)
+    reply, took_s = timed(post, receiver.script("/hook", answers.endless_body), LONG_S)
     assert reply.outcome == AttemptOutcome.SUCCESS
     assert len(reply.excerpt) == 1024
     assert reply.truncated
-    assert took_s < SOON_S
+    assert took_s < LONG_S
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
 
 
 def test_endless_headers_are_an_error(receiver: Receiver, post: Post) -> None:
-    reply, took_s = timed(post, receiver.script("/hook", answers.endless_headers), 10)
+    reply = post(receiver.script("/hook", answers.endless_headers))
     assert reply.outcome == AttemptOutcome.CONNECTION_ERROR
-    assert took_s < SOON_S
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
@@ -214,7 +212,7 @@ def test_a_kept_connection_that_was_closed_is_replaced_in_silence(
         reply = post(url)
         assert reply.outcome == AttemptOutcome.SUCCESS
         assert len(receiver.requests) == number
-        time.sleep(0.05)
+        receiver.wait_all_closed()
 
 
 def test_a_kept_connection_that_dies_under_a_request_is_replaced_once(
@@ -295,7 +293,7 @@ def test_a_name_without_an_address_is_an_error(post: Post) -> None:
 
 def test_a_certificate_of_an_unknown_authority_is_refused(receiver: Receiver) -> None:
     sender = RequestsClient(AddressPolicy(LOOPBACK), ca_bundle="")
-    reply = sender.post(receiver.url(), headers={}, body=BODY, timeout_s=5)
+    reply = sender.post(receiver.url(), headers={}, body=BODY, timeout_s=LONG_S)
     sender.close()
     assert reply.outcome == AttemptOutcome.TLS_ERROR
     assert receiver.requests == []
@@ -336,7 +334,7 @@ def test_plain_http_where_tls_is_expected_is_a_tls_error(post: Post) -> None:
 @pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "http://localhost/", "no"])
 def test_a_url_that_the_policy_refuses_is_blocked(url: str) -> None:
     sender = RequestsClient(AddressPolicy(), ca_bundle="")
-    reply = sender.post(url, headers={}, body=BODY, timeout_s=5)
+    reply = sender.post(url, headers={}, body=BODY, timeout_s=LONG_S)
     sender.close()
     assert reply.outcome == AttemptOutcome.BLOCKED_URL
     assert "127.0.0.1" not in (reply.error or "")
@@ -369,10 +367,10 @@ def test_closing_ends_what_is_on_its_way_and_it_is_not_sent_again(
     if is_kept:
         post(url)
     with ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(post, url, 30)
+        ended = pool.submit(post, url)
         receiver.wait_for(1 + is_kept)
         sender.close()
-        assert ended.result(5).outcome == AttemptOutcome.CONNECTION_ERROR
+        assert ended.result().outcome == AttemptOutcome.CONNECTION_ERROR
     assert len(receiver.requests) == 1 + is_kept
 
 

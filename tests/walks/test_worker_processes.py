@@ -24,7 +24,7 @@ from tests.walks.service_process import ServiceProcess, is_running, kill
 pytestmark = pytest.mark.long
 
 # A worker whose only room is this folder: rows are files, so that each test sees what became of them.
-LEASE_S = 2.5
+# The last word of a name says how long its job takes. At most one runs at a time.
 
 
 def work_here(_: tuple[str, ...], folder: Path) -> None:
@@ -35,16 +35,12 @@ def work_here(_: tuple[str, ...], folder: Path) -> None:
 
 
 def due_ids(runtime: Runtime) -> list[str]:
-    now = time.time()
-    return [
-        row.name
-        for row in sorted(Path().glob("row-*"))
-        if row.read_text() == "waits" or (row.read_text() == "taken" and lapsed(row, now))
-    ]
+    return [row.name for row in sorted(Path().glob("row-*")) if is_due(row.read_text())]
 
 
-def lapsed(row: Path, now: float) -> bool:
-    return now - row.stat().st_mtime > LEASE_S
+def is_due(state: str) -> bool:
+    taken_by = state.removeprefix("taken by ")
+    return state == "waits" or (taken_by != state and not is_running(int(taken_by)))
 
 
 def become(row: Path, state: str) -> None:
@@ -58,11 +54,13 @@ def work(runtime: Runtime, name: str) -> None:
     row = Path(name)
     if row.read_text() == "done":
         return
-    with Path(f"seen-{name}").open("a") as seen:
-        seen.write(f"{os.getpid()}\n")
-    for _ in range(int(name.rpartition("-")[2])):
-        become(row, "taken")
-        time.sleep(0.1)
+    become(row, f"taken by {os.getpid()}")
+    seen = Path(f"seen-{name}")
+    is_endless = name.endswith("-endless") or (name.endswith("-twice") and not seen.exists())
+    with seen.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    while is_endless:
+        time.sleep(0.05)
         if stopping.requested():
             become(row, "waits")
             return
@@ -79,7 +77,9 @@ class Room:
         self.worker = self.start()
 
     def start(self) -> ServiceProcess:
-        return ServiceProcess(self._data_dir, run=work_here, **self._variables)
+        return ServiceProcess(
+            self._data_dir, run=work_here, CQE_WORKER_PROCESSES="1", **self._variables
+        )
 
     def put(self, name: str) -> None:
         (self.folder / name).write_text("waits")
@@ -117,31 +117,30 @@ def alone(data_dir: Path) -> Iterator[Room]:
 def test_without_a_queue_server_the_sweep_does_the_jobs_and_repeats_a_killed_one(
     alone: Room,
 ) -> None:
-    for name in ("row-a-1", "row-b-1"):
+    for name in ("row-a-short", "row-b-short"):
         alone.put(name)
-    wait_until(lambda: [alone.state(f"row-{each}-1") for each in "ab"] == ["done"] * 2)
-    assert len(alone.seen("row-a-1")) == 1
-    # Long enough to be killed in time on a busy machine.
-    alone.put("row-a-30")
-    wait_until(lambda: alone.seen("row-a-30"))
-    kill(alone.seen("row-a-30")[0])
-    wait_until(lambda: alone.state("row-a-30") == "done")
-    assert len(alone.seen("row-a-30")) == 2
+    wait_until(lambda: [alone.state(f"row-{each}-short") for each in "ab"] == ["done"] * 2)
+    assert len(alone.seen("row-a-short")) == 1
+    alone.put("row-a-twice")
+    wait_until(lambda: alone.seen("row-a-twice"))
+    kill(alone.seen("row-a-twice")[0])
+    wait_until(lambda: alone.state("row-a-twice") == "done")
+    assert len(alone.seen("row-a-twice")) == 2
 
 
 def test_a_stop_hands_the_running_job_back_and_exits_with_0(alone: Room) -> None:
-    alone.put("row-a-300")
-    wait_until(lambda: alone.seen("row-a-300"))
+    alone.put("row-a-endless")
+    wait_until(lambda: alone.seen("row-a-endless"))
     assert alone.worker.stop() == 0
-    assert alone.state("row-a-300") == "waits"
+    assert alone.state("row-a-endless") == "waits"
     runtime = build_runtime(Settings(data_dir=alone.folder / "instance"))
     assert not hosts.is_running(runtime.db, hosts.WORKER)
     runtime.db.engine.dispose()
 
 
 def test_a_killed_worker_leaves_no_process(alone: Room) -> None:
-    alone.put("row-a-300")
-    wait_until(lambda: alone.seen("row-a-300"))
+    alone.put("row-a-endless")
+    wait_until(lambda: alone.seen("row-a-endless"))
     below = alone.worker.children()
     kill(alone.worker.process.pid)
     wait_until(lambda: not [pid for pid in below if is_running(pid)])
@@ -152,18 +151,18 @@ def test_with_a_queue_server_jobs_come_by_bell_and_outlive_their_worker(
 ) -> None:
     room = Room(data_dir, CQE_REDIS_URL=queue_url)
     try:
-        room.put("row-a-1")
-        wait_until(lambda: room.state("row-a-1") == "done")
-        room.put("row-b-15")
-        wait_until(lambda: room.seen("row-b-15"))
+        room.put("row-a-short")
+        wait_until(lambda: room.state("row-a-short") == "done")
+        room.put("row-b-twice")
+        wait_until(lambda: room.seen("row-b-twice"))
         kill(room.worker.child("cqe: audio"))
         # Its job dies with it, and another does it.
-        wait_until(lambda: not is_running(room.seen("row-b-15")[0]))
-        wait_until(lambda: room.state("row-b-15") == "done")
-        room.put("row-c-300")
-        wait_until(lambda: room.seen("row-c-300"))
+        wait_until(lambda: not is_running(room.seen("row-b-twice")[0]))
+        wait_until(lambda: room.state("row-b-twice") == "done")
+        room.put("row-c-endless")
+        wait_until(lambda: room.seen("row-c-endless"))
         assert room.worker.stop() == 0
-        assert room.state("row-c-300") == "waits"
+        assert room.state("row-c-endless") == "waits"
     finally:
         room.worker.end()
 
@@ -171,7 +170,7 @@ def test_with_a_queue_server_jobs_come_by_bell_and_outlive_their_worker(
 def test_while_the_queue_server_is_away_the_sweep_does_the_jobs(data_dir: Path) -> None:
     room = Room(data_dir, CQE_REDIS_URL=f"unix://{data_dir}/nobody.sock")
     try:
-        room.put("row-a-1")
-        wait_until(lambda: room.state("row-a-1") == "done")
+        room.put("row-a-short")
+        wait_until(lambda: room.state("row-a-short") == "done")
     finally:
         room.worker.end()
