@@ -276,8 +276,8 @@ def _teams_of(key: ApiKey) -> TeamScope | None:
 
 
 def _find_for(caller: Principal | None, session: Session, key_id: str) -> ApiKey:
-    """Return a key; to a caller who is limited to teams, the keys of others do not exist."""
-    key = get_key(session, key_id)
+    """Return a key to change, locked; to a caller limited to teams, the keys of others do not exist."""
+    key = find_row(session, ApiKey, key_id, "API key", for_update=True)
     teams = caller.teams if caller else None
     if teams is not None and not teams.contains(_teams_of(key)):
         raise NotFound("There is no such API key.")

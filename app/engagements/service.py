@@ -84,7 +84,7 @@ def change(
         NotFound: there is no such engagement.
         PreconditionFailed: If-Match names another version.
     """
-    engagement = ENGAGEMENTS.get(session, engagement_id)
+    engagement = ENGAGEMENTS.get(session, engagement_id, for_update=True)
     require_match(engagement, if_match)
     for field, value in changes.items():
         setattr(engagement, field, value)

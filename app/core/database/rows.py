@@ -90,9 +90,9 @@ class NamedTable(Generic[Row]):
         """The API's field of a reference by name."""
         return camel_case(self.name)
 
-    def get(self, session: Session, row_id: str) -> Row:
-        """Return a row; raises `NotFound`."""
-        return find_row(session, self.model, row_id, self.noun)
+    def get(self, session: Session, row_id: str, *, for_update: bool = False) -> Row:
+        """Return a row, locked if `for_update`; raises `NotFound`."""
+        return find_row(session, self.model, row_id, self.noun, for_update=for_update)
 
     def of_name(self, session: Session, name: str) -> Row:
         """Return the row of this name.
