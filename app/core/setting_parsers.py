@@ -69,13 +69,10 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     """Make a parser of whole numbers from `low` to `high`."""
 
     def parse(value: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,15}", value, re.ASCII):
-            raise ValueError(f"must be a whole number, not {value!r}")
-        number = int(value)
-        if high is not None and not low <= number <= high:
-            raise ValueError(f"must be between {low} and {high}")
-        if number < low:
-            raise ValueError(f"must be at least {low}")
+        number = int(value) if re.fullmatch(r"[0-9]{1,15}", value, re.ASCII) else -1
+        if number < low or (high is not None and number > high):
+            allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
+            raise ValueError(f"must be a whole number {allowed}, not {value!r}")
         return number
 
     return parse
@@ -88,28 +85,25 @@ def days(low: int) -> Callable[[str], int]:
 
 def amount(value: str) -> float:
     """Parse a number of at least 0, fractions allowed."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number) or number < 0:
+    number = _number(value)
+    if not 0 <= number < math.inf:
         raise ValueError(f"must be a number of at least 0, not {value!r}")
     return number
 
 
 def share(value: str) -> float:
     """Parse a number of 0 to 1."""
-    number = amount(value)
-    if number > 1:
-        raise ValueError(f"must be a number of 0 to 1, not {value!r}")
+    number = _number(value)
+    if not 0 <= number <= 1:
+        raise ValueError(f"must be a number from 0 to 1, not {value!r}")
     return number
 
 
 def seconds(value: str) -> float:
     """Parse a number of seconds above 0 and up to a year, fractions allowed."""
-    number = _delay(value)
-    if number == 0:
-        raise ValueError("must be above 0 seconds")
+    number = _number(value)
+    if not 0 < number <= YEAR_S:
+        raise ValueError(f"must be seconds above 0, and up to {YEAR_S}, a year; not {value!r}")
     return number
 
 
@@ -321,9 +315,11 @@ def labels(value: str) -> tuple[str, ...]:
 
 def retry_delays(value: str) -> tuple[float, ...]:
     """Parse the seconds before attempt 2 and before attempt 3."""
-    delays = tuple(_delay(part.strip()) for part in value.split(","))
-    if len(delays) != 2:
-        raise ValueError(f"must be two delays such as 60,300, not {value!r}")
+    delays = tuple(map(_number, value.split(",")))
+    if len(delays) != 2 or not all(0 <= delay <= YEAR_S for delay in delays):
+        raise ValueError(
+            f"must be two delays such as 60,300, each of a year at most; not {value!r}"
+        )
     return delays
 
 
@@ -343,11 +339,11 @@ def token_prices(value: str) -> TokenPrices:
     return TokenPrices(amount(parts[0]), amount(parts[1]))
 
 
-def _delay(value: str) -> float:
-    number = amount(value)
-    if number > YEAR_S:
-        raise ValueError(f"must be at most {YEAR_S} seconds, a year")
-    return number
+def _number(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan
 
 
 def _parts(value: str) -> tuple[str, ...]:

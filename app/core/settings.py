@@ -70,7 +70,7 @@ class Settings:
     min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
 
     # Processes
-    host: str = setting("CQE_HOST", "127.0.0.1", str)
+    host: str = setting("CQE_HOST", "127.0.0.1", read.header_token)
     port: int = setting("CQE_PORT", 8000, read.whole(1, 65535))
     workers: int = setting("CQE_WORKERS", 2, read.whole(1, 256))
     threads: int = setting("CQE_THREADS", 8, read.whole(1, 256))

@@ -77,6 +77,7 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
 @pytest.mark.parametrize(
     ("variable", "text"),
     [
+        ("CQE_HOST", "b\u00fcro"),
         ("CQE_PORT", "0"),
         ("CQE_PORT", "65536"),
         ("CQE_WORKERS", "100000"),
@@ -207,7 +208,7 @@ def test_every_wrong_value_is_named_at_once() -> None:
     with pytest.raises(SettingsError) as refusal:
         Settings.from_env(wrong)
     assert str(refusal.value).splitlines() == [
-        "CQE_PORT: must be between 1 and 65535",
+        "CQE_PORT: must be a whole number from 1 to 65535, not '0'",
         "CQE_JUDGE_MODEL: must be set when CQE_JUDGE is openai",
     ]
 
