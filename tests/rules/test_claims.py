@@ -111,6 +111,19 @@ def test_who_only_praises_is_owed_no_solution_and_the_agent_no_coaching() -> Non
     assert reason in document["summary"]["overview"]
 
 
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "C: Hello! I just wanted to say thank you, Maria was wonderful.\n"
+        "A: Thank you so much, that makes my day.\nC: She was great, thanks again.\nA: Have a lovely day!",
+        "A: Hi, this is Tom from Acme. Do you have a minute for our new offer?\n"
+        "C: No, not interested.\nA: Okay, have a nice day.\nC: Bye.",
+    ],
+)
+def test_nobody_understands_what_nobody_asked_for(talk: str) -> None:
+    assert criterion(results(talk), "discovery.understanding")["normalizedScore"] is None
+
+
 def test_without_a_score_there_is_no_coaching() -> None:
     document = results("C: Thank you so much!\nA: You're welcome!")
     assert document["score"] is None

@@ -73,6 +73,10 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
     if len(facts.dialogue.lines) < LEAST_LINES:
         return unjudged(sentence("not_judged.too_short"))
     misses = [*_repairs(facts), *_useless_replies(facts)]
+    if not misses and asks_nothing(facts):
+        return not_applicable(facts.sentence("no_occasion.praise"))
+    if not misses and facts.acts.lines and not facts.ledger.matters:
+        return not_applicable(facts.sentence("completeness.no_request"))
     if not misses:
         return scaled(
             1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=_taken_up(facts)
