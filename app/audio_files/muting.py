@@ -35,7 +35,7 @@ from app.transcript import Segment, Transcript
 # Recognisers place words some hundredths of a second too early or too late.
 _MARGIN_MS = 150
 # What is said of a card may be misheard before and after the words that were masked.
-_CARD_TYPES = frozenset({"card", "cvv"})
+_CARD_TYPES = frozenset({"card", "cvv", "masked"})
 _BEFORE_CARD_MS, _AFTER_CARD_MS = 3_000, 1_000
 _LEAST_UNHEARD_MS = 2_000
 _END_MS = 1_000_000_000

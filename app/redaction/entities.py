@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 
 class Entity(StrEnum):
-    """The entity types; where two overlap, the earlier of these wins."""
+    """The entity types; where two overlap, the earlier of these wins.
 
+    MASKED is a text that is masked whole, whatever it says.
+    """
+
+    MASKED = "masked"
     CARD = "card"
     IBAN = "iban"
     NATIONAL_ID = "national_id"

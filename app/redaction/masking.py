@@ -316,7 +316,7 @@ def _by_turn(speaker_text: SpeakerText, span: EntitySpan) -> Iterator[tuple[int,
 
 def _rest(start: int, end: int) -> EntitySpan:
     """Return the rest of a text as the type that overrides every other."""
-    return EntitySpan(start, end, Entity.CARD)
+    return EntitySpan(start, end, Entity.MASKED)
 
 
 def _text_spans(
