@@ -92,8 +92,7 @@ def render_http_error(error: HTTPException) -> AnyResponse:
 
 def render_unexpected(error: Exception) -> AnyResponse:
     """Answer a failure of ours: it is logged, and the page names the request."""
-    errors.log_unexpected(error)
-    return render_error(AppError())
+    return render_error(errors.unexpected(error))
 
 
 def _page(status: int, sentence: str, error: AppError | None = None) -> Response:

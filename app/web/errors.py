@@ -5,6 +5,8 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request
 from marshmallow import fields
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.exceptions import HTTPException
 
 from app.core import errors
@@ -15,6 +17,7 @@ from app.web.schemas.base import CamelSchema
 
 logger = logging.getLogger(__name__)
 
+_UNIQUE_VIOLATION = "23505"
 _BY_STATUS: dict[int, type[errors.AppError]] = {
     kind.status: kind
     for kind in (
@@ -103,7 +106,17 @@ def _render_http(error: HTTPException) -> Response:
     return render(answer)
 
 
-def log_unexpected(error: Exception) -> None:
+def unexpected(error: Exception) -> errors.AppError:
+    """Return the answer to an error that nothing handled, which is logged.
+
+    The exception is what another request has just created or changed: that can happen on PostgreSQL
+    between a check and a write.
+    """
+    if isinstance(error, StaleDataError) or _is_duplicate(error):
+        logger.warning("%s %s: another request was quicker", request.method, request.path)
+        return errors.Conflict(
+            "Another request has changed this at the same moment: read it again, then repeat yours."
+        )
     logger.error(
         "unexpected failure of %s %s",
         request.method,
@@ -111,8 +124,15 @@ def log_unexpected(error: Exception) -> None:
         exc_info=error,
         extra={"request_id": request_id()},
     )
+    return errors.AppError()
+
+
+def _is_duplicate(error: Exception) -> bool:
+    return (
+        isinstance(error, IntegrityError)
+        and getattr(error.orig, "sqlstate", None) == _UNIQUE_VIOLATION
+    )
 
 
 def _render_unexpected(error: Exception) -> Response:
-    log_unexpected(error)
-    return render(errors.AppError())
+    return render(unexpected(error))

@@ -11,7 +11,10 @@ from sqlalchemy.orm import Session
 from app.api_keys import service as api_keys
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
-from tests.caller import Caller
+from app.scorecards import releases
+from app.scorecards.enums import ReleaseRule
+from tests import own_scorecards
+from tests.caller import Caller, error_code
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.postgresql_only("SQLite has one writer at a time")
@@ -62,3 +65,17 @@ def test_an_api_key(runtime: Runtime, client: Caller) -> None:
     assert renamed.json()["data"]["name"] == "B"
     rotated = change_both(runtime, rotate, lambda: client.post(f"{path}/rotate", {}))
     assert rotated.status_code == 200
+
+
+def test_what_both_create(runtime: Runtime, client: Caller) -> None:
+    card = own_scorecards.create(client)["id"]
+
+    def release(session: Session) -> None:
+        releases.change(session, card, {"rule": ReleaseRule.AFTER_DAYS, "days": 3})
+
+    def put() -> Any:
+        return client.call("PUT", f"/scorecards/{card}/release", {"rule": "after_days", "days": 5})
+
+    refused = change_both(runtime, release, put)
+    assert (refused.status_code, error_code(refused)) == (409, "CONFLICT")
+    assert put().status_code == 200
