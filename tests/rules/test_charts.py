@@ -125,10 +125,10 @@ def test_the_bars_of_a_histogram_are_as_tall_as_their_counts(counts: list[int]) 
         assert chart is None
         return
     assert chart is not None
-    assert chart.pass_line is not None
-    assert chart.pass_line.at == chart.frame.x(0, 100)(75)
-    tallest = max(bar.height for bar in chart.columns)
-    for bar, count in zip(chart.columns, counts, strict=True):
+    assert chart.mark is not None
+    assert chart.mark.x1 == chart.mark.x2 == chart.frame.x(0, 100)(75)
+    tallest = max(bar.height for bar in chart.bars)
+    for bar, count in zip(chart.bars, counts, strict=True):
         assert bar.height == pytest.approx(tallest * count / max(counts), abs=0.2)
         assert bar.width > 0
     assert [row[1].text for row in chart.table.rows] == [str(count) for count in counts]
@@ -167,9 +167,9 @@ def test_intervals_share_one_scale() -> None:
         [MeanEstimate("Ann", 70, 65, 75, 20, "/ann"), MeanEstimate("Tom", 80, 79, 81, 90)]
     )
     assert chart is not None
-    ann, tom = chart.rows
-    assert ann.x_low < ann.x < ann.x_high < tom.x_low < tom.x < tom.x_high
-    assert ann.y < tom.y < chart.frame.plot_bottom
+    ann, tom = chart.intervals
+    assert ann.low < ann.dot.x < ann.high < tom.low < tom.dot.x < tom.high
+    assert ann.dot.y < tom.dot.y < chart.frame.plot_bottom
     assert [cell.text for cell in chart.table.rows[0]] == ["Ann", "70.0", "65.0 to 75.0", "20"]
     assert interval_chart([]) is None
 

@@ -24,24 +24,6 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartBar:
-    """One bar of a chart as drawn, with a link to what it counts."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    title: str
-    href: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    at: float
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
 class Frame:
     """The size of a drawing and the room around its plot, in units of its viewBox."""
 

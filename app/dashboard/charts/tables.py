@@ -1,25 +1,9 @@
-"""Tables of charts: the numbers that a chart is drawn from, and cells in five shades."""
+"""Tables with cells in five shades: heat maps, and counts of pairs of answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHADES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A text, with a link to the conversations that it counts."""
-
-    text: str
-    href: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DataTable:
-    """The head and the rows of a table; the first cell of a row names it."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)

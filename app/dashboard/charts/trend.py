@@ -4,16 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.dashboard.charts.scales import (
-    ChartBar,
-    Frame,
-    Scale,
-    Tick,
-    line_path,
-    round_ticks,
-    shown_label_indexes,
-)
-from app.dashboard.charts.tables import Cell, DataTable
+from app.dashboard.charts.chart import Bar, Cell, Chart, DataTable, Dot, Line, Tick
+from app.dashboard.charts.scales import Frame, Scale, line_path, round_ticks, shown_label_indexes
 
 # Points of fewer evaluations are drawn hollow.
 _FEW = 5
@@ -39,40 +31,6 @@ class LineData:
     points: tuple[TrendPoint, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A point as drawn."""
-
-    x: float
-    y: float
-    title: str
-    is_hollow: bool
-    href: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class TrendLine:
-    """A line as drawn; `number` counts from 1 and chooses colour and dashes."""
-
-    number: int
-    name: str
-    path: str
-    dots: tuple[Dot, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TrendChart:
-    """All that the macro draws; `tallest_bar` is the count of the tallest bar, 0 without bars."""
-
-    frame: Frame
-    lines: tuple[TrendLine, ...]
-    bars: tuple[ChartBar, ...]
-    tallest_bar: int
-    y_ticks: tuple[Tick, ...]
-    x_ticks: tuple[Tick, ...]
-    table: DataTable
-
-
 def trend_chart(
     series: Sequence[LineData],
     *,
@@ -80,7 +38,7 @@ def trend_chart(
     highest: float = math.inf,
     has_bars: bool = False,
     frame: Frame | None = None,
-) -> TrendChart | None:
+) -> Chart | None:
     """Lay out the lines of series with the same steps; None where no point has a value.
 
     Args:
@@ -99,40 +57,41 @@ def trend_chart(
     ticks = round_ticks(low, high, highest=highest)
     labels = [point.label for point in series[0].points]
     x, y = frame.x(-0.5, len(labels) - 0.5), frame.y(ticks[0], ticks[-1])
-    return TrendChart(
-        frame=frame,
-        lines=tuple(_line(number, line, x, y) for number, line in enumerate(series, start=1)),
-        bars=_bars(series[0], x, frame) if has_bars else (),
-        tallest_bar=max(point.count for point in series[0].points) if has_bars else 0,
-        y_ticks=tuple(Tick(y(tick), label_of(tick).removesuffix(".0")) for tick in ticks),
+    return Chart(
+        frame,
+        _table(series, labels),
         x_ticks=tuple(
             Tick(x(index), labels[index])
             for index in shown_label_indexes(labels, most=_MOST_TIME_LABELS)
         ),
-        table=_table(series, labels),
+        y_ticks=tuple(Tick(y(tick), label_of(tick).removesuffix(".0")) for tick in ticks),
+        bars=_bars(series[0], x, frame) if has_bars else (),
+        lines=tuple(_line(number, line, x, y) for number, line in enumerate(series, start=1)),
+        has_steps=True,
+        tallest_bar=max(point.count for point in series[0].points) if has_bars else 0,
     )
 
 
-def _line(number: int, series: LineData, x: Scale, y: Scale) -> TrendLine:
+def _line(number: int, series: LineData, x: Scale, y: Scale) -> Line:
     places = [
         None if point.value is None else (x(index), y(point.value))
         for index, point in enumerate(series.points)
     ]
     dots = tuple(
-        Dot(*place, _title(series.name, point), point.count < _FEW, point.href)
+        Dot(*place, _title(series.name, point), point.href, point.count < _FEW)
         for place, point in zip(places, series.points, strict=True)
         if place is not None
     )
-    return TrendLine(number, series.name, line_path(places), dots)
+    return Line(number, series.name, line_path(places), dots)
 
 
-def _bars(series: LineData, x: Scale, frame: Frame) -> tuple[ChartBar, ...]:
+def _bars(series: LineData, x: Scale, frame: Frame) -> tuple[Bar, ...]:
     most = max(point.count for point in series.points)
     top = frame.plot_bottom - _SHARE_OF_BARS * (frame.plot_bottom - frame.top)
     height_of = Scale(0, most, 0, frame.plot_bottom - top)
     width = round((x(1) - x(0)) * 0.8, 1)
     return tuple(
-        ChartBar(
+        Bar(
             x=round(x(index) - width / 2, 1),
             y=round(frame.plot_bottom - height_of(point.count), 1),
             width=width,

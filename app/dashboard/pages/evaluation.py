@@ -20,7 +20,7 @@ from app.core.errors import AppError, Conflict, NotFound, ServiceUnavailable
 from app.core.principal import ORIGINAL_SOUND, current_teams
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.charts.trend import TrendChart
+from app.dashboard.charts.chart import Chart
 from app.dashboard.pages import places
 from app.dashboard.pages.allowed import allowed
 from app.dashboard.pages.audited import note_opened
@@ -283,7 +283,7 @@ def _coaching(
     ]
 
 
-def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
+def _trend_until(evaluation: Mapping[str, Any]) -> Chart | None:
     """Draw the scores of the executive up to this evaluation; None if it names no executive."""
     executive_id, opened = evaluation["executive_id"], evaluation["conversation_at"]
     if executive_id is None:

@@ -16,7 +16,8 @@ from app.analytics.reports.team import team_trend
 from app.analytics.schemas.reports import LeaderboardQuery
 from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.charts.trend import LineData, TrendChart, trend_chart
+from app.dashboard.charts.chart import Chart
+from app.dashboard.charts.trend import LineData, trend_chart
 from app.dashboard.pages.figures import executive as page
 from app.dashboard.pages.figures.trends import score_trend
 from app.dashboard.queries import PageFilters, listed
@@ -99,7 +100,7 @@ def _strongest(
 
 def _chart(
     page_filters: PageFilters, selection: Selection, executive_id: str, trend: dict[str, Any]
-) -> TrendChart | None:
+) -> Chart | None:
     """Draw the scores of the agent and of the team; the team's points have no links."""
     [own] = trends.lines_of(trend, page_filters.zone, page_filters.list_url)
     lines: list[LineData] = [replace(own, name="You")]

@@ -16,8 +16,8 @@ from app.coaching import service as coaching
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.scales import Frame
-from app.dashboard.charts.trend import TrendChart
 from app.dashboard.navigation import request_texts
 from app.dashboard.pages.audited import note_opened
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
@@ -55,7 +55,7 @@ class ExecutiveFigures:
     summary: Any
     lowest_of_criteria: dict[str, list[CriterionScore]]
     headline: list[Figure]
-    trend: TrendChart | None
+    trend: Chart | None
 
 
 @blp.get("")

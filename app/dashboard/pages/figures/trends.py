@@ -13,9 +13,10 @@ from app.analytics.reports import trends
 from app.analytics.schemas.reports import TrendQuery
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.charts.chart import Chart
 from app.dashboard.charts.scales import Frame
 from app.dashboard.charts.scores import bar_widths
-from app.dashboard.charts.trend import TrendChart, trend_chart
+from app.dashboard.charts.trend import trend_chart
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views import filters, formatting
 from app.dashboard.views import trends as trend_views
@@ -98,7 +99,7 @@ def score_trend(
 
 def score_chart(
     trend: dict[str, Any], page_filters: PageFilters, frame: Frame | None = None
-) -> TrendChart | None:
+) -> Chart | None:
     """Draw mean scores over bars of their counts; None where nothing has a score."""
     return trend_chart(
         trend_views.lines_of(trend, page_filters.zone, page_filters.list_url),
