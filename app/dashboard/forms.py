@@ -92,22 +92,24 @@ def shown_again(
     """Decorate a view that loads input: where this is invalid, answer with the page and its messages.
 
     Args:
-        page: renders the page from the arguments of the view; templates find the messages in `errors`.
-        others: more errors that the page shows, each with the field of its message.
+        page: renders the page from the arguments of the view; templates find the message of each field in
+            `errors`, and that of the whole in `refused`.
+        others: more errors that the page shows, each with the field of its message; empty for none.
         inside: an object of the document whose members the form has as fields of its own.
     """
+    fields = dict(others or {})
+    refusals: tuple[type[AppError], ...] = (InvalidInput, *fields)
 
     def decorate(view: View) -> View:
         @wraps(view)
         def view_or_page(**arguments: Any) -> Any:
             try:
                 return view(**arguments)
-            except InvalidInput as error:
-                messages = field_errors(error)
-                status = error.status
-            except tuple(others or ()) as error:
-                messages = {(others or {})[type(error)]: error.message}
-                status = error.status
+            except refusals as error:
+                field = fields.get(type(error))
+                messages = field_errors(error) if field is None else {field: error.message}
+                g.refused, status = error.message, error.status
+            messages.pop("", None)
             g.errors = {name.removeprefix(f"{inside}."): text for name, text in messages.items()}
             return page(**arguments), status
 
@@ -116,7 +118,7 @@ def shown_again(
     return decorate
 
 
-def field_errors(error: InvalidInput) -> dict[str, str]:
+def field_errors(error: AppError) -> dict[str, str]:
     """Return the message of each field, to be shown beside it.
 
     A message about a member, such as `scopes[0]`, is also the message of its field.

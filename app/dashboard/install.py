@@ -170,6 +170,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
             "form_token": gate.form_token(person.token) if person else "",
             "notice": current_notice(),
             "errors": g.get("errors", {}),
+            "refused": g.get("refused", ""),
             "is_insecure": not is_secure(request, runtime.settings),
             "worker_is_alive": hosts.is_running(runtime.db, hosts.WORKER),
         }

@@ -9,10 +9,10 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_to, redirect_with
 from app.dashboard.navigation import own_path
-from app.dashboard.pages.audited import audited
-from app.people import attempts, audit, passwords, service, sessions
+from app.dashboard.pages.audited import audited, record
+from app.people import attempts, passwords, service, sessions
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.people.roles import OWN_ACCOUNT
 from app.web.current import current_runtime
 from app.web.schemas.base import ENUM, CamelSchema, CodedMessage
@@ -84,7 +84,7 @@ def change_password() -> Response:
     with runtime.db.writing() as session:
         user = service.get(session, person.user_id)
         service.change_password(session, user, new_hash, keep=person.session_id)
-        audit.record(session, current_actor(), Action.PASSWORD_CHANGED, user.id)
+        record(session, Action.PASSWORD_CHANGED, user.id)
     first = person.must_change_password
     if first and "next" in request.args:
         return redirect_to(own_path(request.args["next"]), "password-changed")

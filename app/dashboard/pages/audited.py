@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from app.core.errors import ServiceUnavailable
 from app.people import audit
 from app.people.audit import Action
@@ -16,7 +18,12 @@ def audited(action: Action, object_id: str) -> Iterator[Any]:
     """Open a transaction that changes an object; the audit trail records it in the same one."""
     with current_runtime().db.writing() as session:
         yield session
-        audit.record(session, current_actor(), action, object_id)
+        record(session, action, object_id)
+
+
+def record(session: Session, action: Action, object_id: str | None = None) -> None:
+    """Record in the audit trail what this request does."""
+    audit.record(session, current_actor(), action, object_id)
 
 
 def note_opened(evaluation_ids: Iterable[str]) -> None:

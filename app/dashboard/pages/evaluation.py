@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -16,14 +16,14 @@ from app.analytics.schemas.reports import AnalyticsQuery
 from app.audio_files import queries as audio_files
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
-from app.core.errors import AppError, Conflict, NotFound, ServiceUnavailable
+from app.core.errors import Conflict, NotFound, ServiceUnavailable
 from app.core.principal import ORIGINAL_SOUND, current_teams
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.chart import Chart
 from app.dashboard.pages import places
 from app.dashboard.pages.allowed import allowed
-from app.dashboard.pages.audited import note_opened
+from app.dashboard.pages.audited import note_opened, record
 from app.dashboard.pages.figures.trends import SHEET_FRAME, score_chart, score_trend
 from app.dashboard.queries import filters_of
 from app.dashboard.views import conversation, scored, sheets
@@ -38,7 +38,6 @@ from app.judge.scorecard.values import Scorecard
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
-from app.people.gate import current_actor
 from app.people.roles import OWN_RESULTS
 from app.scorecards import service as scorecards
 from app.voice_calls import epa
@@ -55,6 +54,8 @@ from app.web.principal import (
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
 _TREND_PERIOD = timedelta(days=90)
 _MOST_REVISIONS = _MOST_SCORECARDS = 100
+Typed = Mapping[str, str]
+_NOTHING: Typed = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +103,6 @@ class EvaluationDetails:
         return 1000 * seconds if seconds else None
 
 
-@dataclass(frozen=True, slots=True)
-class SentForm:
-    """A form that was refused: what was typed, why, and the problem of each field."""
-
-    typed: Mapping[str, str] = field(default_factory=dict)
-    refused: AppError | None = None
-    problems: Mapping[str, str] = field(default_factory=dict)
-
-
 @blp.get("")
 @require_scope("evaluations:read")
 def show(evaluation_id: str) -> str:
@@ -120,7 +112,7 @@ def show(evaluation_id: str) -> str:
     check_raw(evaluation_id, redacted=not raw)
     if raw:
         with runtime.db.writing() as session:
-            audit.record(session, current_actor(), Action.RAW_TEXTS_READ, evaluation_id)
+            record(session, Action.RAW_TEXTS_READ, evaluation_id)
     else:
         note_opened([evaluation_id])
     if OWN_RESULTS in current_principal().scopes:
@@ -169,8 +161,13 @@ def _note_seen(evaluation_id: str) -> None:
         receipts.add(session, evaluation_id, ReceiptAction.SEEN, user_id=user_id)
 
 
-def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = None) -> str:
-    """Render the page, after a refused review with its form."""
+def render_again(evaluation_id: str) -> str:
+    """Render the page of a form of answers that was refused, with what was typed."""
+    render_page = render_blind if request.form.get("blind") else render
+    return render_page(evaluation_id, typed=request.form)
+
+
+def render(evaluation_id: str, *, raw: bool = False, typed: Typed = _NOTHING) -> str:
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
     details = _read(evaluation_id, raw=raw, as_judged=as_judged)
     sections, not_judged = scored.scored_sections(
@@ -201,14 +198,14 @@ def render(evaluation_id: str, *, raw: bool = False, form: SentForm | None = Non
         sentiment=conversation.quarters_of(details.results["sentiment"]),
         coaching=_coaching(details),
         allowed=allowed(details.evaluation, as_judged=as_judged),
-        form=form or SentForm(),
+        typed=typed,
         place=places.place_of(details.evaluation),
         place_arguments=places.arguments(),
         as_judged=as_judged,
     )
 
 
-def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
+def render_blind(evaluation_id: str, *, typed: Typed = _NOTHING) -> str:
     """Render the page of a second opinion; nothing of the judgement is in it.
 
     Raises:
@@ -218,7 +215,7 @@ def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
     details = _read(evaluation_id)
     if details.scorecard is None or details.evaluation["status"] != Status.COMPLETED:
         raise Conflict("Only a completed evaluation can get a second opinion.")
-    if not details.evaluation["is_current"] and form is None:
+    if not details.evaluation["is_current"] and not typed:
         raise Conflict(
             "This conversation was judged again: ask for the link of its newest revision."
         )
@@ -233,7 +230,7 @@ def render_blind(evaluation_id: str, *, form: SentForm | None = None) -> str:
         sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
         place_arguments=places.arguments(),
-        form=form or SentForm(),
+        typed=typed,
     )
 
 

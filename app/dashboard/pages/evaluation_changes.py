@@ -13,16 +13,15 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages import evaluation as page
 from app.dashboard.pages import places, review_queue
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.views.formatting import whole_number
 from app.dashboard.views.scored import ANSWER_PREFIX, NOT_APPLICABLE_CHOICE
 from app.evaluations import results, service
 from app.evaluations.enums import ReviewAction, SourceType, Status
 from app.evaluations.judging import judgements
 from app.evaluations.schemas.re_evaluations import ReEvaluateBody
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.reviews import service as reviews
 from app.reviews.schemas.reviews import ReviewCreate
 from app.web.current import current_runtime
@@ -38,25 +37,19 @@ _RATED = ("key", "applicable", "answer", "normalizedScore", "reason")
 
 @blp.post("/reviews")
 @require_scope("evaluations:review")
-def review(evaluation_id: str) -> Response | tuple[str, int]:
+@forms.shown_again(page.render_again, {Conflict: ""})
+def review(evaluation_id: str) -> Response:
     """Save one review, and go on to the next of the queue if asked.
 
-    An accepted dispute without answers has those that the dispute demands. What was typed stays on
-    the page if the review is refused.
+    An accepted dispute without answers has those that the dispute demands.
     """
     person, typed = current_person(), request.form
-    try:
-        document = _review_of(typed, reviewer=person.display_name, ref=person.user_id)
-        if typed.get("action") == ReviewAction.ACCEPT_DISPUTE and "criteria" not in document:
-            document["criteria"] = _demanded_answers(evaluation_id)
-        body = forms.load(ReviewCreate(), document)
-        with audited(Action.REVIEWED, evaluation_id) as session:
-            reviews.add(session, evaluation_id, body, created_by=person.user_id)
-    except (InvalidInput, Conflict) as refused:
-        problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
-        form = page.SentForm(typed, refused, problems)
-        render = page.render_blind if typed.get("blind") else page.render
-        return render(evaluation_id, form=form), refused.status
+    document = _review_of(typed, reviewer=person.display_name, ref=person.user_id)
+    if typed.get("action") == ReviewAction.ACCEPT_DISPUTE and "criteria" not in document:
+        document["criteria"] = _demanded_answers(evaluation_id)
+    body = forms.load(ReviewCreate(), document)
+    with audited(Action.REVIEWED, evaluation_id) as session:
+        reviews.add(session, evaluation_id, body, created_by=person.user_id)
     if places.is_in_queue() and typed.get("andNext"):
         return _next_of_queue(evaluation_id)
     if round_id := places.round_id():
@@ -81,10 +74,10 @@ def judge_again(evaluation_id: str) -> Response:
             opened = processing.request_again(
                 session, former, redact_by_default=runtime.settings.redaction
             )
-            audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
+            record(session, Action.RECORDING_RETRIED, former.source_id)
         else:
             opened = judgements.request_again(session, evaluation_id, **options).id
-            audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
+            record(session, Action.RE_EVALUATED, evaluation_id)
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
 
 
@@ -107,7 +100,7 @@ def name_agent(evaluation_id: str) -> Response:
             channel_map={"agent": number, "customer": 1 - number},
             redact_by_default=runtime.settings.redaction,
         )
-        audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
+        record(session, Action.RECORDING_RETRIED, former.source_id)
     if request.form.get("from") == "queue":
         return redirect_with("revision-opened", "review_queue.show", tab="voices")
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)

@@ -16,7 +16,7 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_to
 from app.dashboard.pages import places
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.pages.review_queue import add_review_step
 from app.dashboard.pickers import options_of
 from app.dashboard.queries import (
@@ -34,9 +34,9 @@ from app.evaluations import listing
 from app.evaluations.enums import ReviewAction
 from app.evaluations.judging import bulk, judgements
 from app.evaluations.schemas.evaluations import MOST_IDS
-from app.people import audit, saved_views
+from app.people import saved_views
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, current_principal, require_scope
 from app.web.schemas.base import CamelSchema
@@ -238,7 +238,7 @@ def judge_again() -> Response:
             selected = bulk.count(session, filters=selection)
         with current_runtime().db.writing() as session:
             started = bulk.start(session, selected=selected, filters=selection)
-            audit.record(session, current_actor(), Action.RE_EVALUATED, started["id"])
+            record(session, Action.RE_EVALUATED, started["id"])
         return _back_to_list("judged-again")
     for evaluation_id in _marked():
         with suppress(Conflict), audited(Action.RE_EVALUATED, evaluation_id) as session:

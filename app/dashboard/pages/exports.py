@@ -23,13 +23,12 @@ from app.core.errors import Conflict
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.pickers import options_of
 from app.dashboard.views.filters import FIELDS, Control, label_of
-from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
 
@@ -64,7 +63,7 @@ def download(job_id: str) -> Response:
         check_scope(*required_scopes(request_of(job)))
         if service.status_of(job, utc_now()) is not ExportStatus.READY:
             raise Conflict("There is no file to download: request the export again.")
-        audit.record(session, current_actor(), Action.EXPORT_DOWNLOADED, job_id)
+        record(session, Action.EXPORT_DOWNLOADED, job_id)
         url, _ = _links().download(job, utc_now())
     return redirect(url, 303)
 
@@ -88,7 +87,7 @@ def request_export(export: ExportRequest, file_name: str | None) -> None:
         job = service.create(
             session, export, file_name=file_name, created_by=current_person().user_id
         )
-        audit.record(session, current_actor(), Action.EXPORT_REQUESTED, job.id)
+        record(session, Action.EXPORT_REQUESTED, job.id)
 
 
 def _links() -> ExportLinks:

@@ -8,15 +8,14 @@ from werkzeug.wrappers import Response
 from app.core.errors import Conflict, InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.pages.audited import record
 from app.imports import kept_presets, mapping, service
 from app.imports.formats.records import ROLES
 from app.imports.formats.table_rows import IGNORED
 from app.imports.loading.input import ImportOptions
 from app.imports.mapping import FIELDS, LABEL, TableMapping
 from app.imports.schemas.requests import ImportSettings
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 
@@ -55,7 +54,7 @@ def choose(import_id: str) -> str | Response | tuple[str, int]:
         if name:
             kept_presets.keep(session, name, chosen)
         started = service.check_again(session, runtime.keyring, import_id, chosen)
-        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
+        record(session, Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for("dashboard.add.show_import", import_id=started["id"]), 303)
 
 

@@ -18,6 +18,7 @@ from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.pages.audited import record
 from app.dashboard.pickers import options_of
 from app.dashboard.views.filters import FIELDS
 from app.dashboard.views.formatting import whole_number
@@ -35,9 +36,7 @@ from app.imports.loading.references import NameResolver
 from app.imports.recordings import RecordingMetadata
 from app.imports.schemas.records import validate_recording
 from app.imports.schemas.requests import ImportCreate, ImportSettings, ImportUploadCreate
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate import current_actor
 from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, current_principal, require_scope
@@ -178,7 +177,7 @@ def reserve() -> dict[str, Any]:
             sides = {"agent": agent, "customer": customer}
             reserved = pairs.reserve(session, runtime, links=links, **values, **sides)
             urls = [reserved[role]["upload_url"] for role in sides]
-        audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])
+        record(session, Action.RECORDING_ADDED, reserved["audio_file_id"])
     return {"id": reserved["audio_file_id"], "uploadUrls": urls}
 
 
@@ -224,7 +223,7 @@ def check() -> Response:
             options=options,
             file_name=file.filename,
         )
-        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
+        record(session, Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)
 
 
@@ -249,7 +248,7 @@ def reserve_import() -> dict[str, Any]:
         reserved = import_uploads.reserve(
             session, runtime, base="", holder=holder, options=options, **fields
         )
-        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, reserved["import_id"])
+        record(session, Action.IMPORT_REQUESTED, reserved["import_id"])
     return {
         "id": reserved["import_id"],
         "uploadUrls": [reserved["upload_url"]],
@@ -308,5 +307,5 @@ def confirm(import_id: str) -> Response:
     imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         started = imports.proceed(session, runtime.keyring, import_id)
-        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
+        record(session, Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)

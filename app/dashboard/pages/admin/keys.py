@@ -14,13 +14,11 @@ from app.core.errors import Conflict, InsufficientScope, InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.pickers import teams_offered
 from app.dashboard.queries import filters_of
 from app.dashboard.words import WORDS
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import KEYS, current_principal, require_scope
 
@@ -56,7 +54,7 @@ def create() -> tuple[str, int]:
     values = forms.load(schemas.KeyCreate(), _typed())
     with runtime.db.writing() as session:
         issued = service.create_key(session, runtime.keyring, **values, caller=current_principal())
-        audit.record(session, current_actor(), Action.KEY_CREATED, issued.key.id)
+        record(session, Action.KEY_CREATED, issued.key.id)
     return show(issued.key.id, issued=issued), 201
 
 

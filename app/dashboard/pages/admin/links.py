@@ -12,10 +12,10 @@ from werkzeug.wrappers import Response
 from app.core.database.locks import one_at_a_time
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
+from app.dashboard.pages.audited import record
 from app.directory.service import CALL_CENTERS, executives_known_by
-from app.people import audit, service
+from app.people import service
 from app.people.audit import Action
-from app.people.gate import current_actor
 from app.people.roles import AGENT, MANAGE_PEOPLE
 from app.web.current import current_runtime
 
@@ -63,7 +63,7 @@ def confirm() -> Response:
                     executive_id=proposal.executive.id,
                     call_center_ids=user.call_center_ids,
                 )
-                audit.record(session, current_actor(), Action.ROLE_CHANGED, user.id)
+                record(session, Action.ROLE_CHANGED, user.id)
     return redirect_with("agents-linked", "links.show")
 
 

@@ -16,12 +16,11 @@ from app.core.errors import NotFound
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.pickers import options_of
 from app.evaluations.enums import Channel
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import mail_server, service, targets
@@ -95,7 +94,7 @@ def create_target() -> Response:
         service.check_url(runtime.settings, values["address"], field="address")
     with runtime.db.writing() as session:
         made = targets.create(session, runtime.keyring, **values)
-        audit.record(session, current_actor(), Action.WEBHOOK_CREATED, made["id"])
+        record(session, Action.WEBHOOK_CREATED, made["id"])
     return redirect_with("saved", "webhooks.show", subscription_id=made["id"])
 
 
@@ -155,7 +154,7 @@ def _create(records: Records[Any], schema: Any, typed: Mapping[str, Any]) -> str
     values = forms.load(schema, typed)
     with current_runtime().db.writing() as session:
         made_id: str = records.create(session, values, created_by=current_person().user_id).id
-        audit.record(session, current_actor(), _SAVED[records.noun], made_id)
+        record(session, _SAVED[records.noun], made_id)
     return made_id
 
 

@@ -13,12 +13,12 @@ from app.core.errors import Conflict
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.pickers import teams_offered
 from app.directory.service import CALL_CENTERS, EXECUTIVES
-from app.people import audit, passwords, second_factor, service, sessions
+from app.people import passwords, second_factor, service, sessions
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.people.roles import MANAGE_PEOPLE, ROLES, VIEWER
 from app.web.current import current_runtime
 from app.web.schemas.base import CamelSchema
@@ -75,7 +75,7 @@ def create() -> tuple[str, int]:
     values = _loaded(NewUserForm())
     with current_runtime().db.writing() as session:
         user = service.create(session, **values, password_hash=password_hash)
-        audit.record(session, current_actor(), Action.USER_CREATED, user.id)
+        record(session, Action.USER_CREATED, user.id)
     return list_page(issued={"name": user.name, "password": password}), 201
 
 

@@ -10,11 +10,9 @@ from app.core.database.paging import PageRequest
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.events.catalogue import EventType
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate import current_actor
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import deliveries, history, schemas, service
@@ -48,7 +46,7 @@ def create() -> tuple[str, int]:
     service.check_url(runtime.settings, values["url"])
     with runtime.db.writing() as session:
         created = service.create(session, runtime.keyring, **values)
-        audit.record(session, current_actor(), Action.WEBHOOK_CREATED, created["id"])
+        record(session, Action.WEBHOOK_CREATED, created["id"])
     return show(created["id"], secret=created["signing_secret"]), 201
 
 
@@ -103,7 +101,7 @@ def recover(subscription_id: str) -> Response:
     runtime = current_runtime()
     deliveries.recover(runtime.db, subscription_id)
     with runtime.db.writing() as session:
-        audit.record(session, current_actor(), Action.WEBHOOK_RECOVERED, subscription_id)
+        record(session, Action.WEBHOOK_RECOVERED, subscription_id)
     return redirect_with("sent-again", "webhooks.show", subscription_id=subscription_id)
 
 

@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response
 from app.agents import disputes, receipts
 from app.agents.enums import ReceiptAction
 from app.agents.schemas import DisputeCreate, ReceiptCreate
-from app.core.errors import Conflict, InvalidInput
+from app.core.errors import Conflict
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
@@ -37,24 +37,18 @@ def answer(evaluation_id: str) -> Response:
 
 
 @blp.post("/disputes")
-def dispute(evaluation_id: str) -> Response | tuple[str, int]:
-    """Dispute answers; what was typed stays on the page if the dispute is refused."""
+@forms.shown_again(page.render_again, {Conflict: ""})
+def dispute(evaluation_id: str) -> Response:
+    """Dispute answers."""
     person, typed = current_person(), request.form
-    try:
-        document = {**typed, "criteria": criteria_of(typed)}
-        body = forms.load(DisputeCreate(), document)
-        with audited(Action.DISPUTED, evaluation_id) as session:
-            disputes.open_dispute(
-                session,
-                evaluation_id,
-                body,
-                name=person.display_name,
-                ref=person.user_id,
-                days=current_runtime().settings.dispute_days,
-            )
-    except (InvalidInput, Conflict) as refused:
-        problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
-        return page.render(
-            evaluation_id, form=page.SentForm(typed, refused, problems)
-        ), refused.status
+    body = forms.load(DisputeCreate(), {**typed, "criteria": criteria_of(typed)})
+    with audited(Action.DISPUTED, evaluation_id) as session:
+        disputes.open_dispute(
+            session,
+            evaluation_id,
+            body,
+            name=person.display_name,
+            ref=person.user_id,
+            days=current_runtime().settings.dispute_days,
+        )
     return redirect_with("disputed", "evaluation.show", evaluation_id=evaluation_id)

@@ -10,13 +10,12 @@ from app.core.database.paging import PageRequest
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.pickers import options_of
 from app.evaluations.enums import Channel
-from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.reviews import assignments, plans
 from app.reviews.enums import HELD, AssignmentState
 from app.reviews.plans import PLANS
@@ -68,7 +67,7 @@ def create() -> Response:
     values = forms.load(PlanCreate(), typed)
     with current_runtime().db.writing() as session:
         made = PLANS.create(session, values, created_by=current_person().user_id)
-        audit.record(session, current_actor(), Action.PLAN_SAVED, made.id)
+        record(session, Action.PLAN_SAVED, made.id)
     return redirect_with("saved", "plans.show", plan_id=made.id)
 
 

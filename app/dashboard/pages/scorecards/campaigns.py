@@ -15,11 +15,9 @@ from app.core.database.session import after_commit
 from app.core.errors import InvalidInput
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.evaluations import campaign_changes
-from app.people import audit
 from app.people.audit import Action
-from app.people.gate import current_actor
 from app.scorecards import authoring, default_scorecards
 from app.scorecards import service as scorecards
 from app.scorecards.schemas.scorecards import ScorecardsByChannel
@@ -110,7 +108,7 @@ def merge(campaign_id: str) -> Response:
         after_commit(session, current_runtime().state.new_key_version)
         merging.merge(session, campaign_id, typed["campaign_ids"])
         for former_id in typed["campaign_ids"]:
-            audit.record(session, current_actor(), Action.CAMPAIGNS_MERGED, former_id)
+            record(session, Action.CAMPAIGNS_MERGED, former_id)
     return forms.redirect_with("campaigns-merged", "campaigns.show", campaign_id=campaign_id)
 
 

@@ -15,6 +15,7 @@ from app.core.errors import AppError, Conflict, InvalidInput, NotFound, Precondi
 from app.core.json_documents import load_object
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
+from app.dashboard.pages.audited import record
 from app.dashboard.pages.scorecards.trial import (
     checked,
     large_change_text,
@@ -32,10 +33,9 @@ from app.dashboard.views.scorecards.controls import (
 )
 from app.dashboard.views.scorecards.draft_changes import changed, leaf_changes
 from app.dashboard.words import WORDS
-from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
-from app.people.gate import current_actor, current_person
+from app.people.gate import current_person
 from app.scorecards import authoring, default_scorecards, drafts
 from app.scorecards import service as scorecards
 from app.scorecards.authoring import complete_document
@@ -250,7 +250,7 @@ def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response
             else:
                 published = authoring.add_version(session, draft.scorecard_id, document)
             drafts.delete(session, draft_id)
-            audit.record(session, current_actor(), Action.SCORECARD_PUBLISHED, published["id"])
+            record(session, Action.SCORECARD_PUBLISHED, published["id"])
             is_used = published["judges_by_default"] or campaigns.names_with_scorecard(
                 session, published["id"], published["channel"]
             )

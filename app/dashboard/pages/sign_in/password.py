@@ -9,7 +9,7 @@ from app.core.errors import InvalidInput, RateLimitExceeded, ServiceUnavailable
 from app.core.settings import ALL
 from app.dashboard.blueprint import PageBlueprint, public
 from app.dashboard.forms import redirect_with
-from app.dashboard.pages.audited import audited
+from app.dashboard.pages.audited import audited, record
 from app.dashboard.pages.sign_in.second_factor import ask_for_code
 from app.dashboard.pages.sign_in.shared import (
     address_with_next,
@@ -19,10 +19,10 @@ from app.dashboard.pages.sign_in.shared import (
     sign_in_page,
     start_session,
 )
-from app.people import attempts, audit, service, sessions
+from app.people import attempts, service, sessions
 from app.people.audit import Action
 from app.people.cookies import SESSION
-from app.people.gate import current_actor, current_person, find_person, proxy_user
+from app.people.gate import current_person, find_person, proxy_user
 from app.people.passwords import SIGN_INS, verify_password
 from app.people.roles import ADMIN, OWN_ACCOUNT
 from app.people.sessions import Via
@@ -70,7 +70,7 @@ def submit() -> Answer:
         if user is None or not is_right or user.password_hash != known_hash:
             found = service.find_active(session, name)
             failed_id = found.id if found else None
-            audit.record(session, current_actor(), Action.SIGN_IN_FAILED, failed_id)
+            record(session, Action.SIGN_IN_FAILED, failed_id)
             token = ""
         elif user.totp_secret is not None:
             return ask_for_code(user, next_path())
@@ -97,7 +97,7 @@ def _from_proxy(name: str) -> Answer:
     with current_runtime().db.writing() as session:
         user = service.find_active(session, name)
         if user is None:
-            audit.record(session, current_actor(), Action.SIGN_IN_FAILED)
+            record(session, Action.SIGN_IN_FAILED)
             token = ""
         else:
             token = start_session(session, user, via=Via.PROXY)
@@ -149,7 +149,7 @@ def confirm() -> Answer:
         return *page, retry_headers(error)
     if not is_right:
         with runtime.db.writing() as session:
-            audit.record(session, current_actor(), Action.SIGN_IN_FAILED, person.user_id)
+            record(session, Action.SIGN_IN_FAILED, person.user_id)
         return _confirmation(problem="This is not your password.", status=401)
     with runtime.db.writing() as session:
         sessions.confirm(session, person.session_id)

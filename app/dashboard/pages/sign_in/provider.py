@@ -8,6 +8,7 @@ from werkzeug.wrappers import Response
 from app.core.errors import AppError, NotFound, RateLimitExceeded, ServiceUnavailable
 from app.core.settings import Settings
 from app.dashboard.blueprint import PageBlueprint, from_anywhere, public
+from app.dashboard.pages.audited import record
 from app.dashboard.pages.sign_in.shared import (
     answer_with,
     next_path,
@@ -136,7 +137,7 @@ def _refuse(error: AppError) -> Answer:
     """Show the ways to sign in again; the audit trail records a refused sign-in."""
     if not isinstance(error, RateLimitExceeded | ServiceUnavailable):
         with current_runtime().db.writing() as session:
-            audit.record(session, current_actor(), Action.SIGN_IN_FAILED)
+            record(session, Action.SIGN_IN_FAILED)
     return *sign_in_page(problem=error.message, status=error.status), retry_headers(error)
 
 

@@ -19,6 +19,7 @@ from app.core.secrets.encryption import UnknownMasterKey
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint, public
 from app.dashboard.forms import redirect_with
+from app.dashboard.pages.audited import record
 from app.dashboard.pages.sign_in.shared import (
     address_with_next,
     answer_with,
@@ -79,7 +80,7 @@ def give_code() -> Answer:
         if used == "recovery":
             audit.record(session, current_actor(user_id), Action.RECOVERY_CODE_USED, user_id)
         if used is None:
-            audit.record(session, current_actor(), Action.SIGN_IN_FAILED, user_id)
+            record(session, Action.SIGN_IN_FAILED, user_id)
         else:
             token, name = start_session(session, user), user.name
     if used is None:
@@ -126,7 +127,7 @@ def add() -> Answer:
         codes = second_factor.add(
             session, runtime.keyring, person.user_id, secret, request.form.get("code", "")
         )
-        audit.record(session, current_actor(), Action.SECOND_FACTOR_SET, person.user_id)
+        record(session, Action.SECOND_FACTOR_SET, person.user_id)
     return show(codes=codes, has_factor=True)
 
 
@@ -141,7 +142,7 @@ def renew_codes() -> Answer:
     with runtime.db.writing() as session:
         _use_code(session)
         codes = second_factor.renew_codes(session, person.user_id)
-        audit.record(session, current_actor(), Action.RECOVERY_CODES_MADE, person.user_id)
+        record(session, Action.RECOVERY_CODES_MADE, person.user_id)
     return show(codes=codes)
 
 
@@ -158,7 +159,7 @@ def remove() -> Answer:
     with runtime.db.writing() as session:
         _use_code(session)
         second_factor.remove(session, person.user_id)
-        audit.record(session, current_actor(), Action.SECOND_FACTOR_REMOVED, person.user_id)
+        record(session, Action.SECOND_FACTOR_REMOVED, person.user_id)
     return redirect_with("second-factor-removed", "account.show")
 
 
