@@ -54,7 +54,6 @@ COMMANDS = {
     "doctor": Command("app.operations.commands:doctor", standalone=True),
     "exports": Command("app.analytics.cli:exports"),
     "import": Command("app.imports.cli:import_"),
-    "judge": Command("app.operations.commands:judge", standalone=True),
     "keys": Command("app.api_keys.cli:keys"),
     "master-key": Command("app.operations.commands:master_key", standalone=True),
     "metrics": Command("app.operations.start_commands:metrics", standalone=True),

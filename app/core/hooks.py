@@ -17,24 +17,8 @@ class CampaignMerge(NamedTuple):
 SessionHook = Callable[[Session, Any], Any]
 
 
-def _nothing_sealed(session: Session, evaluation_id: str) -> Sequence[str]:
-    return ()
-
-
-def _no_turns(session: Session, audio_file_id: str) -> Sequence[Any]:
-    return ()
-
-
-def _nothing_learned(session: Session, engagement_id: str | None) -> tuple[Any, ...]:
-    return ()
-
-
-def _no_sessions(session: Session, **chosen: Any) -> Iterator[Any]:
-    return iter(())
-
-
-def _uncalibrated(session: Session, engagement_id: str | None) -> Callable[..., Any]:
-    return lambda judgement, **_: judgement
+def _as_judged(judgement: Any, **_: Any) -> Any:
+    return judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +49,11 @@ class Hooks:
     campaign_batches: tuple[Callable[[Session], object], ...] = ()
     on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
-    sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed
-    turns_of_recording: Callable[[Session, str], Sequence[Any]] = _no_turns
-    lessons: Callable[[Session, str | None], tuple[Any, ...]] = _nothing_learned
-    calibration: Callable[[Session, str | None], Callable[..., Any]] = _uncalibrated
-    coaching_sessions: Callable[..., Iterator[Any]] = _no_sessions
+    sealed_reviews: Callable[[Session, str], Sequence[str]] = lambda *_: ()
+    turns_of_recording: Callable[[Session, str], Sequence[Any]] = lambda *_: ()
+    lessons: Callable[[Session, str | None], tuple[Any, ...]] = lambda *_: ()
+    calibration: Callable[[Session, str | None], Callable[..., Any]] = lambda *_: _as_judged
+    coaching_sessions: Callable[..., Iterator[Any]] = lambda *_, **__: iter(())
 
 
 def hooks_of(session: Session) -> Hooks:

@@ -1,29 +1,22 @@
-"""Commands that maintain the service: doctor, secrets, openapi, judge."""
+"""Commands that maintain the service: doctor, secrets, openapi."""
 
-import importlib
-import json
 import sys
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 import orjson
 
-import app
 from app.core.commands import print_line
 from app.core.secrets.encryption import new_master_key
 from app.core.settings import Settings
 from app.factory import create_app
-from app.judge.weights import MODELS
 from app.operations import start_checks, stored_secrets
 from app.operations.environment import settings_here, unknown_settings
 from app.operations.failure import EXPECTED, plain_errors, text_of
 from app.system import checks
 from app.web.current import current_runtime
 from app.web.openapi.pages import document_of
-
-_CHECKOUT = Path(app.__file__).parent.parent
 
 
 @click.command("doctor")
@@ -88,41 +81,3 @@ def openapi(write: str | None) -> None:
         Path(write).write_text(text + "\n")
     else:
         click.echo(text)
-
-
-@click.group("judge")
-def judge() -> None:
-    """Train the models of the embedded judge."""
-
-
-@judge.command("train")
-@click.option(
-    "--into",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=MODELS,
-    help="Folder for the models; by default that of the package.",
-)
-@click.option(
-    "--encoder-base",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of all-MiniLM-L6-v2; without it the encoder stays as it is.",
-)
-def train(into: Path, encoder_base: Path | None) -> None:
-    """Fit the models to the labelled conversations in training/data, and write them with a manifest.
-
-    It takes some minutes, the extra `train`, and a checkout of the source code: an installed package
-    has no training code. The encoder takes torch, transformers and onnx as well, and half an hour
-    (training/README.md).
-    """
-    if not (_CHECKOUT / "training").is_dir():
-        raise click.ClickException("Training needs a checkout of the source code.")
-    sys.path.append(str(_CHECKOUT))
-    try:
-        # Not at the top: an installed service does not have this package.
-        trainer = importlib.import_module("training.trainer")
-        manifest = trainer.train(into, base=encoder_base, progress=partial(click.echo, err=True))
-    except ModuleNotFoundError as missing:
-        raise click.ClickException(
-            f"{missing.name} is missing: pip install 'cqe-service[train]'"
-        ) from missing
-    click.echo(json.dumps(manifest, indent=2))

@@ -148,8 +148,6 @@ def test_what_needs_no_start_runs_in_an_empty_environment(
     monkeypatch.setenv("CQE_DATA_DIR", str(tmp_path / "instance"))
     printed = CliRunner().invoke(cqe, ["openapi"])
     assert json.loads(printed.output) == json.loads((ROOT / "openapi.json").read_text())
-    trained = CliRunner().invoke(cqe, ["judge", "train", "--help"])
-    assert "training/data" in trained.output
     assert CliRunner().invoke(cqe, ["signing", "vectors"]).exit_code == 0
     refused = CliRunner().invoke(cqe, ["usage", "show"])
     assert (refused.exit_code, "put a copy of it back" in refused.output) == (2, True)

@@ -19,8 +19,8 @@ from app.judge.insights.telling import OUTCOME, telling_model_from
 from app.judge.ledger.opinion import opinion_model_from
 from app.judge.scorecard.values import scorecard_from
 from app.judge.weights import MODELS
-from app.operations.commands import judge
 from app.scorecards.default_scorecards import document_of
+from training.__main__ import main
 from training.acts.labelled import ANSWERED, LABELLED
 from training.acts.opinion import ANSWERS
 from training.examples import transcript_of
@@ -163,7 +163,7 @@ def test_the_manifest_of_the_package_names_its_models_and_labels() -> None:
 
 
 def test_the_command_explains_itself() -> None:
-    help_text = CliRunner().invoke(judge, ["train", "--help"]).output
+    help_text = CliRunner().invoke(main, ["--help"]).output
     assert "training/data" in help_text
     assert "--encoder-base" in help_text
 
