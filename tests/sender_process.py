@@ -66,7 +66,7 @@ def environment_of(settings: Settings, **more: Any) -> dict[str, str]:
         "CQE_WEBHOOK_ALLOWED_CIDRS": ",".join(map(str, settings.webhook_allowed_cidrs)),
         "CQE_WEBHOOK_ALLOW_HTTP": int(settings.webhook_allow_http),
         "CQE_WEBHOOK_CA_BUNDLE": settings.webhook_ca_bundle,
-        "CQE_WEBHOOK_RETRY_DELAYS": ",".join(map(str, settings.webhook_retry_delays_s)),
+        "CQE_WEBHOOK_RETRY_DELAYS": ",".join(map(str, settings.webhook_retry_delays)),
         "CQE_WEBHOOK_TIMEOUT_SECONDS": settings.webhook_timeout_s,
         "CQE_WEBHOOK_DEACTIVATE_AFTER_SECONDS": settings.webhook_deactivate_after_s,
         "CQE_RATE_LIMIT_KEYS": f"{settings.rate_limit_keys.limit}/{settings.rate_limit_keys.window_s}",

@@ -18,7 +18,7 @@ from flask import Flask
 
 from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.core.database.session import Table
-from app.core.settings import Settings
+from app.core.settings import Settings, variable_of
 from app.evaluations.models import SEARCH_INDEX
 from app.operations import migrating
 from app.web.api import Blueprint
@@ -235,7 +235,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
         (ROOT / "docs" / "settings.md").read_text(),
         re.MULTILINE,
     )
-    settings = {field.metadata["variable"]: field for field in fields(Settings)}
+    settings = {variable_of(field): field for field in fields(Settings)}
     assert sorted(variable for variable, _ in rows) == sorted(settings)
     for variable, text in rows:
         default = settings[variable].default

@@ -176,7 +176,7 @@ def make_harness(
         values: dict[str, Any] = {
             "webhook_allowed_cidrs": LOOPBACK,
             "webhook_ca_bundle": write_ca_bundle(tmp_path),
-            "webhook_retry_delays_s": (0.1, 0.1),
+            "webhook_retry_delays": (0.1, 0.1),
             # Long enough for a slow machine; a test of timeouts sets its own.
             "webhook_timeout_s": 10.0,
         }

@@ -1,6 +1,7 @@
 """Settings: one frozen value; docs/settings.md says what each setting does."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
@@ -30,198 +31,149 @@ class SettingsError(Exception):
 
 
 def setting(
-    variable: str,
-    default: Any,
-    parse: Callable[[str], Any],
-    *,
-    zero: str = "",
-    secret: bool = False,
+    default: Any, parse: Callable[[str], Any], *, zero: str = "", secret: bool = False
 ) -> Any:
-    """Declare a setting.
+    """Declare a setting; `variable_of` names its variable.
 
     Args:
         parse: makes a value of the variable's text, or raises `ValueError`.
         zero: the meaning of 0, if it is not an amount.
         secret: whether the value is left out of the printed settings.
     """
-    metadata = {"variable": variable, "parse": parse, "zero": zero}
-    return field(default=default, metadata=metadata, repr=not secret)
+    return field(default=default, metadata={"parse": parse, "zero": zero}, repr=not secret)
+
+
+def variable_of(declared: Field[Any]) -> str:
+    """Return the variable of a setting: CQE_URL_TTL_SECONDS of `url_ttl_s`."""
+    return f"CQE_{re.sub('_s$', '_seconds', declared.name)}".upper()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every setting with its variable, its default and its parser."""
+    """Every setting with its default and its parser; `variable_of` names its variable."""
 
     # Places
-    data_dir: Path = setting("CQE_DATA_DIR", Path("instance"), read.path)
+    data_dir: Path = setting(Path("instance"), read.path)
     database_url: str = setting(
-        "CQE_DATABASE_URL",
-        "",
-        read.starting_with("sqlite:///", "postgresql://", "postgresql+psycopg://"),
-        secret=True,
+        "", read.starting_with("sqlite:///", "postgresql://", "postgresql+psycopg://"), secret=True
     )
-    sqlite_synchronous: str = setting(
-        "CQE_SQLITE_SYNCHRONOUS", "FULL", read.one_of("FULL", "NORMAL")
-    )
-    redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
-    storage_url: str = setting("CQE_STORAGE_URL", "", read.storage_url)
-    storage_access_key: str = setting("CQE_STORAGE_ACCESS_KEY", "", read.header_token, secret=True)
-    storage_secret: str = setting("CQE_STORAGE_SECRET", "", read.header_token, secret=True)
-    min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
+    sqlite_synchronous: str = setting("FULL", read.one_of("FULL", "NORMAL"))
+    redis_url: str = setting("", read.redis_url, secret=True)
+    storage_url: str = setting("", read.storage_url)
+    storage_access_key: str = setting("", read.header_token, secret=True)
+    storage_secret: str = setting("", read.header_token, secret=True)
+    min_free_gb: float = setting(1.0, read.amount)
 
     # Processes
-    host: str = setting("CQE_HOST", "127.0.0.1", read.header_token)
-    port: int = setting("CQE_PORT", 8000, read.whole(1, 65535))
-    workers: int = setting("CQE_WORKERS", 2, read.whole(1, 256))
-    threads: int = setting("CQE_THREADS", 8, read.whole(1, 256))
+    host: str = setting("127.0.0.1", read.header_token)
+    port: int = setting(8000, read.whole(1, 65535))
+    workers: int = setting(2, read.whole(1, 256))
+    threads: int = setting(8, read.whole(1, 256))
     worker_processes: int = setting(
-        "CQE_WORKER_PROCESSES",
-        0,
-        read.whole(0, 256),
-        zero="one for every two cores, four at most",
+        0, read.whole(0, 256), zero="one for every two cores, four at most"
     )
-    analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32, 1_000_000))
-    analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1, 256))
-    host_id: str = setting("CQE_HOST_ID", "", read.host_id)
-    worker_roles: tuple[str, ...] = setting("CQE_WORKER_ROLES", ROLES, read.some_of(*ROLES))
-    metrics_listen: tuple[str, int] | None = setting(
-        "CQE_METRICS_LISTEN", None, read.listen_address
-    )
-    traces_url: str = setting("CQE_TRACES_URL", "", read.http_url)
-    traces_ratio: float = setting("CQE_TRACES_RATIO", 0.1, read.share)
-    log_level: str = setting(
-        "CQE_LOG_LEVEL", "INFO", read.one_of("DEBUG", "INFO", "WARNING", "ERROR")
-    )
-    log_format: str = setting("CQE_LOG_FORMAT", "auto", read.one_of("auto", "plain", "json"))
+    analytics_memory_mb: int = setting(256, read.whole(32, 1_000_000))
+    analytics_threads: int = setting(2, read.whole(1, 256))
+    host_id: str = setting("", read.host_id)
+    worker_roles: tuple[str, ...] = setting(ROLES, read.some_of(*ROLES))
+    metrics_listen: tuple[str, int] | None = setting(None, read.listen_address)
+    traces_url: str = setting("", read.http_url)
+    traces_ratio: float = setting(0.1, read.share)
+    log_level: str = setting("INFO", read.one_of("DEBUG", "INFO", "WARNING", "ERROR"))
+    log_format: str = setting("auto", read.one_of("auto", "plain", "json"))
 
     # Callers
-    public_url: str = setting("CQE_PUBLIC_URL", "", read.http_url)
-    master_keys: str = setting("CQE_MASTER_KEYS", "", str, secret=True)
-    trusted_proxies: tuple[Network, ...] = setting("CQE_TRUSTED_PROXIES", (), read.networks)
-    cors_origins: tuple[str, ...] = setting("CQE_CORS_ORIGINS", (), read.origins)
-    require_tls: str = setting("CQE_REQUIRE_TLS", "auto", read.one_of("auto", "1", "0"))
-    signature_window_s: int = setting("CQE_SIGNATURE_WINDOW_SECONDS", 300, read.whole(1, 86_400))
-    rate_limit_default: RateLimit = setting("CQE_RATE_LIMIT_DEFAULT", RateLimit(600, 60), read.rate)
-    rate_limit_expensive: RateLimit = setting(
-        "CQE_RATE_LIMIT_EXPENSIVE", RateLimit(20, 60), read.rate
-    )
-    rate_limit_keys: RateLimit = setting("CQE_RATE_LIMIT_KEYS", RateLimit(30, 60), read.rate)
-    rate_limit_auth_failures: RateLimit = setting(
-        "CQE_RATE_LIMIT_AUTH_FAILURES", RateLimit(60, 60), read.rate
-    )
-    engagement_types: tuple[str, ...] = setting("CQE_ENGAGEMENT_TYPES", (), read.labels)
+    public_url: str = setting("", read.http_url)
+    master_keys: str = setting("", str, secret=True)
+    trusted_proxies: tuple[Network, ...] = setting((), read.networks)
+    cors_origins: tuple[str, ...] = setting((), read.origins)
+    require_tls: str = setting("auto", read.one_of("auto", "1", "0"))
+    signature_window_s: int = setting(300, read.whole(1, 86_400))
+    rate_limit_default: RateLimit = setting(RateLimit(600, 60), read.rate)
+    rate_limit_expensive: RateLimit = setting(RateLimit(20, 60), read.rate)
+    rate_limit_keys: RateLimit = setting(RateLimit(30, 60), read.rate)
+    rate_limit_auth_failures: RateLimit = setting(RateLimit(60, 60), read.rate)
+    engagement_types: tuple[str, ...] = setting((), read.labels)
 
     # Dashboard
-    dashboard: bool = setting("CQE_DASHBOARD", True, read.boolean)
-    session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60, read.YEAR_S))
-    session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60, read.YEAR_S))
-    dispute_days: int = setting(
-        "CQE_DISPUTE_DAYS", 14, read.whole(0, 3650), zero="agents cannot dispute"
-    )
-    agents_see_reviewers: bool = setting("CQE_AGENTS_SEE_REVIEWERS", False, read.boolean)
-    rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
-    password_sign_in: str = setting("CQE_PASSWORD_SIGN_IN", ALL, read.one_of(ALL, "admins"))
-    second_factor_roles: tuple[str, ...] = setting(
-        "CQE_SECOND_FACTOR_ROLES", (), read.some_of(*read.PERSON_ROLES)
-    )
-    proxy_user_header: str = setting("CQE_PROXY_USER_HEADER", "", read.header_name)
-    oidc_issuer: str = setting("CQE_OIDC_ISSUER", "", read.issuer)
-    oidc_client_id: str = setting("CQE_OIDC_CLIENT_ID", "", read.header_token)
-    oidc_client_secret: str = setting("CQE_OIDC_CLIENT_SECRET", "", read.header_token, secret=True)
-    oidc_scopes: str = setting("CQE_OIDC_SCOPES", "openid profile email", read.oidc_scopes)
-    oidc_groups: tuple[GroupRole, ...] = setting("CQE_OIDC_GROUPS", (), read.group_roles)
-    oidc_groups_claim: str = setting("CQE_OIDC_GROUPS_CLAIM", "groups", read.header_token)
-    oidc_new_accounts: bool = setting("CQE_OIDC_NEW_ACCOUNTS", False, read.boolean)
-    oidc_ca_bundle: str = setting("CQE_OIDC_CA_BUNDLE", "", read.certificates)
+    dashboard: bool = setting(True, read.boolean)
+    session_idle_s: int = setting(43_200, read.whole(60, read.YEAR_S))
+    session_max_s: int = setting(604_800, read.whole(60, read.YEAR_S))
+    dispute_days: int = setting(14, read.whole(0, 3650), zero="agents cannot dispute")
+    agents_see_reviewers: bool = setting(False, read.boolean)
+    rate_limit_sign_in: RateLimit = setting(RateLimit(10, 600), read.rate)
+    password_sign_in: str = setting(ALL, read.one_of(ALL, "admins"))
+    second_factor_roles: tuple[str, ...] = setting((), read.some_of(*read.PERSON_ROLES))
+    proxy_user_header: str = setting("", read.header_name)
+    oidc_issuer: str = setting("", read.issuer)
+    oidc_client_id: str = setting("", read.header_token)
+    oidc_client_secret: str = setting("", read.header_token, secret=True)
+    oidc_scopes: str = setting("openid profile email", read.oidc_scopes)
+    oidc_groups: tuple[GroupRole, ...] = setting((), read.group_roles)
+    oidc_groups_claim: str = setting("groups", read.header_token)
+    oidc_new_accounts: bool = setting(False, read.boolean)
+    oidc_ca_bundle: str = setting("", read.certificates)
 
     # Plan
-    plan_tier: str = setting("CQE_PLAN_TIER", "self-hosted", str)
-    plan_calls: int = setting("CQE_PLAN_CALLS", 1_000_000, read.whole(0))
-    plan_webhooks: int = setting("CQE_PLAN_WEBHOOKS", 100_000, read.whole(0))
-    plan_storage_gb: float = setting("CQE_PLAN_STORAGE_GB", 100.0, read.amount)
-    plan_storage_enforced: bool = setting("CQE_PLAN_STORAGE_ENFORCED", False, read.boolean)
+    plan_tier: str = setting("self-hosted", str)
+    plan_calls: int = setting(1_000_000, read.whole(0))
+    plan_webhooks: int = setting(100_000, read.whole(0))
+    plan_storage_gb: float = setting(100.0, read.amount)
+    plan_storage_enforced: bool = setting(False, read.boolean)
 
     # Webhooks
-    webhook_allowed_cidrs: tuple[Network, ...] = setting(
-        "CQE_WEBHOOK_ALLOWED_CIDRS", (), read.networks
-    )
-    webhook_allow_http: bool = setting("CQE_WEBHOOK_ALLOW_HTTP", False, read.boolean)
-    webhook_ca_bundle: str = setting("CQE_WEBHOOK_CA_BUNDLE", "", read.certificates)
-    webhook_retry_delays_s: tuple[float, ...] = setting(
-        "CQE_WEBHOOK_RETRY_DELAYS", (60.0, 300.0), read.retry_delays
-    )
-    webhook_timeout_s: float = setting("CQE_WEBHOOK_TIMEOUT_SECONDS", 10.0, read.seconds)
-    webhook_deactivate_after_s: float = setting(
-        "CQE_WEBHOOK_DEACTIVATE_AFTER_SECONDS", 604_800.0, read.seconds
-    )
+    webhook_allowed_cidrs: tuple[Network, ...] = setting((), read.networks)
+    webhook_allow_http: bool = setting(False, read.boolean)
+    webhook_ca_bundle: str = setting("", read.certificates)
+    webhook_retry_delays: tuple[float, ...] = setting((60.0, 300.0), read.retry_delays)
+    webhook_timeout_s: float = setting(10.0, read.seconds)
+    webhook_deactivate_after_s: float = setting(604_800.0, read.seconds)
 
     # Recordings
-    upload_max_bytes: int = setting("CQE_UPLOAD_MAX_BYTES", 2 * 1024**3, read.whole(1, 10**12))
-    audio_max_duration_s: int = setting(
-        "CQE_AUDIO_MAX_DURATION_SECONDS", 4 * 3600, read.whole(1, 604_800)
-    )
-    url_ttl_s: int = setting("CQE_URL_TTL_SECONDS", 900, read.whole(1, 86_400))
-    speech_model_dir: str = setting("CQE_SPEECH_MODEL_DIR", "", read.existing_dir)
-    speech_model: str = setting("CQE_SPEECH_MODEL", "auto", read.one_of("auto", BASE))
-    speech_threads: int = setting("CQE_SPEECH_THREADS", 2, read.whole(1, 256))
-    transcriber: str = setting("CQE_TRANSCRIBER", LOCAL, read.one_of(LOCAL, "openai"))
+    upload_max_bytes: int = setting(2 * 1024**3, read.whole(1, 10**12))
+    audio_max_duration_s: int = setting(4 * 3600, read.whole(1, 604_800))
+    url_ttl_s: int = setting(900, read.whole(1, 86_400))
+    speech_model_dir: str = setting("", read.existing_dir)
+    speech_model: str = setting("auto", read.one_of("auto", BASE))
+    speech_threads: int = setting(2, read.whole(1, 256))
+    transcriber: str = setting(LOCAL, read.one_of(LOCAL, "openai"))
     transcriber_url: str = setting(
-        "CQE_TRANSCRIBER_URL", "", read.model_url("/audio/transcriptions", "CQE_TRANSCRIBER_KEY")
+        "", read.model_url("/audio/transcriptions", "CQE_TRANSCRIBER_KEY")
     )
-    transcriber_model: str = setting("CQE_TRANSCRIBER_MODEL", "", str)
-    transcriber_key: str = setting("CQE_TRANSCRIBER_KEY", "", read.header_token, secret=True)
-    transcriber_ca_bundle: str = setting("CQE_TRANSCRIBER_CA_BUNDLE", "", read.certificates)
-    transcriber_timeout_s: float = setting("CQE_TRANSCRIBER_TIMEOUT_SECONDS", 300.0, read.seconds)
-    transcriber_fallback: str = setting(
-        "CQE_TRANSCRIBER_FALLBACK", "none", read.one_of("none", LOCAL)
-    )
+    transcriber_model: str = setting("", str)
+    transcriber_key: str = setting("", read.header_token, secret=True)
+    transcriber_ca_bundle: str = setting("", read.certificates)
+    transcriber_timeout_s: float = setting(300.0, read.seconds)
+    transcriber_fallback: str = setting("none", read.one_of("none", LOCAL))
 
     # The judge and its language model
-    judge: str = setting("CQE_JUDGE", EMBEDDED, read.one_of(EMBEDDED, "openai", "hybrid"))
-    judge_fast: bool = setting("CQE_JUDGE_FAST", False, read.boolean)
-    evaluation_cpu_s: float = setting("CQE_EVALUATION_CPU_SECONDS", 60.0, read.seconds)
-    judge_url: str = setting(
-        "CQE_JUDGE_URL", "", read.model_url("/chat/completions", "CQE_JUDGE_API_KEY")
-    )
-    judge_model: str = setting("CQE_JUDGE_MODEL", "", str)
-    judge_api_key: str = setting("CQE_JUDGE_API_KEY", "", read.header_token, secret=True)
-    judge_ca_bundle: str = setting("CQE_JUDGE_CA_BUNDLE", "", read.certificates)
-    judge_timeout_s: float = setting("CQE_JUDGE_TIMEOUT_SECONDS", 60.0, read.seconds)
-    judge_deadline_s: float = setting("CQE_JUDGE_DEADLINE_SECONDS", 150.0, read.seconds)
-    judge_concurrency: int = setting("CQE_JUDGE_CONCURRENCY", 4, read.whole(1, 256))
-    judge_input_tokens: int = setting("CQE_JUDGE_INPUT_TOKENS", 24_000, read.whole(500, 10_000_000))
-    judge_output_tokens: int = setting(
-        "CQE_JUDGE_OUTPUT_TOKENS", 4_000, read.whole(500, 10_000_000)
-    )
-    judge_prices: TokenPrices | None = setting("CQE_JUDGE_PRICES", None, read.token_prices)
-    judge_mask: bool = setting("CQE_JUDGE_MASK", True, read.boolean)
+    judge: str = setting(EMBEDDED, read.one_of(EMBEDDED, "openai", "hybrid"))
+    judge_fast: bool = setting(False, read.boolean)
+    evaluation_cpu_s: float = setting(60.0, read.seconds)
+    judge_url: str = setting("", read.model_url("/chat/completions", "CQE_JUDGE_API_KEY"))
+    judge_model: str = setting("", str)
+    judge_api_key: str = setting("", read.header_token, secret=True)
+    judge_ca_bundle: str = setting("", read.certificates)
+    judge_timeout_s: float = setting(60.0, read.seconds)
+    judge_deadline_s: float = setting(150.0, read.seconds)
+    judge_concurrency: int = setting(4, read.whole(1, 256))
+    judge_input_tokens: int = setting(24_000, read.whole(500, 10_000_000))
+    judge_output_tokens: int = setting(4_000, read.whole(500, 10_000_000))
+    judge_prices: TokenPrices | None = setting(None, read.token_prices)
+    judge_mask: bool = setting(True, read.boolean)
 
     # Personal data
-    redaction: bool = setting("CQE_REDACTION", True, read.boolean)
-    retention_texts_days: int = setting(
-        "CQE_RETENTION_TEXTS_DAYS", 0, read.days(0), zero="for ever"
-    )
-    retention_audio_days: int = setting(
-        "CQE_RETENTION_AUDIO_DAYS", 0, read.days(0), zero="for ever"
-    )
-    keep_original_sound: bool = setting("CQE_KEEP_ORIGINAL_SOUND", True, read.boolean)
-    retention_original_sound_days: int = setting(
-        "CQE_RETENTION_ORIGINAL_SOUND_DAYS", 0, read.days(0), zero="for ever"
-    )
-    retention_raw_texts_days: int = setting(
-        "CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.days(0), zero="for ever"
-    )
-    retention_deliveries_days: int = setting("CQE_RETENTION_DELIVERIES_DAYS", 30, read.days(1))
-    retention_model_answers_days: int = setting(
-        "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.days(1)
-    )
-    retention_coaching_days: int = setting(
-        "CQE_RETENTION_COACHING_DAYS", 0, read.days(0), zero="kept for ever"
-    )
-    retention_assignments_days: int = setting(
-        "CQE_RETENTION_ASSIGNMENTS_DAYS", 0, read.days(0), zero="kept for ever"
-    )
-    retention_audit_days: int = setting("CQE_RETENTION_AUDIT_DAYS", 365, read.days(1))
+    redaction: bool = setting(True, read.boolean)
+    retention_texts_days: int = setting(0, read.days(0), zero="for ever")
+    retention_audio_days: int = setting(0, read.days(0), zero="for ever")
+    keep_original_sound: bool = setting(True, read.boolean)
+    retention_original_sound_days: int = setting(0, read.days(0), zero="for ever")
+    retention_raw_texts_days: int = setting(0, read.days(0), zero="for ever")
+    retention_deliveries_days: int = setting(30, read.days(1))
+    retention_model_answers_days: int = setting(30, read.days(1))
+    retention_coaching_days: int = setting(0, read.days(0), zero="kept for ever")
+    retention_assignments_days: int = setting(0, read.days(0), zero="kept for ever")
+    retention_audit_days: int = setting(365, read.days(1))
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str]) -> "Settings":
@@ -233,7 +185,7 @@ class Settings:
         values: dict[str, Any] = {}
         problems: list[str] = []
         for declared in fields(cls):
-            variable = declared.metadata["variable"]
+            variable = variable_of(declared)
             if text := environment.get(variable, ""):
                 try:
                     values[declared.name] = declared.metadata["parse"](text)
@@ -330,7 +282,7 @@ def shown(settings: Settings) -> list[ShownSetting]:
     """Return every setting with its value, without secrets."""
     return [
         ShownSetting(
-            declared.metadata["variable"],
+            variable_of(declared),
             _text_of(declared, getattr(settings, declared.name)),
             getattr(settings, declared.name) == declared.default,
         )
@@ -354,7 +306,7 @@ def _text_of(declared: Field[Any], value: Any) -> str:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence about each CQE_ variable that is not a setting, with the nearest name."""
-    variables = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
+    variables = {variable_of(declared) for declared in fields(Settings)}
     unknown = sorted(
         name
         for name in environment

@@ -25,7 +25,7 @@ from prometheus_client.core import Metric
 from app.core.hosts import Keeper
 from app.core.queue import Doorbell
 from app.core.runtime import Runtime
-from app.core.settings import Settings
+from app.core.settings import Settings, variable_of
 from app.operations.processes.metrics import registry_of
 from app.system import last_backup
 from tests.waiting import wait_until
@@ -240,7 +240,7 @@ def test_scaled_pools_ask_prometheus_for_metrics_that_exist(
 
 
 def test_every_setting_in_deploy_exists() -> None:
-    known = {declared.metadata["variable"] for declared in fields(Settings)}
+    known = {variable_of(declared) for declared in fields(Settings)}
     # Variables of the compose files themselves.
     known |= {"CQE_DOMAIN", "CQE_QUEUE_PASSWORD"}
     for file in (file for file in DEPLOY.rglob("*") if file.is_file()):

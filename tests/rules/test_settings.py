@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.setting_parsers import RateLimit, TokenPrices
-from app.core.settings import Settings, SettingsError, unknown_variables
+from app.core.settings import Settings, SettingsError, unknown_variables, variable_of
 from app.operations.environment import settings_here
 
 
@@ -15,7 +15,7 @@ from app.operations.environment import settings_here
 def no_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the settings of whoever runs the tests out."""
     for field in fields(Settings):
-        monkeypatch.delenv(field.metadata["variable"], raising=False)
+        monkeypatch.delenv(variable_of(field), raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -48,7 +48,7 @@ PRIMARY = "postgresql://cqe:x@/cqe?host=a:5432&host=b:5432&target_session_attrs=
         ("CQE_RATE_LIMIT_DEFAULT", "10/1", "rate_limit_default", RateLimit(10, 1)),
         ("CQE_WEBHOOK_ALLOW_HTTP", "true", "webhook_allow_http", True),
         ("CQE_WEBHOOK_ALLOW_HTTP", "0", "webhook_allow_http", False),
-        ("CQE_WEBHOOK_RETRY_DELAYS", "0.5, 1", "webhook_retry_delays_s", (0.5, 1.0)),
+        ("CQE_WEBHOOK_RETRY_DELAYS", "0.5, 1", "webhook_retry_delays", (0.5, 1.0)),
         ("CQE_ENGAGEMENT_TYPES", "audit,quality", "engagement_types", ("audit", "quality")),
         (
             "CQE_CORS_ORIGINS",

@@ -66,7 +66,7 @@ def test_an_event_arrives_signed_and_byte_for_byte_as_it_is_stored(
 def test_three_attempts_with_their_delays_from_the_end_of_the_one_before(
     make_harness: Callable[..., WebhookHarness], receiver: Receiver
 ) -> None:
-    harness = make_harness(webhook_retry_delays_s=(0.2, 0.5))
+    harness = make_harness(webhook_retry_delays=(0.2, 0.5))
     receiver.script("/hook", answers.status(500, b"broken", after_s=0.2))
     subscription_id, secret = harness.subscribe(receiver.url())
     [event_id] = harness.publish()
@@ -251,7 +251,7 @@ def test_both_secrets_sign_during_the_overlap(harness: WebhookHarness, receiver:
 def test_a_subscription_whose_every_delivery_fails_is_switched_off(
     make_harness: Callable[..., WebhookHarness], receiver: Receiver
 ) -> None:
-    harness = make_harness(webhook_retry_delays_s=(0.0, 0.0), webhook_deactivate_after_s=3600.0)
+    harness = make_harness(webhook_retry_delays=(0.0, 0.0), webhook_deactivate_after_s=3600.0)
     receiver.script("/hook", answers.status(500, b""))
     subscription_id, _ = harness.subscribe(receiver.url())
     harness.start_sender()
@@ -278,7 +278,7 @@ def test_a_subscription_whose_every_delivery_fails_is_switched_off(
 def test_one_success_clears_the_streak_and_a_failed_test_does_not_start_one(
     make_harness: Callable[..., WebhookHarness], receiver: Receiver
 ) -> None:
-    harness = make_harness(webhook_retry_delays_s=(0.0, 0.0))
+    harness = make_harness(webhook_retry_delays=(0.0, 0.0))
     receiver.script("/hook", *[answers.status(500, b"")] * 6, answers.status(200))
     subscription_id, _ = harness.subscribe(receiver.url())
     harness.start_sender()

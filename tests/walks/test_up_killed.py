@@ -61,7 +61,7 @@ class RefusingAnswer:
 
 @pytest.fixture
 def harness(make_harness: Callable[..., WebhookHarness]) -> WebhookHarness:
-    return make_harness(webhook_timeout_s=10.0, webhook_retry_delays_s=(0.5, 0.5))
+    return make_harness(webhook_timeout_s=10.0, webhook_retry_delays=(0.5, 0.5))
 
 
 @pytest.fixture

@@ -294,7 +294,7 @@ def _changes(
         due_at = next_attempt_at(
             attempt=claim.attempt,
             ended_at=ended_at,
-            delays_s=settings.webhook_retry_delays_s,
+            delays_s=settings.webhook_retry_delays,
             status_code=result.reply.status_code,
             headers=result.reply.headers,
         )
