@@ -46,7 +46,7 @@ SECTIONS: Mapping[str, tuple[Link, ...]] = {
         Link("Overview", "overview.show", "g o", keeps_filters=True),
         Link("Evaluations", "evaluation_list.show", "g e", keeps_filters=True),
         Link("Review", "review_queue.show", "g r", keeps_filters=True),
-        Link("My reviews", "my_reviews.show"),
+        Link("My reviews", "plans.show_own"),
         Link("Review plans", "plans.list_page"),
         Link("Trends", "trends.show", "g t", keeps_filters=True),
         Link("Topics", "trends.topics", keeps_filters=True),

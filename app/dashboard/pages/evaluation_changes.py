@@ -12,8 +12,9 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages import evaluation as page
-from app.dashboard.pages import places, review_queue
+from app.dashboard.pages import places
 from app.dashboard.pages.audited import audited, record
+from app.dashboard.pages.reviews import queue
 from app.dashboard.views.formatting import whole_number
 from app.dashboard.views.scored import ANSWER_PREFIX, NOT_APPLICABLE_CHOICE
 from app.evaluations import results, service
@@ -137,7 +138,7 @@ def _next_of_queue(evaluation_id: str) -> Response:
     if place is None or place.next_url is None:
         return redirect(places.queue_url(), 303)
     if place.next_to_claim is not None:
-        review_queue.add_review_step(place.next_to_claim, ReviewAction.START)
+        queue.add_review_step(place.next_to_claim, ReviewAction.START)
     return redirect(place.next_url, 303)
 
 

@@ -17,7 +17,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_to
 from app.dashboard.pages import places
 from app.dashboard.pages.audited import audited, record
-from app.dashboard.pages.review_queue import add_review_step
+from app.dashboard.pages.reviews.queue import add_review_step
 from app.dashboard.pickers import options_of
 from app.dashboard.queries import (
     LIST_PATH,

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from flask import request
 
 from app.core.ids import is_id
-from app.dashboard.pages import review_queue
+from app.dashboard.pages.reviews import queue
 from app.dashboard.queries import LIST_PATH, filters_of
 from app.dashboard.views import filters
 from app.dashboard.views.formatting import whole_number
@@ -63,7 +63,7 @@ def round_id() -> str | None:
 
 
 def queue_url() -> str:
-    return filters.url(review_queue.PATH, _queue_query())
+    return filters.url(queue.PATH, _queue_query())
 
 
 def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
@@ -74,15 +74,13 @@ def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
 
 def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList:
     with current_runtime().db.reading() as session:
-        around = review_queue.read_around(session, filters_of(_queue_query()), evaluation)
+        around = queue.read_around(session, filters_of(_queue_query()), evaluation)
     before, after = around.before, around.after
     tab, done = request.args[_QUEUE], _number(_DONE) or 0
     return PlaceInList(
         text=f"{done + around.at + 1:,} of {done + around.count:,}",
-        previous_url=review_queue.url_in_queue(before["id"], tab, done) if before else None,
-        next_url=review_queue.url_in_queue(after["id"], tab, done + around.has_left)
-        if after
-        else None,
+        previous_url=queue.url_in_queue(before["id"], tab, done) if before else None,
+        next_url=queue.url_in_queue(after["id"], tab, done + around.has_left) if after else None,
         next_to_claim=after["id"] if after and after["review_status"] in _UNCLAIMED else None,
     )
 

@@ -1,1 +1,1 @@
-"""Pages of figures: overview, leaderboards, executives, trends, topics, agreement and calibration."""
+"""Pages of figures: overview, leaderboards, executives, trends and topics."""

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.pages.figures import agreement as agreement_views
+from app.dashboard.pages.reviews import agreement as agreement_views
 from app.dashboard.queries import listed
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scored import NOT_APPLICABLE, answer_text

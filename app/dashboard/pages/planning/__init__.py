@@ -1,1 +1,0 @@
-"""Pages of review plans: one's own reviews, the plans, and the reviewers."""

@@ -1,0 +1,1 @@
+"""Pages of reviews: their queue and plans, examples, agreement and calibration."""
