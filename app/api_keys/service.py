@@ -53,17 +53,13 @@ def create_key(
     *,
     name: str,
     scopes: list[str],
-    description: str | None = None,
-    ip_allowlist: list[str] | None = None,
-    executive_ids: Sequence[str] = (),
-    call_center_ids: Sequence[str] = (),
-    campaign_ids: Sequence[str] = (),
-    signature_policy: str = SignaturePolicy.DEFAULT,
-    require_nonce: bool = False,
-    expires_at: datetime | None = None,
     caller: Principal | None = None,
+    **values: Any,
 ) -> IssuedKey:
     """Make a key with its first credential. The strings are returned here and never again.
+
+    Args:
+        values: further columns of the key; what is not given limits it in nothing.
 
     Raises:
         InvalidInput: the scopes are invalid, or `expires_at` is in the past.
@@ -71,23 +67,20 @@ def create_key(
         Conflict: there are 100 active keys.
     """
     now = utc_now()
-    _require_future(expires_at, now)
+    _require_future(values.get("expires_at"), now)
     if len(_active(session, now)) >= _MAX_ACTIVE:
         raise Conflict(f"There can be at most {_MAX_ACTIVE} active keys: revoke one first.")
+    unset = {"signature_policy": str(SignaturePolicy.DEFAULT), "require_nonce": False}
+    lists = {
+        field: _without_duplicates(values.get(field)) for field in ("ip_allowlist", *TEAM_LISTS)
+    }
     key = ApiKey(
         id=new_id("key"),
         name=name,
-        description=description,
         scopes=_checked_scopes(scopes),
-        ip_allowlist=_without_duplicates(ip_allowlist),
-        executive_ids=_without_duplicates(executive_ids),
-        call_center_ids=_without_duplicates(call_center_ids),
-        campaign_ids=_without_duplicates(campaign_ids),
-        signature_policy=str(signature_policy),
-        require_nonce=require_nonce,
-        expires_at=expires_at,
         created_at=now,
         updated_at=now,
+        **{**unset, **values, **lists},
     )
     _require_team_scopes(key)
     _require_within(caller, key)

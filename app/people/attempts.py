@@ -1,4 +1,8 @@
-"""Attempts to give a password: how many each name, address, browser and session has."""
+"""Attempts to give a password: how many each name, address, browser and session has.
+
+Each `spend_` raises `RateLimitExceeded` where there were too many, and `ServiceUnavailable` where
+attempts cannot be counted right now; then nothing was spent.
+"""
 
 import secrets
 from collections.abc import Sequence
@@ -41,8 +45,6 @@ def spend_sign_in(name: str) -> None:
 
     Raises:
         InvalidInput: no account has so long a name; nothing was spent.
-        RateLimitExceeded: there were too many; nothing was spent.
-        ServiceUnavailable: attempts cannot be counted right now.
     """
     if len(compared_name(name)) > NAME_LENGTH:
         raise InvalidInput(f"A name has at most {NAME_LENGTH} characters.")
@@ -56,44 +58,25 @@ def spend_sign_in(name: str) -> None:
 
 
 def spend_of_session(session_id: str) -> None:
-    """Spend one attempt to give the password of a session again, which others cannot use up.
-
-    Raises:
-        RateLimitExceeded: there were too many; nothing was spent.
-        ServiceUnavailable: attempts cannot be counted right now.
-    """
+    """Spend one attempt to give the password of a session again, which others cannot use up."""
     rate = current_runtime().settings.rate_limit_sign_in
     _spend([Limit("password-session", session_id, rate.limit, rate.window_s)])
 
 
 def spend_second_factor(user_id: str) -> None:
-    """Spend one attempt to give the second factor of an account, from wherever it comes.
-
-    Raises:
-        RateLimitExceeded: there were too many; nothing was spent.
-        ServiceUnavailable: attempts cannot be counted right now.
-    """
+    """Spend one attempt to give the second factor of an account, from wherever it comes."""
     _spend([Limit("second-factor", user_id, _CODES, _CODES_WINDOW_S)])
 
 
 def spend_provider_sign_in() -> None:
-    """Spend one attempt of an address to come back from the provider.
-
-    Raises:
-        RateLimitExceeded: there were too many; nothing was spent.
-        ServiceUnavailable: attempts cannot be counted right now.
-    """
+    """Spend one attempt of an address to come back from the provider."""
     runtime = current_runtime()
     rate = runtime.settings.rate_limit_sign_in
     address = client_address(request, runtime.settings.trusted_proxies)
+    limit = rate.limit * _PEOPLE_PER_ADDRESS
     _spend(
         [
-            Limit(
-                "sign-in-provider",
-                network,
-                rate.limit * factor * _PEOPLE_PER_ADDRESS,
-                rate.window_s,
-            )
+            Limit("sign-in-provider", network, limit * factor, rate.window_s)
             for network, factor in counted_networks(address)
         ]
     )

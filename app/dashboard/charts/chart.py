@@ -31,7 +31,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DrawnLine:
     """Dots, and the path through them if there is one; `number` counts from 1 and chooses colour and dashes."""
 
     number: int
@@ -51,8 +51,8 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A dashed line from one place to another, such as the pass line."""
+class DashedLine:
+    """A line from one place to another, such as the pass line."""
 
     x1: float
     y1: float
@@ -91,8 +91,8 @@ class Chart:
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...] = ()
     bars: tuple[Bar, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[DrawnLine, ...] = ()
     intervals: tuple[Interval, ...] = ()
-    mark: Mark | None = None
+    mark: DashedLine | None = None
     has_steps: bool = False
     tallest_bar: int = 0

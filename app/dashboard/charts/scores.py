@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.dashboard.charts.chart import Bar, Cell, Chart, DataTable, Dot, Interval, Line, Mark, Tick
+from app.dashboard.charts.chart import (
+    Bar,
+    Cell,
+    Chart,
+    DashedLine,
+    DataTable,
+    Dot,
+    DrawnLine,
+    Interval,
+    Tick,
+)
 from app.dashboard.charts.scales import Frame, round_ticks
 
 _GAP = 2.0
@@ -79,7 +89,7 @@ def histogram(classes: Sequence[ScoreClass], *, pass_threshold: int | None) -> C
     pass_line = None
     if pass_threshold is not None:
         at, label = x(pass_threshold), f"Pass from {pass_threshold}"
-        pass_line = Mark(at, frame.top, at, frame.plot_bottom, label)
+        pass_line = DashedLine(at, frame.top, at, frame.plot_bottom, label)
     return Chart(
         frame,
         DataTable(("Score", "Evaluations"), tuple(rows)),
@@ -142,6 +152,6 @@ def scatter_chart(pairs: Sequence[PairedScore]) -> Chart | None:
         DataTable(("Conversation", "Before", "After"), tuple(rows)),
         x_ticks=x_ticks,
         y_ticks=y_ticks,
-        lines=(Line(1, "", "", tuple(dots)),),
-        mark=Mark(frame.left, frame.plot_bottom, frame.plot_right, frame.top),
+        lines=(DrawnLine(1, "", "", tuple(dots)),),
+        mark=DashedLine(frame.left, frame.plot_bottom, frame.plot_right, frame.top),
     )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.dashboard.charts.chart import Bar, Cell, Chart, DataTable, Dot, Line, Tick
+from app.dashboard.charts.chart import Bar, Cell, Chart, DataTable, Dot, DrawnLine, Tick
 from app.dashboard.charts.scales import Frame, Scale, line_path, round_ticks, shown_label_indexes
 
 # Points of fewer evaluations are drawn hollow.
@@ -72,7 +72,7 @@ def trend_chart(
     )
 
 
-def _line(number: int, series: LineData, x: Scale, y: Scale) -> Line:
+def _line(number: int, series: LineData, x: Scale, y: Scale) -> DrawnLine:
     places = [
         None if point.value is None else (x(index), y(point.value))
         for index, point in enumerate(series.points)
@@ -82,7 +82,7 @@ def _line(number: int, series: LineData, x: Scale, y: Scale) -> Line:
         for place, point in zip(places, series.points, strict=True)
         if place is not None
     )
-    return Line(number, series.name, line_path(places), dots)
+    return DrawnLine(number, series.name, line_path(places), dots)
 
 
 def _bars(series: LineData, x: Scale, frame: Frame) -> tuple[Bar, ...]:

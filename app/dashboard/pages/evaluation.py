@@ -54,8 +54,6 @@ from app.web.principal import (
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
 _TREND_PERIOD = timedelta(days=90)
 _MOST_REVISIONS = _MOST_SCORECARDS = 100
-Typed = Mapping[str, str]
-_NOTHING: Typed = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,7 @@ def render_again(evaluation_id: str) -> str:
     return render_page(evaluation_id, typed=request.form)
 
 
-def render(evaluation_id: str, *, raw: bool = False, typed: Typed = _NOTHING) -> str:
+def render(evaluation_id: str, *, raw: bool = False, typed: Mapping[str, str] | None = None) -> str:
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
     details = _read(evaluation_id, raw=raw, as_judged=as_judged)
     sections, not_judged = scored.scored_sections(
@@ -198,14 +196,14 @@ def render(evaluation_id: str, *, raw: bool = False, typed: Typed = _NOTHING) ->
         sentiment=conversation.quarters_of(details.results["sentiment"]),
         coaching=_coaching(details),
         allowed=allowed(details.evaluation, as_judged=as_judged),
-        typed=typed,
+        typed=typed or {},
         place=places.place_of(details.evaluation),
         place_arguments=places.arguments(),
         as_judged=as_judged,
     )
 
 
-def render_blind(evaluation_id: str, *, typed: Typed = _NOTHING) -> str:
+def render_blind(evaluation_id: str, *, typed: Mapping[str, str] | None = None) -> str:
     """Render the page of a second opinion; nothing of the judgement is in it.
 
     Raises:
@@ -230,7 +228,7 @@ def render_blind(evaluation_id: str, *, typed: Typed = _NOTHING) -> str:
         sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
         place_arguments=places.arguments(),
-        typed=typed,
+        typed=typed or {},
     )
 
 

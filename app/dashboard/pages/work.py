@@ -1,7 +1,7 @@
 """Work of the service: what waits, runs and has failed, as far as the person's role may see it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -50,22 +50,16 @@ class WorkRow:
     retry_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPart:
-    """The first rows of one kind of work, and how many there are."""
-
-    rows: list[WorkRow]
-    total_count: int
-
-
 @blp.get("")
 @require_scope("evaluations:read")
 def show() -> str:
     """Show the work that is open, the oldest first, and what has failed, the newest first."""
     with current_runtime().db.reading() as session:
-        open_parts = list(_parts(session, is_open=True))
-        failed_parts = list(_parts(session, is_open=False))
-    return render_template("work/show.html", open=_joined(open_parts), failed=_joined(failed_parts))
+        work = {
+            name: list(_pages(session, is_open=is_open))
+            for name, is_open in (("open", True), ("failed", False))
+        }
+    return render_template("work/show.html", **work)
 
 
 @blp.post("/recordings/<id:audio_file_id>/retry")
@@ -122,35 +116,31 @@ def retry_re_evaluation(re_evaluation_id: str) -> Response:
     return redirect_with("tried-again", "work.show")
 
 
-def _parts(session: Session, *, is_open: bool) -> Iterator[WorkPart]:
+def _pages(session: Session, *, is_open: bool) -> Iterator[Page[WorkRow]]:
+    """Yield the first rows of each kind of work."""
     scopes = current_principal().scopes
     request = _OLDEST if is_open else _NEWEST
     jobs = _OPEN_JOBS if is_open else ("failed",)
     if "audio:read" in scopes:
         status = _OPEN_RECORDINGS if is_open else ("failed",)
-        yield _part(recordings.list_page(session, request, status=status), _recording)
+        yield _shown(recordings.list_page(session, request, status=status), _recording)
     if is_open:
-        yield _part(judgements.list_open(session, request), _open_evaluation)
+        yield _shown(judgements.list_open(session, request), _open_evaluation)
     else:
         failed = evaluations.list_page(
             session, request, status=["failed"], source_type=_WITHOUT_RECORDING
         )
-        yield _part(failed, _failed_evaluation)
+        yield _shown(failed, _failed_evaluation)
     if "evaluations:review" in scopes:
-        yield _part(bulk.list_page(session, request, status=jobs), _re_evaluation)
+        yield _shown(bulk.list_page(session, request, status=jobs), _re_evaluation)
     if "ingest:write" in scopes:
-        yield _part(imports.list_page(session, request, status=jobs), _import)
+        yield _shown(imports.list_page(session, request, status=jobs), _import)
     if "analytics:export" in scopes:
-        yield _part(exports.list_page(session, request, scopes=scopes, status=jobs), _export)
+        yield _shown(exports.list_page(session, request, scopes=scopes, status=jobs), _export)
 
 
-def _part(page: Page[Any], row_of: Callable[[Any], WorkRow]) -> WorkPart:
-    return WorkPart([row_of(item) for item in page.items], page.total_count)
-
-
-def _joined(parts: list[WorkPart]) -> WorkPart:
-    rows = [row for part in parts for row in part.rows]
-    return WorkPart(rows, sum(part.total_count for part in parts))
+def _shown(page: Page[Any], row_of: Callable[[Any], WorkRow]) -> Page[WorkRow]:
+    return replace(page, items=[row_of(item) for item in page.items])
 
 
 def _recording(row: Any) -> WorkRow:
