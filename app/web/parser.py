@@ -7,12 +7,7 @@ from flask import Request
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 
-from app.core.errors import (
-    InvalidInput,
-    LengthRequired,
-    PayloadTooLarge,
-    UnsupportedMediaType,
-)
+from app.core.errors import InvalidInput, LengthRequired, PayloadTooLarge, UnsupportedMediaType
 from app.core.json_documents import load_object
 from app.web.schemas.base import FORMAT, REQUIRED, CodedMessage, details_of
 

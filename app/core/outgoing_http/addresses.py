@@ -2,21 +2,13 @@
 
 import re
 import socket
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
-from queue import Empty, SimpleQueue
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from app.core.ip_addresses import Address, Network
+from app.core.process.stopping import in_thread
 
 MAX_URL_LENGTH = 2048
 _PORTS = {"https": (443, 8443), "http": (80,)}
@@ -175,22 +167,11 @@ def resolve(host: str, timeout_s: float) -> tuple[Address, ...]:
         return _addresses(host, socket.AI_NUMERICHOST)
     except NameNotResolved:
         pass
-    answers: SimpleQueue[tuple[Address, ...] | NameNotResolved] = SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(_addresses(host, 0))
-        except NameNotResolved as error:
-            answers.put(error)
-
-    threading.Thread(target=ask, name="resolve", daemon=True).start()
+    answer = in_thread(lambda: _addresses(host, 0), name="resolve")
     try:
-        answer = answers.get(timeout=max(timeout_s, 0))
-    except Empty:
+        return answer.result(timeout=max(timeout_s, 0))
+    except TimeoutError:
         raise TimeoutError("the resolver did not answer") from None
-    if isinstance(answer, NameNotResolved):
-        raise answer
-    return answer
 
 
 def _addresses(host: str, flags: int) -> tuple[Address, ...]:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -91,25 +92,26 @@ def wait_for(
     Raises:
         Stopped: `should_stop` returned true; the call was abandoned, and ends when it notices.
     """
-    results: list[Result] = []
-    errors: list[BaseException] = []
+    result = in_thread(call, name="abandonable call")
+    while not wait([result], timeout=_LOOK_EVERY_S).done:
+        if should_stop():
+            abandon()
+            raise Stopped
+    return result.result()
+
+
+def in_thread(call: Callable[[], Result], *, name: str) -> "Future[Result]":
+    """Run a call in a thread of its own, which keeps no process from ending."""
+    future: Future[Result] = Future()
 
     def run() -> None:
         try:
-            results.append(call())
+            future.set_result(call())
         except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-            errors.append(error)
+            future.set_exception(error)
 
-    thread = threading.Thread(target=run, name="abandonable call", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(_LOOK_EVERY_S)
-        if thread.is_alive() and should_stop():
-            abandon()
-            raise Stopped
-    if errors:
-        raise errors[0]
-    return results[0]
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
 
 
 def backoff_s(retries: int, *, at_least_s: float) -> float:

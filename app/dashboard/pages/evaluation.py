@@ -43,13 +43,7 @@ from app.scorecards import service as scorecards
 from app.voice_calls import epa
 from app.voice_calls import queries as voice_calls
 from app.web.current import current_runtime
-from app.web.principal import (
-    RAW_TEXTS,
-    check_raw,
-    check_scope,
-    current_principal,
-    require_scope,
-)
+from app.web.principal import RAW_TEXTS, check_raw, check_scope, current_principal, require_scope
 
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
 _TREND_PERIOD = timedelta(days=90)

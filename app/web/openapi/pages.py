@@ -1,8 +1,8 @@
 """Endpoints of the documentation: /openapi.json, the page /docs, and the collection for Postman."""
 
 import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,35 +27,20 @@ is signed before it is sent. Ids in paths are variables of the request, under *P
 _SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 
 
-class _Document:
-    """The OpenAPI document of an application.
-
-    Building it takes as long as the rest of a start, so it is built once, at the first request.
-    """
-
-    def __init__(self, build: Callable[[], bytes]) -> None:
-        self._build = build
-        self._body = b""
-        self._lock = threading.Lock()
-
-    @property
-    def body(self) -> bytes:
-        """The document as JSON."""
-        with self._lock:
-            self._body = self._body or self._build()
-            return self._body
-
-
 def install(
     app: Flask, blueprints: Sequence[api.Blueprint], event_types: Sequence[Mapping[str, Any]]
 ) -> None:
     """Register /openapi.json and /docs, with the collection for Postman below it."""
     pages = Blueprint("docs", __name__, template_folder="templates")
-    built = _Document(lambda: app.json.dumps(build_document(app, blueprints, event_types)).encode())
+
+    # Building it takes as long as the rest of a start.
+    @cache
+    def built() -> bytes:
+        return app.json.dumps(build_document(app, blueprints, event_types)).encode()
 
     @pages.get("/openapi.json")
     def document() -> Response:
-        return Response(built.body, content_type="application/json")
+        return Response(built(), content_type="application/json")
 
     @pages.get("/docs")
     def page() -> Response:
@@ -65,7 +50,7 @@ def install(
 
     @pages.get("/docs/cqe.postman_collection.json")
     def collection() -> Response:
-        document = json.loads(built.body)
+        document = json.loads(built())
         base = public_address(current_runtime().settings)
         return jsonify(_collection(document, base))
 
@@ -79,8 +64,8 @@ def install(
 
 def document_of(app: Flask) -> bytes:
     """Return the document of an application, as JSON."""
-    built: _Document = app.extensions[_EXTENSION]
-    return built.body
+    built: Callable[[], bytes] = app.extensions[_EXTENSION]
+    return built()
 
 
 def _collection(document: Mapping[str, Any], base: str) -> dict[str, Any]:

@@ -8,14 +8,7 @@ from marshmallow import ValidationError, fields, post_load, validate, validates_
 from app.core.database.upserts import EXTERNAL_ID_MESSAGE, EXTERNAL_ID_PATTERN
 from app.core.json_documents import camel_case
 from app.web.schemas.base import FORMAT, LENGTH, RANGE, TYPE, CamelSchema, CodedMessage, reject
-from app.web.schemas.fields import (
-    BASE_MESSAGES,
-    MAX_INTEGER,
-    Labels,
-    Members,
-    Pattern,
-    Text,
-)
+from app.web.schemas.fields import BASE_MESSAGES, MAX_INTEGER, Labels, Members, Pattern, Text
 
 _MAX_VALUES = 100
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

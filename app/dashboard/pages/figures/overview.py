@@ -19,12 +19,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scores import histogram
 from app.dashboard.pages.figures.trends import score_chart, score_trend
 from app.dashboard.pickers import pass_threshold
-from app.dashboard.queries import (
-    LinkedCount,
-    PageFilters,
-    filters_of_request,
-    linked_count,
-)
+from app.dashboard.queries import LinkedCount, PageFilters, filters_of_request, linked_count
 from app.dashboard.views import figures, filters
 from app.dashboard.views.figures import mean_scores
 from app.dashboard.views.formatting import percent, rounded_length

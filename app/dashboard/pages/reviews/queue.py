@@ -18,13 +18,7 @@ from app.core.clock import iso_utc
 from app.core.errors import Conflict
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.audited import audited
-from app.dashboard.queries import (
-    LIST_PATH,
-    PageFilters,
-    count_of,
-    filters_of_request,
-    listed,
-)
+from app.dashboard.queries import LIST_PATH, PageFilters, count_of, filters_of_request, listed
 from app.dashboard.views.conversation import voices_to_name
 from app.dashboard.views.filters import url
 from app.evaluations import listing, transcripts

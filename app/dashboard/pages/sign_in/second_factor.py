@@ -8,13 +8,7 @@ import segno
 from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from app.core.errors import (
-    AppError,
-    Conflict,
-    InvalidInput,
-    RateLimitExceeded,
-    ServiceUnavailable,
-)
+from app.core.errors import AppError, Conflict, InvalidInput, RateLimitExceeded, ServiceUnavailable
 from app.core.secrets.encryption import UnknownMasterKey
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint, public
