@@ -15,7 +15,7 @@ from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
 from app.core.database.locks import one_at_a_time
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.rows import find_row, require_match
+from app.core.database.rows import columns_without, find_row, require_match
 from app.core.errors import Conflict, InsufficientScope, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.ip_addresses import Network
@@ -29,22 +29,7 @@ from app.usage.service import last_uses, name_key
 _MAX_ACTIVE = 100
 _SORTABLE = {"created_at": ApiKey.created_at, "name": ApiKey.name}
 _FROM_STRICT_TO_LAX = (SignaturePolicy.REQUIRED, SignaturePolicy.DEFAULT, SignaturePolicy.OPTIONAL)
-_SHOWN = (
-    "id",
-    "name",
-    "description",
-    "key_prefix",
-    "scopes",
-    "ip_allowlist",
-    *TEAM_LISTS,
-    "signature_policy",
-    "require_nonce",
-    "expires_at",
-    "created_at",
-    "updated_at",
-    "rotated_at",
-    "version",
-)
+_SHOWN = columns_without(ApiKey, {"revoked_at"})
 
 
 def create_key(
@@ -116,7 +101,7 @@ def records_of(session: Session, keys: Sequence[ApiKey]) -> list[dict[str, Any]]
     previous = previous_expiries(session, ids, now)
     return [
         {
-            **{field: getattr(key, field) for field in _SHOWN},
+            **{column.key: getattr(key, column.key) for column in _SHOWN},
             "status": key.status_at(now),
             "last_used_at": used.get(key.id),
             "previous_credential_expires_at": previous.get(key.id),

@@ -77,6 +77,11 @@ def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
     return load_valid(schema, document, location=LOCATION)
 
 
+def given(*names: str) -> dict[str, str]:
+    """Return those of these fields of the form that are not empty."""
+    return {name: request.form[name] for name in names if request.form.get(name)}
+
+
 def whole(name: str) -> int | str:
     """Return a field of the form as the number that it is, or as it was typed."""
     text = request.form.get(name, "")

@@ -10,9 +10,12 @@ from app.campaigns.service import CAMPAIGNS
 from app.core.database.paging import PageRequest
 from app.core.database.rows import NamedTable
 from app.directory.service import CALL_CENTERS, EXECUTIVES
+from app.evaluations.enums import Channel
 from app.evaluations.sources import REFERENCES
 from app.scorecards import service as scorecards
 
+# The filters of rules and plans, with their labels.
+FILTERS = {"campaignId": "Campaign", "callCenterId": "Call centre", "channel": "Channel"}
 # Longer lists are filtered from a leaderboard or by words.
 _MOST = 300
 
@@ -25,6 +28,12 @@ def options_of(session: Session, query: Mapping[str, str]) -> dict[str, dict[str
     }
     options["scorecardId"] = {row["id"]: row["name"] for row in _scorecards(session)}
     return options
+
+
+def filter_options(session: Session) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return the filters of rules and plans: the label and the options of each, by its field."""
+    offered = {**options_of(session, {}), "channel": Channel.labels()}
+    return {name: (label, offered[name]) for name, label in FILTERS.items()}
 
 
 def names_of(session: Session, query: Mapping[str, str]) -> dict[str, str]:

@@ -162,7 +162,15 @@ def get(session: Session, scorecard_id: str, *, version: int | None = None) -> d
     stored = session.get(ScorecardVersion, (scorecard_id, version or row.version))
     if stored is None:
         raise NotFound(_NO_VERSION)
-    return _with_use(session, [_own_record(row, stored)])[0]
+    record = {
+        "id": row.id,
+        "version": stored.version,
+        "is_default": False,
+        "created_at": row.created_at,
+        "updated_at": stored.created_at,
+        **_definition_of(stored.document),
+    }
+    return _with_use(session, [record])[0]
 
 
 def list_page(session: Session, request: PageRequest, *, channel: str | None = None) -> Page[Any]:
@@ -242,17 +250,6 @@ def _default_record(channel: str, version: int) -> dict[str, Any]:
         "created_at": defaults.SHIPPED_AT[min(defaults.versions_of(channel))],
         "updated_at": defaults.SHIPPED_AT[version],
         **_definition_of(document),
-    }
-
-
-def _own_record(row: StoredScorecard, stored: ScorecardVersion) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "version": stored.version,
-        "is_default": False,
-        "created_at": row.created_at,
-        "updated_at": stored.created_at,
-        **_definition_of(stored.document),
     }
 
 

@@ -163,7 +163,7 @@ def reserve() -> dict[str, Any]:
         "autoProcess": True,
         "scorecardId": form.get("scorecardId") or None,
     }
-    valid = validate_recording(fields, _defaults("direction"))
+    valid = validate_recording(fields, forms.given(*DEFAULTS, "direction"))
     links = RecordingLinks.of(runtime, "", holder=current_principal().key_id, direct=False)
     with runtime.db.writing() as session:
         names = NameResolver(session, ImportOptions(create_missing=True))
@@ -195,10 +195,6 @@ def _metadata() -> RecordingMetadata:
         raise InvalidInput.field("calls", error.message) from error
     pattern = NamePattern(names) if names else None
     return RecordingMetadata(options=options, calls=calls, pattern=pattern, agents=agents)
-
-
-def _defaults(*more: str) -> dict[str, str]:
-    return {name: request.form[name] for name in (*DEFAULTS, *more) if request.form.get(name)}
 
 
 @blp.post("/imports")
@@ -261,7 +257,7 @@ def _import_settings() -> dict[str, Any]:
     """Return the options of the form, for a dry run."""
     form = request.form
     return {
-        "defaults": _defaults(),
+        "defaults": forms.given(*DEFAULTS),
         "scorecardId": form.get("scorecardId") or None,
         "createMissing": form.get("createMissing") == "true",
         "columns": _pairs("columns", form.get("columns", "")),

@@ -17,8 +17,7 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited, record
-from app.dashboard.pickers import options_of
-from app.evaluations.enums import Channel
+from app.dashboard.pickers import FILTERS, filter_options
 from app.people.audit import Action
 from app.people.gate import current_person
 from app.web.current import current_runtime
@@ -29,7 +28,6 @@ from app.webhooks.enums import MESSAGE_KINDS, MailSecurity, TargetKind
 _SCOPE = "webhooks:manage"
 blp = PageBlueprint("messages", __name__, scope=_SCOPE)
 _ALL = PageRequest(page_size=100)
-_FILTERS = ("campaignId", "callCenterId", "channel")
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SAVED = {RULES.noun: Action.ALERT_RULE_SAVED, digests.DIGESTS.noun: Action.DIGEST_SAVED}
 _DELETED = {RULES.noun: Action.ALERT_RULE_DELETED, digests.DIGESTS.noun: Action.DIGEST_DELETED}
@@ -170,20 +168,13 @@ def _changed(records: Records[Any], record_id: str, page: str) -> Response:
 
 
 def _typed() -> dict[str, Any]:
-    chosen = {name: request.form[name] for name in _FILTERS if request.form.get(name)}
-    return {**request.form, "filters": chosen}
+    return {**request.form, "filters": forms.given(*FILTERS)}
 
 
 def _choices(session: Session) -> dict[str, Any]:
-    offered = options_of(session, {})
-    offered["channel"] = Channel.labels()
     return {
         "typed": request.form,
-        "filters": {
-            "campaignId": ("Campaign", offered["campaignId"]),
-            "callCenterId": ("Call centre", offered["callCenterId"]),
-            "channel": ("Channel", offered["channel"]),
-        },
+        "filters": filter_options(session),
         "targets": targets.list_page(session, _ALL).items,
         "kinds": TargetKind.labels(),
     }

@@ -57,9 +57,7 @@ def show(name: str) -> str:
 def switch_on(name: str) -> Response:
     """Switch a source on, or change its settings."""
     vendor, keyring = _vendor_of(name), current_runtime().keyring
-    defaults = {
-        field.name: request.form[field.name] for field in _DEFAULTS if request.form.get(field.name)
-    }
+    defaults = forms.given(*(field.name for field in _DEFAULTS))
     with audited(Action.SOURCE_CHANGED, name) as session:
         removed = request.form.getlist("remove")
         service.switch_on(session, keyring, vendor, request.form, defaults, removed)

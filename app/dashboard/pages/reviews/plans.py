@@ -15,10 +15,9 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.forms import redirect_with
 from app.dashboard.pages.audited import audited, record
-from app.dashboard.pickers import options_of
+from app.dashboard.pickers import FILTERS, filter_options
 from app.dashboard.queries import filters_of_request
 from app.evaluations import listing
-from app.evaluations.enums import Channel
 from app.people import service as people
 from app.people.audit import Action
 from app.people.gate import current_person
@@ -34,7 +33,6 @@ blp = PageBlueprint("plans", __name__, url_prefix="/review", scope="reviews:plan
 _ALL = PageRequest(page_size=100)
 _LATEST = PageRequest(page_size=8, sort="-week")
 _OPEN = PageRequest(page_size=100, sort="due_at")
-_FILTERS = ("campaignId", "callCenterId", "channel")
 _NUMBERS = ("perAgent", "percent", "minimum", "dueDays", "weekday")
 
 
@@ -42,17 +40,12 @@ _NUMBERS = ("perAgent", "percent", "minimum", "dueDays", "weekday")
 def list_page() -> str:
     """Show the plans, and the form for a new one."""
     with current_runtime().db.reading() as session:
-        offered = options_of(session, {})
         return render_template(
             "planning/plans.html",
             plans=PLANS.list_page(session, _ALL).items,
             typed=request.form,
             timezone=current_person().timezone,
-            filters={
-                "campaignId": ("Campaign", offered["campaignId"]),
-                "callCenterId": ("Call centre", offered["callCenterId"]),
-                "channel": ("Channel", Channel.labels()),
-            },
+            filters=filter_options(session),
             reviewers=[(user.id, user.display_name) for user in people.list_reviewers(session)],
         )
 
@@ -61,11 +54,10 @@ def list_page() -> str:
 @forms.shown_again(list_page, inside="filters")
 def create() -> Response:
     """Create a plan."""
-    chosen = {name: request.form[name] for name in _FILTERS if request.form.get(name)}
     typed = {
         **request.form,
         **{name: forms.whole(name) for name in _NUMBERS},
-        "filters": chosen,
+        "filters": forms.given(*FILTERS),
         "reviewers": [
             {"userId": user_id, "share": forms.whole(f"share.{user_id}") or 1}
             for user_id in request.form.getlist("reviewers")
