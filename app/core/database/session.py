@@ -176,8 +176,8 @@ class Database:
     def held(self, on_open: Callable[[Session], None]) -> Iterator["HeldTransaction"]:
         """Hold the commit of the first `writing` inside until this block ends.
 
-        `on_open` runs when that transaction opens, before anything else in it. Without a
-        `writing` inside nothing is opened.
+        So the answer of a request is stored in the transaction of its effect. `on_open` runs when that
+        transaction opens, before anything else in it. Without a `writing` inside nothing is opened.
         """
         held = HeldTransaction(on_open)
         token = _held.set(held)

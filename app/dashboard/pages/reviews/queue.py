@@ -131,13 +131,13 @@ def show() -> str:
     here = _tab_of(page_filters)
     with current_runtime().db.reading() as session:
         counts = {
-            tab.key: count_of(session, _query_of(tab, page_filters), **_without(tab))
+            tab.key: count_of(session, _query_of(tab, page_filters), **_except_assigned(tab))
             for tab in _TABS
         }
         if "tab" not in page_filters.texts:
             here = next((tab for tab in _TABS if counts[tab.key]), here)
         query_here = {**_query_of(here, page_filters), "pageSize": str(_MOST)}
-        page = listed(session, query_here, **_without(here))
+        page = listed(session, query_here, **_except_assigned(here))
         rows = _in_order(here, page.items)[:_SHOWN]
         shown = [row["id"] for row in rows]
         subjects = listing.subjects(session, shown)
@@ -191,11 +191,11 @@ def read_around(
     """
     tab = _tab_of(page_filters)
     query = {**_query_of(tab, page_filters), "pageSize": str(_MOST)}
-    page = listed(session, query, **_without(tab))
+    page = listed(session, query, **_except_assigned(tab))
     waiting = list(page.items)
     if query.get("reviewStatus") == ReviewStatus.NONE:
         claimed = {"reviewStatus": ReviewStatus.IN_REVIEW, "reviewedBy": current_person().user_id}
-        waiting += listed(session, {**query, **claimed}, **_without(tab)).items
+        waiting += listed(session, {**query, **claimed}, **_except_assigned(tab)).items
     rows = _in_order(tab, _with_rows(tab, waiting, [evaluation]))
     ids = [row["id"] for row in rows]
     at = ids.index(evaluation["id"])
@@ -227,8 +227,8 @@ def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
     return query
 
 
-def _without(tab: QueueTab) -> dict[str, Any]:
-    """Leave out what a plan has assigned, unless a review was requested."""
+def _except_assigned(tab: QueueTab) -> dict[str, Any]:
+    """Return the filter that leaves out what a plan has assigned, for tabs of what nobody has asked for."""
     is_unasked = tab.query.get("reviewStatus") == ReviewStatus.NONE
     return {"except_ids": assignments.held_evaluations()} if is_unasked else {}
 

@@ -47,8 +47,6 @@ _CRITERION_FIELDS = {
     "dimension": "Dimension",
     "suggestion": "Suggestion",
 }
-
-
 _STEP = re.compile(r"\w+")
 _PART = re.compile(r"(criteria|sections)\[(\d+)\]")
 
@@ -111,6 +109,16 @@ def place_in_words(path: str, document: Mapping[str, Any]) -> tuple[str, str]:
     return f"{title}: {label.lower()}", f"{kind}-{index}"
 
 
+def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[VersionChange]:
+    """List what differs between two scorecard documents: settings, sections, then criteria."""
+    return [
+        *_fields("Scorecard", before, after, _DOCUMENT_FIELDS),
+        *_parts("Section", before["sections"], after["sections"], {"title": "Title"}),
+        *_parts("Criterion", before["criteria"], after["criteria"], _CRITERION_FIELDS),
+        *_order(before["criteria"], after["criteria"]),
+    ]
+
+
 def _described_criterion(criterion: Mapping[str, Any]) -> DescribedCriterion:
     judge = criterion["judge"]
     rule = judge.get("rule")
@@ -160,34 +168,24 @@ def _value_text(parameter: Parameter, value: Any) -> str:
             return f"{value:,g}"
 
 
-def _condition_texts(conditions: Mapping[str, Any]) -> list[str]:
-    return [_CONDITION_TEXTS[name](value) for name, value in conditions.items()]
-
-
-def _range_text(bounds: Mapping[str, float]) -> str:
-    names = {"atLeast": "at least", "atMost": "at most"}
-    return ", ".join(f"{names[name]} {value:,g}" for name, value in bounds.items())
-
-
-def version_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[VersionChange]:
-    """List what differs between two scorecard documents: settings, sections, then criteria."""
-    return [
-        *_fields("Scorecard", before, after, _DOCUMENT_FIELDS),
-        *_parts("Section", before["sections"], after["sections"], {"title": "Title"}),
-        *_parts("Criterion", before["criteria"], after["criteria"], _CRITERION_FIELDS),
-        *_order(before["criteria"], after["criteria"]),
-    ]
-
-
 def _phrases(values: Sequence[str]) -> str:
     return " or ".join(
         f"\N{LEFT DOUBLE QUOTATION MARK}{value}\N{RIGHT DOUBLE QUOTATION MARK}" for value in values
     )
 
 
+def _condition_texts(conditions: Mapping[str, Any]) -> list[str]:
+    return [_CONDITION_TEXTS[name](value) for name, value in conditions.items()]
+
+
 def _said(said: Mapping[str, Any], verb: str) -> str:
     speaker = text_of("speaker", said.get("by", "anyone"))
     return f"{speaker} {verb} {_phrases(said['anyOf'])}"
+
+
+def _range_text(bounds: Mapping[str, float]) -> str:
+    names = {"atLeast": "at least", "atMost": "at most"}
+    return ", ".join(f"{names[name]} {value:,g}" for name, value in bounds.items())
 
 
 def _measured(condition: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ _EMPTY: Mapping[str, type] = dict.fromkeys(("choices", "phrases", "statements"),
 _OWN_FIELDS = frozenset(
     {"form_token", "version", "action", "channel", "scorecardId", "baseVersion", "path"}
 )
+# A hidden field of each criterion: the type and the rule with which its fields were shown.
 _WAS = "was"
 _NAME = re.compile(r"\w+(\[\d{1,3}\])?(\.\w+(\[\d{1,3}\])?)*")
 _STEP = re.compile(r"(\w+)|\[(\d+)\]")
