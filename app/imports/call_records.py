@@ -2,9 +2,12 @@
 
 import json
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
+from operator import itemgetter
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
@@ -33,9 +36,10 @@ FIELDS: Mapping[str, str] = {
 }
 _MAX_JSON_BYTES = 64 * 1024 * 1024
 # A recording may begin when the call is answered, and is named in whole seconds.
-_APART = timedelta(seconds=90)
+_APART_S = 90
 _FEWEST_DIGITS, _COMPARED_DIGITS = 2, 9
 _LONG_ID = 20
+_first = itemgetter(0)
 
 
 def _lacks(fields: set[str]) -> list[str]:
@@ -49,14 +53,18 @@ class CallRecords:
     def __init__(self, rows: Iterable[TableRow]) -> None:
         self._by_name: dict[str, Mapping[str, str]] = {}
         self._paths: dict[str, set[str]] = {}  # by their last name
-        self._by_number: dict[str, list[tuple[datetime, Mapping[str, str]]]] = {}
+        # Starts in order: by number, by whether the row has a time zone, and whether it counts.
+        self._starts: defaultdict[tuple[str, bool, bool], list[tuple[float, Mapping[str, str]]]]
+        self._starts = defaultdict(list)
         self._unused: dict[int, str] = {}
         for row in rows:
             self._add(row)
+        for starts in self._starts.values():
+            starts.sort(key=_first)
 
     def __bool__(self) -> bool:
         """True if there are rows."""
-        return bool(self._by_name or self._by_number)
+        return bool(self._by_name or self._starts)
 
     @property
     def unused(self) -> list[str]:
@@ -102,8 +110,11 @@ class CallRecords:
             if "/" in key:
                 self._paths.setdefault(PurePath(key).name, set()).add(key)
         if began_at is not None:
+            is_zoned = began_at.tzinfo is not None
             for number in {_digits(cells.get(name, "")) for name in (FROM, TO)}:
-                self._by_number.setdefault(number, []).append((began_at, cells))
+                for counts in {False, is_zoned}:
+                    start = (_seconds(began_at, zone_counts=counts), cells)
+                    self._starts[number, is_zoned, counts].append(start)
         if is_first and (keys or began_at is not None):
             self._unused[id(cells)] = keys[0] if keys else f"line {row.line}"
 
@@ -111,12 +122,14 @@ class CallRecords:
         began_at, number = _moment(named.get("recordedAt", "")), _digits(named.get("number", ""))
         if began_at is None or not number:
             return None
-        near = [
-            row
-            for at, row in self._by_number.get(number, ())
-            if abs(_comparable(at, began_at) - began_at) <= _APART
-        ]
-        return near[0] if len(near) == 1 else None
+        near: list[tuple[float, Mapping[str, str]]] = []
+        for is_zoned in (False, True):
+            counts = is_zoned and began_at.tzinfo is not None
+            starts = self._starts.get((number, is_zoned, counts), [])
+            second = _seconds(began_at, zone_counts=counts)
+            first = bisect_left(starts, second - _APART_S, key=_first)
+            near += starts[first : bisect_right(starts, second + _APART_S, key=_first)][:2]
+        return near[0][1] if len(near) == 1 else None
 
 
 def calls_of(stream: BinaryIO, name: str, options: ImportOptions) -> CallRecords:
@@ -171,11 +184,9 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
-def _comparable(moment: datetime, other: datetime) -> datetime:
-    """Return a moment with or without a time zone, as the other one has it."""
-    if (moment.tzinfo is None) == (other.tzinfo is None):
-        return moment
-    return moment.replace(tzinfo=other.tzinfo)
+def _seconds(moment: datetime, *, zone_counts: bool) -> float:
+    """Return a moment as a number; without its time zone to compare it with one that has none."""
+    return (moment if zone_counts else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _digits(text: str) -> str:

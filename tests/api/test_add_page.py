@@ -1,5 +1,6 @@
 """The page where recordings and imports are added: uploads by signed links, dry runs, imports."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -299,9 +300,9 @@ def test_files_whose_names_say_so_are_the_sides_of_one_call(
     names = ["7-in.wav", "other.mp3", "8_agent.wav", "7-out.wav", "8_caller.mp3", "9-rx.wav"]
 
     def pairs(**form: str) -> Any:
-        return reviewer.post("/add/pairs", {"fileName": names, **form}, headers=JSON).json()[
-            "pairs"
-        ]
+        return reviewer.post(
+            "/add/pairs", {"fileNames": json.dumps(names), **form}, headers=JSON
+        ).json()["pairs"]
 
     unknown, known = pairs()
     assert (unknown["name"], unknown["files"]) == ("7.wav", [0, 3])
@@ -323,7 +324,11 @@ def test_what_the_log_of_calls_and_the_recordings_lack_of_each_other_is_listed(
     of_first, of_none = f"{first}_RE{16 * 'c3'}.wav", f"RE{16 * 'd4'}.wav"
 
     def left(names: list[str], earlier: list[str]) -> Any:
-        form = {"callsPreset": "twilio", "fileName": names, "earlier": earlier}
+        form = {
+            "callsPreset": "twilio",
+            "fileNames": json.dumps(names),
+            "earlier": json.dumps(earlier),
+        }
         return reviewer.post("/add/pairs", form, headers=JSON, files={"calls": log}).json()
 
     answer = left([of_first, of_none], [])

@@ -65,9 +65,10 @@ def test_a_recording_with_one_channel_is_pointed_out(page_of: Callable[..., Page
     page.goto("/add")
     page.get_by_label("Drop files here").set_input_files([SILENCE, CALL])
     dropped = page.get_by_role("region", name="Dropped here")
-    notices = dropped.get_by_text("This recording has one channel")
-    expect(notices.first).to_be_visible()
-    expect(notices.last).to_be_hidden()
+    for file, is_visible in ((SILENCE, True), (CALL, False)):
+        row = dropped.get_by_role("listitem").filter(has_text=file.name)
+        notice = row.get_by_text("This recording has one channel")
+        expect(notice).to_be_visible(visible=is_visible)
     check_accessibility(page)
 
 
@@ -95,6 +96,25 @@ def test_two_files_of_one_call_become_one_recording(
     expect(recordings.get_by_role("row", name="noon.wav")).to_have_count(1)
     dropped.get_by_role("button", name="Forget refused files").click()
     expect(dropped).to_be_hidden()
+
+
+def test_more_files_than_one_request_names_are_all_taken(
+    page_of: Callable[..., Page], tmp_path: Path
+) -> None:
+    page = page_of("reviewer")
+    page.goto("/add")
+    files = [
+        tmp_path / f"{number:03}-{'x' * 220}-{side}.wav"
+        for side in ("agent", "customer")
+        for number in range(200)
+    ]
+    for file in files:
+        file.touch()
+    page.get_by_label("Drop files here").set_input_files(files)
+    rows = page.get_by_role("region", name="Dropped here").get_by_role("listitem")
+    expect(rows).to_have_count(200)
+    expect(rows.get_by_text("Two sides of one call")).to_have_count(200)
+    page.get_by_role("button", name="Forget refused files").click()
 
 
 def test_a_table_with_a_bad_line_is_imported_after_a_dry_run(

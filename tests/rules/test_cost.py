@@ -2,12 +2,15 @@
 
 import io
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
 
+from app.imports.call_records import calls_of
 from app.imports.formats.catalogue import READERS, detect_format
 from app.imports.formats.records import ReaderOptions
+from app.imports.loading.input import ImportOptions
 from app.judge.facts.phrases import PhraseIndex
 from app.redaction.conversation_text import SpeakerTurn
 from app.redaction.masking import mask_turns
@@ -93,6 +96,22 @@ def test_telling_the_format_of_a_file_is_linear(unit: str) -> None:
     assert is_linear(
         detect_format, lambda length: (unit * length)[:length].encode(), 16_000, enough_s=0.02
     )
+
+
+def test_joining_recordings_to_a_log_of_one_number_is_linear() -> None:
+    def make(calls: int) -> tuple[bytes, list[dict[str, str]]]:
+        starts = [datetime(2026, 7, 1, tzinfo=UTC) + timedelta(minutes=5 * n) for n in range(calls)]
+        named = [{"recordedAt": start.isoformat(), "number": "+442079460018"} for start in starts]
+        rows = [f"{fields['recordedAt']},{fields['number']}" for fields in named]
+        return "\n".join(["recordedAt,fromNumber", *rows]).encode(), named
+
+    def join(given: tuple[bytes, list[dict[str, str]]]) -> None:
+        log, named = given
+        calls = calls_of(io.BytesIO(log), "calls.csv", ImportOptions())
+        assert all(calls.row_of("7.wav", fields) for fields in named)
+        assert calls.unused == []
+
+    assert is_linear(join, make, 300, enough_s=0.02)
 
 
 def test_hostile_texts_cost_little() -> None:

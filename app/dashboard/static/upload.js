@@ -6,8 +6,8 @@ import {refresh} from "./refresh.js";
 
 const AT_ONCE = 2;
 const LARGEST_FORM = 1_000_000;
-// A form has at most a thousand fields.
-const MOST_NAMES = 900;
+// Of all names in a request: a form has at most half a megabyte.
+const MOST_LETTERS = 75_000;
 const REFUSED = "cqe-refused";
 const form = document.getElementById("add");
 const input = document.getElementById("file");
@@ -209,14 +209,34 @@ function showCallsLeft({names, more}) {
   }));
 }
 
+const lettersOf = names => names.reduce((sum, name) => sum + name.length, 0);
+const callOf = file => file.name.replace(/[-_.][^-_.]*\.[^.]*$/, "");
+
+// Parts of many recordings that one request can name; the sides of a call are in one part.
+function partsOf(recordings) {
+  const parts = [];
+  let letters = MOST_LETTERS;
+  for (const file of recordings.sort((a, b) => callOf(a).localeCompare(callOf(b)))) {
+    const last = parts.at(-1)?.at(-1);
+    if (letters + file.name.length > MOST_LETTERS && !(last && callOf(last) === callOf(file))) {
+      parts.push([]);
+      letters = 0;
+    }
+    parts.at(-1).push(file);
+    letters += file.name.length;
+  }
+  return parts;
+}
+
 // Takes two files whose names say that they are the sides of one call as one recording, and says which
 // recordings are not in the log, and which calls of the log have none.
 async function takePairs(recordings) {
   const fields = new FormData(form);
   fields.delete("file");
-  for (const file of recordings) fields.append("fileName", file.name);
-  const isWhole = recordings.length + earlier.length <= MOST_NAMES;
-  if (isWhole) for (const name of earlier) fields.append("earlier", name);
+  const names = recordings.map(file => file.name);
+  fields.set("fileNames", JSON.stringify(names));
+  const isWhole = lettersOf([...names, ...earlier]) <= MOST_LETTERS;
+  if (isWhole) fields.set("earlier", JSON.stringify(earlier));
   const {pairs, notInLog, callsLeft} = await (await send(form.dataset.pairs, fields)).json();
   showCallsLeft(isWhole ? callsLeft : {names: [], more: 0});
   const taken = pairs.flatMap(pair => pair.files);
@@ -230,11 +250,12 @@ async function takePairs(recordings) {
 }
 
 async function takeAll(files) {
-  const recordings = files.filter(typeOf);
-  try {
-    if (recordings.length) await takePairs(recordings);
-  } catch (error) {
-    for (const file of recordings) refuse(addRow(file.name, file.size, typeOf(file)), file, error.message);
+  for (const recordings of partsOf(files.filter(typeOf))) {
+    try {
+      await takePairs(recordings);
+    } catch (error) {
+      for (const file of recordings) refuse(addRow(file.name, file.size, typeOf(file)), file, error.message);
+    }
   }
   for (const file of files.filter(file => !typeOf(file))) take(file);
   next();

@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+import orjson
 from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
@@ -105,8 +106,8 @@ def find_pairs() -> dict[str, Any]:
     It also names the recordings that are not in the log of calls, and the calls of the log that neither
     these recordings nor those of earlier drops are of.
     """
-    metadata, names = _metadata(), request.form.getlist("fileName")
-    _look_up(metadata, request.form.getlist("earlier"))
+    metadata, names = _metadata(), _names("fileNames")
+    _look_up(metadata, _names("earlier"))
     known = len(metadata.files_without_row)
     dropped = [_Dropped(name, place) for place, name in enumerate(names)]
     pairs = [_sides_of(each, metadata) for each in paired(dropped) if isinstance(each, Pair)]
@@ -118,6 +119,17 @@ def find_pairs() -> dict[str, Any]:
         "notInLog": metadata.files_without_row[known:],
         "callsLeft": {"names": calls[:_MOST_NAMES], "more": len(calls[_MOST_NAMES:])},
     }
+
+
+def _names(field: str) -> list[str]:
+    """Read a list in JSON: a form has at most a thousand fields."""
+    try:
+        names = orjson.loads(request.form.get(field, "[]"))
+    except orjson.JSONDecodeError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidInput.field(field, "Give the names as a list in JSON.")
+    return names
 
 
 def _look_up(metadata: RecordingMetadata, names: Sequence[str]) -> None:
