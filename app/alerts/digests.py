@@ -5,6 +5,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -34,6 +35,8 @@ from app.webhooks.models import Subscription
 
 _LABEL = "cqe/unsubscribe/v1"
 _WORKING_DAYS = 5
+# How many days there are since the last digest of a working day, on the days where it is not one.
+_DAYS_WITHOUT = {0: 3, 6: 2}
 _OPEN_FOR = timedelta(days=30)
 # One of thirty criteria moves by two standard errors each week, although nothing has changed.
 _ERRORS_OF_CRITERIA = 3
@@ -80,11 +83,17 @@ def compose(session: Session, runtime: Runtime, row: Digest, now: datetime) -> S
     """Return what a digest says of the time before this moment."""
     base = sending.base_url(runtime.settings)
     zone = ZoneInfo(row.timezone)
-    length = timedelta(days=7 if row.every == Every.WEEK else 1)
-    end = datetime.combine(now.astimezone(zone).date(), time(), zone).astimezone(UTC)
-    start = end - length
+    today = now.astimezone(zone).date()
+    # On Monday the weekend as well, which has no digest of its own.
+    length = timedelta(days=7 if row.every == Every.WEEK else _DAYS_WITHOUT.get(today.weekday(), 1))
+    # The days of a zone, not hours: some days have 23 or 25.
+    moments = [
+        datetime.combine(day, time(), zone).astimezone(UTC)
+        for day in (today - 2 * length, today - length, today)
+    ]
+    _, start, end = moments
     sections = (
-        ("What has changed beyond chance", _changes(session, row.filters, start, length, base)),
+        ("What has changed beyond chance", _changes(session, row.filters, moments, base)),
         ("What needs a person", _open_work(session, row.filters, end - _OPEN_FOR, base)),
         ("Worth listening to", _worth_hearing(session, row.filters, start, end, base)),
     )
@@ -155,19 +164,18 @@ def _next_at(row: Digest, now: datetime) -> datetime:
 
 
 def _changes(
-    session: Session, filters: Mapping[str, str], start: datetime, length: timedelta, base: str
+    session: Session, filters: Mapping[str, str], moments: Sequence[datetime], base: str
 ) -> Iterator[SentLine]:
-    now, before = (
-        _Figures(session, filters, begin, begin + length) for begin in (start, start - length)
-    )
+    """Yield what differs between the first two of these moments and the last two."""
+    earlier, now = (_Figures(session, filters, *ends) for ends in pairwise(moments))
     for name, unit in (("Mean score", ""), ("Pass rate", " %"), ("Auto-fails", " %")):
-        first, second = now.means.get(name), before.means.get(name)
+        first, second = now.means.get(name), earlier.means.get(name)
         if first is not None and second is not None and differ(first, second):
             yield _change(name, first, second, unit, f"{base}/trends")
     moved = [
         (key, first, second)
-        for key in sorted(now.failed.keys() | before.failed.keys())
-        if (first := now.rate_of(key)) is not None and (second := before.rate_of(key)) is not None
+        for key in sorted(now.failed.keys() | earlier.failed.keys())
+        if (first := now.rate_of(key)) is not None and (second := earlier.rate_of(key)) is not None
         if differ(first, second, _ERRORS_OF_CRITERIA)
     ]
     moved.sort(key=lambda change: -abs(change[1].mean - change[2].mean))

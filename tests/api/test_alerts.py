@@ -290,6 +290,33 @@ def test_a_digest_is_sent_at_its_hour_in_its_zone_and_ends_by_one_click(
     assert requests.post(base + path[:-2] + "xx", one_click, timeout=30).status_code == 404
 
 
+def test_a_digest_is_about_the_whole_days_since_the_last_one(
+    client: Caller, runtime: Runtime
+) -> None:
+    common = {"name": "D", "targetId": mail_target(client), "timezone": "Europe/Berlin"}
+    daily = made(client, "digests", {**common, "every": "day"})
+    weekly = made(client, "digests", {**common, "every": "week"})
+    first_hour = datetime(2027, 10, 24, 22, 30, tzinfo=UTC)
+    low = {"score": 20, "passed": True, "confidence": 0.9, "executive": "Priya"}
+    rows_of(runtime, {**low, "conversation_at": first_hour})
+
+    def preview(digest: dict[str, Any], now: str) -> Any:
+        with time_machine.travel(datetime.fromisoformat(f"{now}T08:00Z"), tick=False):
+            return client.get(f"/alerts/digests/{digest['id']}/preview").json()["data"]
+
+    # The clocks in Berlin go forward on 28 March 2027, and back on 31 October.
+    for digest, now, days in (
+        (weekly, "2027-03-29", "22 March to 28 March"),
+        (daily, "2027-03-29", "26 March to 28 March"),
+        (daily, "2027-03-30", "29 March"),
+        (daily, "2027-10-31", "29 October to 30 October"),
+        (daily, "2028-03-01", "29 February"),
+        (weekly, "2028-01-01", "25 December to 31 December"),
+    ):
+        assert preview(digest, now)["title"] == f"D: {days}"
+    assert "20 of 100" in str(preview(weekly, "2027-11-01")["sections"][2])
+
+
 @pytest.mark.sql
 def test_a_deleted_target_keeps_nothing_on_and_is_forgotten(
     client: Caller, runtime: Runtime
