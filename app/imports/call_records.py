@@ -1,6 +1,5 @@
 """Records of calls: the log of a telephone system, joined to recordings by id, or by start and number."""
 
-import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -11,6 +10,7 @@ from operator import itemgetter
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
+from app.imports.formats.lines import json_file
 from app.imports.formats.presets import PRESETS, mapping_for
 from app.imports.formats.records import Fault, ReaderOptions, Unreadable
 from app.imports.formats.table_rows import (
@@ -163,13 +163,7 @@ def _readable(name: str, row: TableRow) -> TableRow:
 
 def _objects_in(file: BinaryIO, name: str) -> list[dict[str, Any]]:
     """Return the list of objects of a JSON file, or the only one inside of its object."""
-    data = file.read(_MAX_JSON_BYTES + 1)
-    if len(data) > _MAX_JSON_BYTES:
-        raise Unreadable(Fault.TOO_LONG, f"{name} has more than {_MAX_JSON_BYTES} bytes.")
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(Fault.MALFORMED, f"{name} is not JSON: {error}.") from error
+    document = json_file(file, name, _MAX_JSON_BYTES)
     lists = document.values() if isinstance(document, dict) else [document]
     rows = [item for item in lists if isinstance(item, list)]
     if len(rows) != 1 or not all(isinstance(row, dict) for row in rows[0]):

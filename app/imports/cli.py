@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -45,34 +45,24 @@ _MAPPING = (
 )
 
 
-def _pairs(_: object, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """Parse options such as COLUMN=FIELD, as their callback; the part before may contain `=`."""
+def _pairs(
+    _: object, option: click.Parameter, values: Sequence[str], known: Collection[str] = ()
+) -> dict[str, str]:
+    """Parse options such as COLUMN=FIELD, as their callback; the part before may contain `=`.
+
+    Args:
+        known: what the part after has to be one of.
+    """
     pairs = {}
     for value in values:
         name, _, text = value.rpartition("=")
         if not name or not text:
             raise click.BadParameter(f"{value!r} is not {option.metavar}")
+        if known and text not in known:
+            known_words = ", ".join(known)
+            raise click.BadParameter(f"{text!r} in {option.metavar} is not one of {known_words}")
         pairs[name] = text
     return pairs
-
-
-def _roles(context: object, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    roles = _pairs(context, option, values)
-    for role in roles.values():
-        if role not in ROLES:
-            raise click.BadParameter(f"the role in NAME=ROLE must be one of {', '.join(ROLES)}")
-    return roles
-
-
-def _directions(
-    context: object, option: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str]:
-    directions = _pairs(context, option, values)
-    for direction in directions.values():
-        if direction not in DIRECTIONS:
-            known = ", ".join(DIRECTIONS)
-            raise click.BadParameter(f"the direction in WORD=DIRECTION must be one of {known}")
-    return {word.casefold(): direction for word, direction in directions.items()}
 
 
 def _as(field: Field[Any], form: str) -> Callable[[object, object, str | None], str | None]:
@@ -116,7 +106,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
     "roles",
     metavar="NAME=ROLE",
     multiple=True,
-    callback=_roles,
+    callback=partial(_pairs, known=ROLES),
     help="Role of a speaker; may be repeated.",
 )
 @click.option("--evaluate/--no-evaluate", default=True, show_default=True, help="Judge them.")
@@ -165,7 +155,7 @@ _ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
     "directions",
     metavar="WORD=DIRECTION",
     multiple=True,
-    callback=_directions,
+    callback=partial(_pairs, known=DIRECTIONS),
     help="Direction of a word in names or in the metadata; may be repeated.",
 )
 @click.option(
@@ -204,6 +194,7 @@ def import_(
     if interactive and (as_json or not Path(source).is_file()):
         raise click.UsageError("--interactive needs a file, and no --json.")
     options = _options_of(runtime, Path(source), arguments, interactive=interactive)
+    directions = {word.casefold(): direction for word, direction in directions.items()}
     with _explained():
         described = RecordingMetadata(
             options=options,

@@ -24,9 +24,9 @@ from app.imports import files, service
 from app.imports.files import ImportFile, Pair, paired, whole_of
 from app.imports.formats.records import BadLine
 from app.imports.loading.input import Document, ImportOptions, entries_of
-from app.imports.loading.load import DryRunRollback, ImportCounts, RecordOutcome, load_batch
+from app.imports.loading.load import DryRunRollback, ImportCounts, load_batch
 from app.imports.loading.normalise import DiskSet, NormalisedRecord, batches_of, normalised
-from app.imports.recordings import RecordingLoader, RecordingMetadata
+from app.imports.recordings import LoadedRecording, RecordingLoader, RecordingMetadata
 from app.imports.schemas.records import validator
 
 _RETRY_S = 1.0
@@ -87,7 +87,8 @@ class FileImport:
         self._format = format_
         self._options = options
         self._pairs = pairs
-        self._recordings = RecordingLoader(runtime, options, metadata)
+        self._metadata = metadata
+        self._recordings = RecordingLoader(runtime, options)
         self.ended: Counter[str] = Counter()  # Evaluations that were waited for, by status.
         self.reasons: Counter[str] = Counter()  # Why evaluations have failed.
         self._failed_recordings = 0
@@ -200,13 +201,13 @@ class FileImport:
     def _load_recording(
         self, item: ImportFile | Pair[ImportFile] | BadLine, counts: ImportCounts
     ) -> None:
-        loaded: tuple[RecordOutcome, str | None] | BadLine
+        loaded: LoadedRecording
         if isinstance(item, BadLine):
             loaded = item
         elif isinstance(item, Pair):
-            loaded = self._recordings.load_pair(item)
+            loaded = self._recordings.load_pair(item, self._metadata)
         else:
-            loaded = self._recordings.load(item)
+            loaded = self._recordings.load(item, self._metadata.fields_of)
         if isinstance(loaded, BadLine):
             counts.count_failure(loaded)
             return

@@ -146,7 +146,8 @@ def key_of(name: str) -> str | None:
     """Return the key of a file that is one record; None, for a hash of it, if the name is unusable."""
     stem = name.removesuffix(PurePath(name).suffix).replace("/", ":")
     key = unicodedata.normalize("NFC", stem)
-    return key if re.fullmatch(EXTERNAL_ID_PATTERN, key) is not None and _is_text(key) else None
+    is_text = _decodable(key) == key
+    return key if is_text and re.fullmatch(EXTERNAL_ID_PATTERN, key) else None
 
 
 def _peek(stream: BinaryIO) -> bytes:
@@ -196,16 +197,8 @@ def _recording_type(path: Path) -> str | None:
     return next(types, None)
 
 
-def _is_text(name: str) -> bool:
-    """Return whether a file name decodes as text; undecodable bytes become lone surrogates."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _decodable(name: str) -> str:
+    """Replace the bytes of a file name that are no text, which Python has as lone surrogates."""
     return name.encode("utf-8", "replace").decode()
 
 

@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -112,14 +112,8 @@ def _give_back(_: RunningJob[Import]) -> None:
     raise Stopped
 
 
-def _in_turns(documents: Iterable[Document], end_turn: Callable[[], None]) -> Iterator[Document]:
-    """Yield documents whose readers end a turn in time, also where many lines are no record."""
-    for document in documents:
-        yield replace(document, stream=cast(BinaryIO, _InTurns(document.stream, end_turn)))
-
-
 class _InTurns(io.BufferedIOBase):
-    """The lines of a stream, which readers take one by one."""
+    """The lines of a stream, whose reader ends a turn in time, also where many are no record."""
 
     def __init__(self, stream: BinaryIO, end_turn: Callable[[], None]) -> None:
         self._stream, self._end_turn = stream, end_turn
@@ -145,7 +139,12 @@ def _load_import(
         task = service.start(session, job.lease, job.runtime.keyring)
     settings = job.runtime.settings
     with closing(DiskSet()) as seen_keys, documents_of(job.runtime, task) as documents:
-        in_turns = _in_turns(documents, partial(end_turn, job))
+        in_turns = (
+            replace(
+                document, stream=cast(BinaryIO, _InTurns(document.stream, partial(end_turn, job)))
+            )
+            for document in documents
+        )
         validate = validator(job.runtime, task.options)
         records = normalised(entries_of(in_turns, task.options), seen_keys, validate)
         for batch in batches_of(islice(records, task.done, None)):
@@ -187,7 +186,14 @@ def _fail(session: Session, lease: Lease[Import], error: Exception) -> None:
 def documents_of(runtime: Runtime, task: ImportTask) -> Iterator[Iterator[Document]]:
     """Open the uploaded file, or the documents of the request."""
     if task.file_id is None:
-        yield _opened(task.format, task.documents)
+        yield (
+            Document(
+                task.format,
+                io.BytesIO((document["content"] or "").encode()),
+                document["externalId"],
+            )
+            for document in task.documents
+        )
         return
     with runtime.storage.local_copy(task.file_id) as copy:
         if copy is None:
@@ -195,9 +201,3 @@ def documents_of(runtime: Runtime, task: ImportTask) -> Iterator[Iterator[Docume
         with copy.path.open("rb") as stream:
             key = files.key_of(task.file_name)
             yield iter([files.document_of(stream, task.file_name, task.format, key)])
-
-
-def _opened(format: str, documents: Sequence[Mapping[str, str | None]]) -> Iterator[Document]:
-    for document in documents:
-        content = io.BytesIO((document["content"] or "").encode())
-        yield Document(format, content, document["externalId"])

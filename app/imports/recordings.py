@@ -1,14 +1,13 @@
 """Recordings as records of an import: their metadata, their storage and their processing."""
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path, PurePath
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from sqlalchemy.orm import Session
 
@@ -28,6 +27,7 @@ from app.core.storage.untrusted import UntrustedFolder
 from app.imports.call_records import FROM, TO, CallRecords
 from app.imports.files import ImportFile, Pair, sidecar_of, unreadable, whole_of
 from app.imports.formats.file_names import NamePattern
+from app.imports.formats.lines import json_file
 from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.formats.table_rows import with_labels, with_offset
 from app.imports.loading.input import ImportOptions
@@ -53,14 +53,10 @@ _JOINED = frozenset({"number", FROM, TO})
 # What a dry run shows of a recording.
 SHOWN = ("externalId", "recordedAt", "direction", "executive", "number")
 _MOST_SHOWN = 100
-
-
-class Metadata(Protocol):
-    def fields_of(self, file: ImportFile) -> dict[str, Any]:
-        """Return the fields of a recording in the words of the API."""
-
-    def start_of(self, half: ImportFile) -> datetime | None:
-        """Return when one side of a call begins, where its own metadata says so."""
+# The fields of a recording in the words of the API.
+FieldsOf: TypeAlias = Callable[[ImportFile], Mapping[str, Any]]
+# The outcome and the id of a recording, or the reason why it could not be stored.
+LoadedRecording: TypeAlias = tuple[RecordOutcome, str | None] | BadLine
 
 
 class RecordingMetadata:
@@ -149,15 +145,7 @@ class RecordingMetadata:
 
 def _document_of(folder: UntrustedFolder, sidecar: Path) -> dict[str, Any]:
     with folder.open(sidecar) as file:
-        data = file.read(_MAX_SIDECAR_BYTES + 1)
-    if len(data) > _MAX_SIDECAR_BYTES:
-        message = f"{sidecar.name} has more than {_MAX_SIDECAR_BYTES} bytes."
-        raise Unreadable(Fault.TOO_LONG, message)
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        message = f"{sidecar.name} is not JSON: {error}."
-        raise Unreadable(Fault.MALFORMED, message) from error
+        document = json_file(file, sidecar.name, _MAX_SIDECAR_BYTES)
     if not isinstance(document, dict):
         raise Unreadable(Fault.MALFORMED, f"{sidecar.name} must hold one JSON object.")
     return document
@@ -181,34 +169,37 @@ class RecordingLoader:
     completes it.
     """
 
-    def __init__(self, runtime: Runtime, options: ImportOptions, metadata: Metadata) -> None:
+    def __init__(self, runtime: Runtime, options: ImportOptions) -> None:
         self._runtime = runtime
         self._options = options
-        self._metadata = metadata
 
-    def load(self, file: ImportFile) -> tuple[RecordOutcome, str | None] | BadLine:
+    def load(self, file: ImportFile, fields_of: FieldsOf) -> LoadedRecording:
         """Store a file and queue its processing; a file that was stored before is skipped.
 
-        Returns the outcome with the id of the recording, which a dry run has not, or the reason why
-        it failed.
+        Args:
+            fields_of: returns the fields of the recording in the words of the API.
+
+        Returns:
+            The outcome with the id of the recording, which a dry run has not, or the reason why it
+            failed.
 
         Raises:
             ServiceUnavailable: the database does not answer, or the disk is full.
         """
-        return self._explained(file, lambda: self._load_file(file, self._metadata.fields_of(file)))
+        return self._explained(file, lambda: self._load_file(file, fields_of(file)))
 
-    def load_pair(self, pair: Pair[ImportFile]) -> tuple[RecordOutcome, str | None] | BadLine:
+    def load_pair(self, pair: Pair[ImportFile], metadata: RecordingMetadata) -> LoadedRecording:
         """Store two sides of a call as one recording of two channels, as `load` does one file."""
         whole = whole_of(pair)
-        return self._explained(whole, lambda: self._load_pair(pair, whole))
+        return self._explained(whole, lambda: self._load_pair(pair, whole, metadata))
 
     def _load_pair(
-        self, pair: Pair[ImportFile], whole: ImportFile
+        self, pair: Pair[ImportFile], whole: ImportFile, metadata: RecordingMetadata
     ) -> tuple[RecordOutcome, str | None]:
-        fields = self._metadata.fields_of(whole)
+        fields = metadata.fields_of(whole)
         sides = pair.by_role(fields.get("direction") or self._options.defaults.get("direction"))
         fields["channelMap"] = {"agent": 0, "customer": 1}
-        starts = [start for side in sides if (start := self._metadata.start_of(side)) is not None]
+        starts = [start for side in sides if (start := metadata.start_of(side)) is not None]
         later_s = 0.0
         if len(starts) == len(sides):
             later_s = (starts[1] - starts[0]).total_seconds()
@@ -247,7 +238,7 @@ class RecordingLoader:
 
     def _explained(
         self, file: ImportFile, load: Callable[[], tuple[RecordOutcome, str | None]]
-    ) -> tuple[RecordOutcome, str | None] | BadLine:
+    ) -> LoadedRecording:
         try:
             return load()
         except Unreadable as error:
@@ -302,7 +293,10 @@ class RecordingLoader:
                 )
                 raise Conflict(message)
         if is_new:
-            self._store(file, audio_file_id, digest)
+            with file.open() as source:
+                AudioObjects(self._runtime).store(
+                    audio_file_id, source, size_bytes=file.size_bytes, sha256=digest
+                )
         self._request_processing(audio_file_id)
         return RecordOutcome.CREATED if is_new else RecordOutcome.SKIPPED, audio_file_id
 
@@ -328,12 +322,6 @@ class RecordingLoader:
             expires_at=utc_now() + _TIME_TO_STORE,
             **{**valid.values, **resolver.ids_of(valid.names)},
         )
-
-    def _store(self, file: ImportFile, audio_file_id: str, digest: str) -> None:
-        with file.open() as source:
-            AudioObjects(self._runtime).store(
-                audio_file_id, source, size_bytes=file.size_bytes, sha256=digest
-            )
 
     def _request_processing(self, audio_file_id: str) -> None:
         """Queue the processing of a stored recording that was never processed."""

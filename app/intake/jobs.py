@@ -22,9 +22,9 @@ from app.imports import files
 from app.imports.files import ImportFile
 from app.imports.formats.records import BadLine, Fault, NativeRecord, Unreadable
 from app.imports.loading.input import ImportOptions
-from app.imports.loading.load import ImportCounts, RecordOutcome, load_batch
+from app.imports.loading.load import RecordOutcome, load_batch
 from app.imports.loading.normalise import DiskSet, normalised
-from app.imports.recordings import RecordingLoader
+from app.imports.recordings import LoadedRecording, RecordingLoader
 from app.imports.schemas.records import validator
 from app.intake import sealing, service
 from app.intake.catalogue import VENDORS
@@ -150,7 +150,7 @@ def _with_sound(
         for ours, theirs in (("startedAt", "recordedAt"), ("direction", "direction"))
         if call.fields.get(ours)
     }
-    loaded = _loaded(job, RecordingLoader(job.runtime, options, _Fields(fields)), file)
+    loaded = _loaded(job, options, file, fields)
     if isinstance(loaded, BadLine):
         return call, f"The sound is missing: {loaded.message}"
     return replace(call, fields={**call.fields, "recording": {"audioFileId": loaded[1]}}), None
@@ -165,20 +165,15 @@ def _store_record(
     with job.transaction() as session:
         counts = load_batch(session, batch, task.options)
         if not counts.errors:
-            outcome = _outcome_of(counts)
+            outcome = next(outcome for outcome, number in counts.by_outcome.items() if number)
             service.finish(session, job.lease, outcome, record.external_id, missing)
     if counts.errors:
         raise _Refused(counts.errors[0]["code"], counts.errors[0]["message"])
 
 
-def _outcome_of(counts: ImportCounts) -> str:
-    return next(outcome for outcome, number in counts.by_outcome.items() if number)
-
-
 def _store_sound(job: RunningJob[IntakeDelivery], task: _Task, sound: Sound) -> None:
     (file,) = files.list_files(sound.path)
-    loader = RecordingLoader(job.runtime, task.options, _Fields(sound.fields))
-    loaded = _loaded(job, loader, file)
+    loaded = _loaded(job, task.options, file, sound.fields)
     if isinstance(loaded, BadLine):
         raise _Refused(loaded.code, loaded.message)
     outcome: RecordOutcome = loaded[0]
@@ -187,25 +182,15 @@ def _store_sound(job: RunningJob[IntakeDelivery], task: _Task, sound: Sound) -> 
 
 
 def _loaded(
-    job: RunningJob[IntakeDelivery], loader: RecordingLoader, file: ImportFile
-) -> tuple[RecordOutcome, str | None] | BadLine:
+    job: RunningJob[IntakeDelivery],
+    options: ImportOptions,
+    file: ImportFile,
+    fields: Mapping[str, Any],
+) -> LoadedRecording:
     """Store fetched sound, unless the customer was erased while it was fetched."""
     with job.transaction() as session:
         leases.held(session, job.lease)
-    return loader.load(file)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """The fields of the one recording of a delivery."""
-
-    fields: Mapping[str, Any]
-
-    def fields_of(self, _: ImportFile) -> dict[str, Any]:
-        return dict(self.fields)
-
-    def start_of(self, _: ImportFile) -> None:
-        return None
+    return RecordingLoader(job.runtime, options).load(file, lambda _: fields)
 
 
 def _fail(session: Any, lease: Lease[IntakeDelivery], error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from app.imports.formats.table_rows import field_of, is_time, normalised
 from app.imports.formats.tables import FORM, known_role
@@ -75,7 +76,7 @@ def _guess_by_content(fields: dict[str, str], left: dict[str, list[str]]) -> Non
     if not {"role", "speaker"} & set(fields.values()):
         take("role", next((name for name, held in left.items() if _are_roles(held)), None))
     if not {"text", "html"} & set(fields.values()):
-        lengths = {name: _mean_length(held) for name, held in left.items() if _are_words(held)}
+        lengths = {name: fmean(map(len, held)) for name, held in left.items() if _are_words(held)}
         take("text", max(lengths, key=lengths.__getitem__, default=None))
     if "sentAt" not in fields.values():
         take("sentAt", next((name for name, held in left.items() if _are_times(held)), None))
@@ -115,7 +116,3 @@ def _are_keys(held: Sequence[str]) -> bool:
     """True if values come in runs, each once: as those of a column that says what belongs together."""
     runs = [cell for before, cell in zip(["", *held], held, strict=False) if cell != before]
     return len(held) > len(runs) == len(set(runs)) > 1
-
-
-def _mean_length(held: Sequence[str]) -> float:
-    return sum(map(len, held)) / len(held)

@@ -4,72 +4,25 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 
-_BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "blockquote",
-        "dd",
-        "div",
-        "dl",
-        "dt",
-        "footer",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "tr",
-        "ul",
-    ]
+_PARAGRAPHS = ("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul")
+_BLOCKS = (
+    *_PARAGRAPHS,
+    *("address", "article", "dd", "div", "dl", "dt", "footer", "header", "hr", "li"),
+    *("section", "tr"),
 )
-_PARAGRAPHS = frozenset(
-    ["blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"]
+_CELLS = ("td", "th")
+_WITHOUT_END = (
+    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
+    *("source", "wbr"),
 )
-_CELLS = frozenset(["td", "th"])
-_WITHOUT_END = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "wbr",
-    ]
-)
-_HIDDEN = frozenset(["blockquote", "head", "script", "style", "title", "template"])
+_HIDDEN = ("blockquote", "head", "script", "style", "title", "template")
 # By class or id: how Gmail, Outlook, Thunderbird and Yahoo mark what is quoted, and signatures.
 _NOT_SAID = frozenset(
-    [
-        "freshdesk_quote",
-        "gmail_quote",
-        "gmail_extra",
-        "gmail_signature",
-        "gmail_attr",
-        "moz-cite-prefix",
-        "moz-signature",
-        "yahoo_quoted",
-        "yahoo-signature",
-        "divrplyfwdmsg",
-        "appendonsend",
-        "signature",
-    ]
+    (
+        *("freshdesk_quote", "gmail_quote", "gmail_extra", "gmail_signature", "gmail_attr"),
+        *("moz-cite-prefix", "moz-signature", "yahoo_quoted", "yahoo-signature"),
+        *("divrplyfwdmsg", "appendonsend", "signature"),
+    )
 )
 # The first line of what is quoted, or of a signature, with all that follows.
 _REST = re.compile(

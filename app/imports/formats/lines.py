@@ -1,5 +1,6 @@
 """Lines and JSON documents of a byte stream, each of bounded size."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -73,15 +74,15 @@ def json_documents(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | Ba
     if first.data is None:
         yield first_document
         return
-    if isinstance(first_document, BadLine) and first.data.strip() in (b"{", b"["):
-        yield _parsed_whole(first, lines)
-        return
     second = next(lines, None)
-    if isinstance(first_document, BadLine) and second is not None and not _starts_document(second):
-        yield _parsed_whole(first, chain([second], lines))
-        return
+    rest = chain([second] if second else [], lines)
+    if isinstance(first_document, BadLine):
+        is_open = first.data.strip() in (b"{", b"[")
+        if is_open or (second is not None and not (second.data or b"").startswith(b"{")):
+            yield _parsed_whole(first, rest)
+            return
     yield first_document
-    for line in chain([second] if second else [], lines):
+    for line in rest:
         yield _parsed_line(line, _MAX_DOCUMENT_BYTES)
 
 
@@ -103,8 +104,19 @@ def read_documents(
             yield BadLine(line, error.code, error.message, external_id)
 
 
-def _starts_document(line: ByteLine) -> bool:
-    return line.data is not None and line.data.startswith(b"{")
+def json_file(stream: BinaryIO, name: str, max_bytes: int) -> Any:
+    """Return the document of a whole JSON file.
+
+    Raises:
+        Unreadable: it is none, or too large.
+    """
+    data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise Unreadable(Fault.TOO_LONG, f"{name} has more than {max_bytes} bytes.")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(Fault.MALFORMED, f"{name} is not JSON: {error}.") from error
 
 
 def _parsed_whole(
