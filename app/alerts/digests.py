@@ -228,18 +228,13 @@ class _Figures:
         rows = session.execute(grouped.group_by(Evaluation.scorecard_id, keys))
         for scorecard_id, failed, count in rows:
             self.counts[scorecard_id] = self.counts.get(scorecard_id, 0) + count
-            for key in _keys_of(failed):
+            for key in orjson.loads(failed):
                 self.failed[scorecard_id, key] = self.failed.get((scorecard_id, key), 0) + count
 
     def rate_of(self, key: tuple[str, str]) -> MeasuredMean | None:
         """Return the share that fails a criterion, of the conversations with its scorecard."""
         count = self.counts.get(key[0])
         return rate(self.failed.get(key, 0) / count, count) if count else None
-
-
-def _keys_of(failed: str) -> list[str]:
-    keys: list[str] = orjson.loads(failed)
-    return keys
 
 
 def _titles(session: Session, scorecard_ids: set[str]) -> dict[tuple[str, str], str]:

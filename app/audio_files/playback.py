@@ -65,18 +65,16 @@ def stored(
     Raises:
         DiskFull: too little disk space is free.
     """
-    (_store_muted if muted else _store)(storage, audio_file_id, sound)
+    copy_id = mute_id if muted else play_copy_id
+    if sound.play_copy is not None:
+        _write(storage, copy_id(audio_file_id), sound.play_copy, replace=muted)
+    # The waveform last: where it is, a needed copy is too.
+    _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform), replace=muted)
     try:
         yield
     except LeaseLost:
         delete(storage, audio_file_id)
         raise
-
-
-def _store_muted(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
-    if sound.play_copy is not None:
-        _write(storage, mute_id(audio_file_id), sound.play_copy, replace=True)
-    _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform), replace=True)
 
 
 def delete(storage: Storage, audio_file_id: str) -> None:
@@ -122,14 +120,7 @@ def spool_dir(settings: Settings) -> Path:
     return spool
 
 
-def _store(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
-    """Store the waveform last: where it is, a needed play copy is too."""
-    if sound.play_copy is not None:
-        _write(storage, play_copy_id(audio_file_id), sound.play_copy)
-    _write(storage, wave_id(audio_file_id), io.BytesIO(sound.waveform))
-
-
-def _write(storage: Storage, object_id: str, file: IO[bytes], *, replace: bool = False) -> None:
+def _write(storage: Storage, object_id: str, file: IO[bytes], *, replace: bool) -> None:
     size_bytes = file.seek(0, io.SEEK_END)
     file.seek(0)
     with suppress(ObjectExists):

@@ -60,7 +60,10 @@ def _others(
     teams, center_id = current_teams(), coaching["call_center_id"]
     is_agent = teams is not None and teams.released_only
     with limited_to(None if is_agent else teams):
-        no_others = {(coaching["executive_id"],), (None,), *_bots(facts)}
+        bots = facts.session.scalars(
+            select(Executive.id).where(Executive.kind == ExecutiveKind.BOT)
+        )
+        no_others = {(coaching["executive_id"],), (None,), *((bot,) for bot in bots)}
         for of_center in dict.fromkeys((center_id, None) if is_agent else (center_id,)):
             if of_center is None and not is_agent:
                 return []
@@ -72,17 +75,14 @@ def _others(
             ]
             people = (sides[0].keys() & sides[1].keys()) - no_others
             if len(people) >= (FEWEST_PEOPLE if is_agent else 1):
-                return [_together([side[person] for person in people]) for side in sides]
+                return [
+                    {
+                        key: sum((side[person][key] for person in people), Scores())
+                        for key in coaching["criteria"]
+                    }
+                    for side in sides
+                ]
     return []
-
-
-def _bots(facts: FactReader) -> list[tuple[str]]:
-    rows = select(Executive.id).where(Executive.kind == ExecutiveKind.BOT)
-    return [(executive_id,) for executive_id in facts.session.scalars(rows)]
-
-
-def _together(people: Sequence[Mapping[str | None, Scores]]) -> dict[str | None, Scores]:
-    return {key: sum((scores[key] for scores in people), Scores()) for key in people[0]}
 
 
 def _compared(before: Scores, after: Scores) -> dict[str, Any]:

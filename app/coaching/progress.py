@@ -58,7 +58,8 @@ def progress_of(
         due = [goal for goal in goals if min(goal["at"], now) == end]
         keys = [*dict.fromkeys(goal["criterion"] for goal in due)]
         for column in ("executive_id", "call_center_id"):
-            own = [goal for goal in due if column == _column_of(goal)]
+            is_of_agent = column == "executive_id"
+            own = [goal for goal in due if (goal["executive_id"] is not None) == is_of_agent]
             groups = scores_by(facts, _last_days(end), keys, column) if own else {}
             for goal in own:
                 scores = groups.get((goal[column],), {}).get(goal["criterion"], Scores())
@@ -80,10 +81,6 @@ def targets_of(facts: FactReader, now: datetime, **who: Any) -> list[CampaignTar
         if (row["targets"] or {}).get("score") is not None
         if (scores := groups.get((row["id"],), {}).get(None)) is not None
     ]
-
-
-def _column_of(goal: Mapping[str, Any]) -> str:
-    return "call_center_id" if goal["executive_id"] is None else "executive_id"
 
 
 def _last_days(end: datetime) -> Period:

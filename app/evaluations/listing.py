@@ -54,13 +54,8 @@ _FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str] | Select
 _SORTABLE: dict[str, AnyColumn] = {
     name: _EVALUATION[name]
     for name in (
-        "conversation_at",
-        "created_at",
-        "completed_at",
-        "started_at",
-        "score",
-        "confidence",
-        "duration_seconds",
+        *("conversation_at", "created_at", "completed_at", "started_at"),
+        *("score", "confidence", "duration_seconds"),
     )
 }
 
@@ -138,18 +133,10 @@ MOMENTS: Mapping[str, ColumnElement[Any]] = {
 }
 # Selective filters with an index of their own.
 _SELECTIVE = frozenset(
-    [
-        "ids",
-        "engagement_id",
-        "campaign_id",
-        "call_center_id",
-        "executive_id",
-        "source_id",
-        "reviewed_by",
-        "topic",
-        "q",
-        "said",
-    ]
+    (
+        *("ids", "engagement_id", "campaign_id", "call_center_id", "executive_id", "source_id"),
+        *("reviewed_by", "topic", "q", "said"),
+    )
 )
 
 
@@ -177,7 +164,11 @@ def list_page(
     if said and index.is_frequent(session, said):
         return _searched(session, request, said, current=current, filters=filters)
     where = conditions(current=current, **filters)
-    total_count = _count(session, where, current=current, filtered=bool(filters.keys() - {_BY_DAY}))
+    if filters.keys() - {_BY_DAY}:
+        counted = select(func.count()).select_from(Evaluation.__table__).where(*where)
+        total_count = session.scalar(counted) or 0
+    else:
+        total_count = count_all(session, current=current)
     rows: Sequence[Any] = []
     if request.page_size and request.offset < total_count:
         rows = _rows_of(session, where, request, total_count)
@@ -280,15 +271,6 @@ def _current(*, selective: bool) -> ColumnElement[bool]:
     if selective:
         return _EVALUATION.is_current.is_not(False)
     return and_(_EVALUATION.is_current)
-
-
-def _count(
-    session: Reader, where: list[ColumnElement[bool]], *, current: bool, filtered: bool
-) -> int:
-    if not filtered:
-        return count_all(session, current=current)
-    counted = select(func.count()).select_from(Evaluation.__table__).where(*where)
-    return session.scalar(counted) or 0
 
 
 def count_all(session: Reader, *, current: bool = False) -> int:

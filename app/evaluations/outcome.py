@@ -67,7 +67,9 @@ def store(session: Session, judged: Sequence[EvaluationCompletion]) -> dict[str,
         for evaluation in evaluations
         for topic in evaluation.topics
     )
-    _update_search_texts(session, evaluations)
+    by_id = {evaluation.id: evaluation for evaluation in evaluations}
+    for search in session.scalars(select(SearchText).where(SearchText.evaluation_id.in_(by_id))):
+        search.text = search_text(by_id[search.evaluation_id])
     return {result.evaluation_id: result.document for result in results}
 
 
@@ -105,12 +107,6 @@ def _result_of(evaluation: Evaluation, judgement: Judgement) -> EvaluationResult
         segment_sentiments=sentiments,
         signals=dict(judgement.signals),
     )
-
-
-def _update_search_texts(session: Session, evaluations: Sequence[Evaluation]) -> None:
-    by_id = {evaluation.id: evaluation for evaluation in evaluations}
-    for search in session.scalars(select(SearchText).where(SearchText.evaluation_id.in_(by_id))):
-        search.text = search_text(by_id[search.evaluation_id])
 
 
 def scorecard_of(session: Session, evaluation: Evaluation) -> Scorecard:
@@ -188,8 +184,7 @@ def update_campaign_means(
 
 
 def announce(session: Session, completed: Sequence[Evaluation]) -> None:
-    data = [_announcement(evaluation) for evaluation in completed]
-    publish_all(session, EventType.EVALUATION_COMPLETED, data)
+    publish_all(session, EventType.EVALUATION_COMPLETED, [*map(_announcement, completed)])
 
 
 def announce_failure(session: Session, evaluation: Evaluation, *, code: str, message: str) -> None:

@@ -17,32 +17,20 @@ from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationReviewer
 
 # Every member of a results document, as shown before the judge has written one.
+_NULLS = (
+    *("score", "rawScore", "complianceScore", "coverage", "noVerdictReason", "band", "passed"),
+    *("passThreshold", "autoFail", "engine", "dimensions", "sentiment", "resolution", "summary"),
+    *("coaching", "quality"),
+)
+_LISTS = (
+    *("sections", "criteria", "metricsMissing", "metricsUncertain", "topics", "moments"),
+    "reviews",
+)
 _EMPTY_RESULTS: dict[str, Any] = {
-    "score": None,
-    "rawScore": None,
+    **dict.fromkeys(_NULLS),
+    **{name: [] for name in _LISTS},
     "maxScore": 100,
-    "complianceScore": None,
-    "coverage": None,
-    "noVerdictReason": None,
-    "band": None,
-    "passed": None,
-    "passThreshold": None,
-    "autoFail": None,
-    "engine": None,
-    "sections": [],
-    "criteria": [],
-    "dimensions": None,
     "metrics": {},
-    "metricsMissing": [],
-    "metricsUncertain": [],
-    "sentiment": None,
-    "topics": [],
-    "resolution": None,
-    "summary": None,
-    "moments": [],
-    "coaching": None,
-    "quality": None,
-    "reviews": [],
 }
 
 # Members of the document that are columns, too.

@@ -12,6 +12,10 @@ from app.evaluations.enums import SourceType, Status, TranscriptStatus
 from app.evaluations.models import Evaluation, StoredTranscript
 from app.redaction import raw_texts
 
+_COPIED = (
+    *("language", "languages", "word_count", "segment_count", "confidence"),
+    *("provider", "model", "erased_at", "participants"),
+)
 _STATUS_WITHOUT_TRANSCRIPT = {
     Status.QUEUED: TranscriptStatus.PENDING,
     Status.TRANSCRIBING: TranscriptStatus.PROCESSING,
@@ -32,19 +36,12 @@ def of_recording(
     Args:
         redacted: False shows the original words as far as they are kept.
     """
-    source_type = SourceType.AUDIO_FILE
-    evaluation = session.scalar(
-        select(Evaluation).where(
-            Evaluation.source_id == audio_file_id,
-            Evaluation.source_type == source_type,
-            Evaluation.is_current,
-        )
-    )
-    row = transcripts.find(
-        session, source_type=source_type, source_id=audio_file_id, with_text=True
-    )
+    source = {"source_type": SourceType.AUDIO_FILE, "source_id": audio_file_id}
+    current = select(Evaluation).filter_by(**source, is_current=True)
+    evaluation = session.scalar(current)
+    row = transcripts.find(session, **source, with_text=True)
     shown = _shown(session, keyring, row, evaluation, include_words, redacted)
-    return {**_source(source_type, audio_file_id, evaluation), **shown}
+    return {**_source(**source, evaluation=evaluation), **shown}
 
 
 def of_evaluation(
@@ -56,15 +53,13 @@ def of_evaluation(
     redacted: bool,
 ) -> dict[str, Any]:
     """Return the transcript of an evaluation for the API, in the form of `of_recording`."""
-    source_type, source_id = evaluation.source_type, evaluation.source_id
+    source = {"source_type": evaluation.source_type, "source_id": evaluation.source_id}
     if evaluation.transcript_id is None:
-        row = transcripts.find(
-            session, source_type=source_type, source_id=source_id, with_text=True
-        )
+        row = transcripts.find(session, **source, with_text=True)
     else:
         row = transcripts.find_with_segments(session, evaluation.transcript_id)
     shown = _shown(session, keyring, row, evaluation, include_words, redacted)
-    return {**_source(source_type, source_id, evaluation), **shown}
+    return {**_source(**source, evaluation=evaluation), **shown}
 
 
 def _source(source_type: str, source_id: str, evaluation: Evaluation | None) -> dict[str, Any]:
@@ -88,19 +83,11 @@ def _shown(
         return _without_transcript(evaluation)
     raw = None if redacted else raw_texts.find_originals(session, keyring, row.raw_text_id)
     return {
+        **{name: getattr(row, name) for name in _COPIED},
         "status": TranscriptStatus.COMPLETED,
-        "language": row.language,
-        "languages": row.languages,
         "duration_seconds": None if row.duration_ms is None else (row.duration_ms + 500) // 1000,
-        "word_count": row.word_count,
-        "segment_count": row.segment_count,
-        "confidence": row.confidence,
-        "provider": row.provider,
-        "model": row.model,
         "redacted": row.redacted and raw is None,
         "redaction_entities": {} if raw else row.redaction_entities,
-        "erased_at": row.erased_at,
-        "participants": row.participants,
         "segments": _shown_segments(
             _unmasked(row.segments, raw.segments) if raw else row.segments,
             sentiments=transcripts.sentiments(session, evaluation),
@@ -116,19 +103,16 @@ def _without_transcript(evaluation: Evaluation | None) -> dict[str, Any]:
         else _STATUS_WITHOUT_TRANSCRIPT[Status(evaluation.status)]
     )
     return {
+        **dict.fromkeys(_COPIED),
         "status": status,
         "language": evaluation.language if evaluation else None,
-        "languages": [],
         "duration_seconds": evaluation.duration_seconds if evaluation else None,
+        "languages": [],
         "word_count": 0,
         "segment_count": 0,
-        "confidence": None,
-        "provider": None,
-        "model": None,
+        "participants": [],
         "redacted": False,
         "redaction_entities": {},
-        "erased_at": None,
-        "participants": [],
         "segments": [],
     }
 

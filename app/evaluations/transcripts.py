@@ -34,6 +34,9 @@ def row_of(
 ) -> StoredTranscript:
     """Make the row of a transcript; `raw_text_id` names the sealed originals of its masked texts."""
     transcript = with_languages(transcript)
+    masked = Counter(
+        redaction.entity_type for segment in transcript.segments for redaction in segment.redactions
+    )
     shaped: dict[str, Any] = {
         "language": transcript.language,
         "languages": _languages_of(transcript),
@@ -44,7 +47,7 @@ def row_of(
         "provider": transcript.provider,
         "model": transcript.model,
         "redacted": transcript.redacted,
-        "redaction_entities": _entities_of(transcript),
+        "redaction_entities": dict(sorted(masked.items())),
         "participants": [with_api_names(person) for person in transcript.participants],
         "segments": _segments_of(transcript),
         "origin": _origin_of(transcript),
@@ -121,13 +124,6 @@ def _languages_of(transcript: Transcript) -> list[dict[str, Any]]:
         for code, count in words.most_common()
         if count
     ]
-
-
-def _entities_of(transcript: Transcript) -> dict[str, int]:
-    masked = (
-        redaction.entity_type for segment in transcript.segments for redaction in segment.redactions
-    )
-    return dict(sorted(Counter(masked).items()))
 
 
 def _segments_of(transcript: Transcript) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from flask import Flask, Response, jsonify, request
 
 from app.core.clock import utc_now
 from app.core.errors import AppError, NotFound
+from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.intake import sealing, service
 from app.intake.catalogue import VENDORS
@@ -47,7 +48,9 @@ class Intake:
         self._check_length(name)
         body = request.get_data()
         headers = {key.lower(): value for key, value in request.headers.items()}
-        arrived = Arrived(self._address(), headers, body)
+        # Some vendors sign the address that they have sent to.
+        address = public_address(self._runtime.settings) + request.full_path.removesuffix("?")
+        arrived = Arrived(address, headers, body)
         try:
             signature = vendor.scheme.require(arrived, config["secret"], utc_now())
             document = document_of(vendor, body)
@@ -77,14 +80,10 @@ class Intake:
                 return VENDORS[name], configured[0]
         raise NotFound("There is no such source, or it is switched off.")
 
-    def _address(self) -> str:
-        """Return the address that the vendor has sent to, which some sign."""
-        return public_address(self._runtime.settings) + request.full_path.removesuffix("?")
-
     def _accepted(self, vendor: Vendor, document: Document, signature: str, body: bytes) -> str:
         if not vendor.concerns(document):
             return "ignored"
-        delivery_id = service.new_delivery_id()
+        delivery_id = new_id("intk")
         sealed_body = sealing.seal_body(self._runtime.keyring, delivery_id, body)
         digest = hashlib.sha256(signature.encode() + b"\n" + body).hexdigest()
         with self._runtime.db.writing() as session:

@@ -14,7 +14,6 @@ from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
 from app.core.database.upserts import insert_missing
 from app.core.errors import Conflict, InvalidInput
-from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.jobs.purging import delete_older
@@ -191,10 +190,6 @@ def accept(
     if is_new:
         ring_after_commit(session, bell(delivery_id))
     return is_new
-
-
-def new_delivery_id() -> str:
-    return new_id("intk")
 
 
 def note_refusal(session: Session, name: str, reason: str) -> None:

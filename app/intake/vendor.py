@@ -132,10 +132,10 @@ def call_of(
     document: Document,
     table: FieldTable,
     convert: Mapping[str, Convert],
-    turns: Iterable[TimedTurn],
+    turns_of: Callable[[Document], Iterable[TimedTurn]],
 ) -> NativeRecord:
     fields = fields_of(document, table, convert)
-    return record_of(1, collect_turns(turns), channel=None, **fields)
+    return record_of(1, collect_turns(turns_of(document)), channel=None, **fields)
 
 
 def spoken(

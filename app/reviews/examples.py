@@ -46,8 +46,8 @@ def learn(
         return
     before = {criterion["key"]: criterion for criterion in judged["criteria"]}
     for rating in ratings:
-        rule, parameters = _rule_of(scorecard, rating.key)
-        for kind in kinds_of_rule(rule, parameters):
+        criterion = scorecard.criterion(rating.key)
+        for kind in kinds_of_rule(criterion.rule, criterion.parameters):
             counts, texts = _shown(kind, before[rating.key], rating)
             for text in dict.fromkeys(texts):
                 _replace(session, evaluation.engagement_id, kind, text)
@@ -111,11 +111,6 @@ def _replace(session: Session, engagement_id: str, kind: str, text: str) -> None
         )
         .values(revoked_at=utc_now())
     )
-
-
-def _rule_of(scorecard: Scorecard, key: str) -> tuple[str | None, Mapping[str, Any]]:
-    criterion = scorecard.criterion(key)
-    return criterion.rule, criterion.parameters
 
 
 def _shown(kind: str, before: Mapping[str, Any], rating: Rating) -> tuple[bool, list[str]]:

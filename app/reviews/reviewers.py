@@ -40,7 +40,13 @@ def figures(session: Session, selection: Selection) -> list[dict[str, Any]]:
             "reviewer": rater,
             "count": count,
             "median_seconds": median(seconds[rater]) if seconds[rater] else None,
-            "from_judge": _difference(_from_judge(by_rater[rater])),
+            "from_judge": _difference(
+                [
+                    rating.score - rating.judged["score"]
+                    for rating in by_rater[rater]
+                    if rating.score is not None
+                ]
+            ),
             "from_others": _difference(_from_others(rater, scores.values())),
             **_agreement(by_rater[rater]),
         }
@@ -71,10 +77,6 @@ def _counts_and_times(
             if key in started:
                 seconds[row.rater].append((row.created_at - started.pop(key)).total_seconds())
     return counts, seconds
-
-
-def _from_judge(ratings: Iterable[LatestRatings]) -> list[float]:
-    return [rating.score - rating.judged["score"] for rating in ratings if rating.score is not None]
 
 
 def _from_others(rater: str, scores: Iterable[Mapping[str, float]]) -> list[float]:

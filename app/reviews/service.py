@@ -42,12 +42,7 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
     ReviewAction.ACCEPT_DISPUTE: ((_DISPUTED,), _ACCEPTED),
     ReviewAction.REJECT_DISPUTE: ((_DISPUTED,), _REJECTED),
 }
-_ANNOUNCED = frozenset(
-    (
-        *(ReviewAction.CONFIRM, ReviewAction.OVERRIDE, ReviewAction.DISPUTE),
-        *(ReviewAction.ACCEPT_DISPUTE, ReviewAction.REJECT_DISPUTE),
-    )
-)
+_ANNOUNCED = _STEPS.keys() - {ReviewAction.REQUEST, ReviewAction.START}
 _DECISIONS: Mapping[str, str] = {
     ReviewAction.ACCEPT_DISPUTE: "accepted",
     ReviewAction.REJECT_DISPUTE: "rejected",

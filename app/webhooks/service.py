@@ -34,16 +34,8 @@ RESOLVE_WITHIN_S = 5.0
 _SORTABLE = {"created_at": Subscription.created_at}
 _NOT_DELETED = Subscription.deleted_at.is_(None)
 _FIELDS = (
-    "id",
-    "kind",
-    "url",
-    "events",
-    "description",
-    "active",
-    "created_at",
-    "updated_at",
-    "failing_since",
-    "deactivated_at",
+    *("id", "kind", "url", "events", "description", "active"),
+    *("created_at", "updated_at", "failing_since", "deactivated_at"),
 )
 _COLUMNS = select(*(getattr(Subscription, name) for name in _FIELDS)).where(_NOT_DELETED)
 
@@ -220,10 +212,7 @@ def cancel_pending(session: Session, subscription_id: str, *, now: datetime) -> 
     """Cancel every delivery that is not being sent at this moment; a recovery finds them."""
     session.execute(
         update(Delivery)
-        .where(
-            Delivery.subscription_id == subscription_id,
-            PENDING,
-        )
+        .where(Delivery.subscription_id == subscription_id, PENDING)
         .values(state=DeliveryState.CANCELED, finished_at=now)
         .execution_options(synchronize_session=False)
     )

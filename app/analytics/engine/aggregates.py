@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.analytics.engine.database import Row, score_column
-from app.analytics.engine.facts import CRITERION, Columns
+from app.analytics.engine.facts import CRITERION, METRICS, Columns
 from app.analytics.engine.reader import Aggregation, FactReader
 from app.analytics.engine.selection import Selection
 
@@ -78,15 +78,10 @@ _MEASURES: Mapping[str, str] = {
     "score": _RANKED_SCORE,
     "passed": "passed::INTEGER",
     "auto_failed": "auto_failed::INTEGER",
-    "compliance_score": "compliance_score",
-    "customer_sentiment": "customer_sentiment",
-    "duration_seconds": "duration_seconds",
-    "talk_ratio": "talk_ratio",
-    "silence_percent": "silence_percent",
-    "dead_air_count": "dead_air_count",
-    "interruptions": "interruptions",
-    "agent_wpm": "agent_wpm",
-    "first_response_seconds": "first_response_seconds",
+    **{
+        name: name
+        for name in ("compliance_score", "customer_sentiment", "duration_seconds", *METRICS)
+    },
 }
 # The bound of positive and negative sentiment, as in the scorecards' sentiment trend.
 _NEUTRAL = 0.1

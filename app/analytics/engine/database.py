@@ -30,36 +30,23 @@ _MOST_REMEMBERED_VALUES = 500_000
 
 
 # Decimals are exact, so that sums do not depend on the order.
+_MOMENTS = ("conversation_at", "created_at", "completed_at")
+_TEXTS = (
+    *("status", "source_type", "channel", "engagement_id", "campaign_id", "call_center_id"),
+    *("executive_id", "scorecard_id", "sentiment_trend", "resolution"),
+)
+_WHOLE = ("id", "duration_seconds", "dead_air_count", "interruptions", "score_layout_id")
+_SHARES = ("compliance_score", "customer_sentiment", "talk_ratio", "silence_percent")
 _COLUMNS: Mapping[str, str] = {
-    "id": "BIGINT",
-    "conversation_at": "TIMESTAMP",
-    "created_at": "TIMESTAMP",
-    "completed_at": "TIMESTAMP",
-    "status": "VARCHAR",
-    "source_type": "VARCHAR",
-    "channel": "VARCHAR",
-    "engagement_id": "VARCHAR",
-    "campaign_id": "VARCHAR",
-    "call_center_id": "VARCHAR",
-    "executive_id": "VARCHAR",
-    "scorecard_id": "VARCHAR",
+    **dict.fromkeys(_WHOLE, "BIGINT"),
+    **dict.fromkeys(_MOMENTS, "TIMESTAMP"),
+    **dict.fromkeys(_TEXTS, "VARCHAR"),
     "score": "SMALLINT",
-    "passed": "BOOLEAN",
-    "auto_failed": "BOOLEAN",
-    "compliance_score": "DECIMAL(9, 4)",
-    "customer_sentiment": "DECIMAL(9, 4)",
-    "sentiment_trend": "VARCHAR",
-    "resolution": "VARCHAR",
-    "duration_seconds": "BIGINT",
-    "talk_ratio": "DECIMAL(9, 4)",
-    "silence_percent": "DECIMAL(9, 4)",
-    "dead_air_count": "BIGINT",
-    "interruptions": "BIGINT",
+    **dict.fromkeys(("passed", "auto_failed"), "BOOLEAN"),
+    **dict.fromkeys(_SHARES, "DECIMAL(9, 4)"),
     "agent_wpm": "DECIMAL(18, 4)",
     "first_response_seconds": "DECIMAL(18, 2)",
-    "score_layout_id": "BIGINT",
 }
-_MOMENTS = ("conversation_at", "created_at", "completed_at")
 # Selected as JSON texts.
 _LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
 FACT_COLUMNS = (*_COLUMNS, *_LISTS)

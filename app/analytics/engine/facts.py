@@ -13,27 +13,11 @@ from app.campaigns import merging
 from app.core.database.upserts import insert_missing, upsert_into
 from app.evaluations.models import Evaluation
 
-COPIED = (
-    "source_id",
-    "source_type",
-    "status",
-    "channel",
-    "engagement_id",
-    "campaign_id",
-    "call_center_id",
-    "executive_id",
-    "scorecard_id",
-    "conversation_at",
-    "created_at",
-    "completed_at",
-    "score",
-    "passed",
-    "auto_failed",
-    "compliance_score",
-    "customer_sentiment",
-    "sentiment_trend",
-    "resolution",
-    "duration_seconds",
+# Columns of an evaluation that its fact has under the same names.
+COPIED = tuple(
+    column.key
+    for column in EvaluationFact.__table__.c
+    if column.key in Evaluation.__table__.c and column.key not in ("id", "topics")
 )
 METRICS = {
     "talk_ratio": "talkRatio",
@@ -115,15 +99,14 @@ def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any])
 
 def columns_of(document: Mapping[str, Any]) -> Columns:
     """List the criteria and then the sections of a results document."""
-    criteria = [
-        {"kind": CRITERION, "key": item["key"], "title": item["title"], "section": item["section"]}
-        for item in document.get("criteria", ())
+    return [
+        {"kind": kind, "key": item["key"], "title": item["title"], "section": item[section]}
+        for kind, items, section in (
+            (CRITERION, "criteria", "section"),
+            (SECTION, "sections", "key"),
+        )
+        for item in document.get(items, ())
     ]
-    sections = [
-        {"kind": SECTION, "key": item["key"], "title": item["title"], "section": item["key"]}
-        for item in document.get("sections", ())
-    ]
-    return criteria + sections
 
 
 def scores_of(document: Mapping[str, Any]) -> list[float | None]:

@@ -42,8 +42,6 @@ _OBJECT_PREFIX = "par"
 # A file that is no longer registered is kept for running readers.
 _KEPT_S = 600
 _SPILL_KEPT_S = 86_400
-if TYPE_CHECKING:
-    import duckdb
 # Limits the memory of one run, and the time for which its transaction blocks writers.
 _BATCH = 20_000
 # Each run writes the files of its months again, so that few large runs take less time.
@@ -135,7 +133,7 @@ def write_pending(db: Database, database: FactDatabase, *, limit: int = _BATCH) 
         score_count = widest(all_layouts(session))
     if not rows:
         return 0
-    months = {row.id: _month_of(row.conversation_at) for row in rows}
+    months = {row.id: as_utc(row.conversation_at).isoformat()[:7] for row in rows}
     touched = {*months.values(), *(row.part for row in rows if row.part)}
     with closing(database.cursor()) as cursor:
         create_table(cursor, "changed", score_count=score_count)
@@ -291,8 +289,3 @@ def _fetch(database: FactDatabase, part: Part) -> bool:
 def _object_id(part: Part) -> str:
     """Return the name of a part in the storage."""
     return f"{_OBJECT_PREFIX}_{part.path.stem.replace('-', '_')}"
-
-
-def _month_of(moment: datetime) -> str:
-    """Return the month, in UTC, of the part for a fact of this time."""
-    return as_utc(moment).isoformat()[:7]

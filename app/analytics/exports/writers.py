@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 
 from app.analytics.enums import Format
-from app.analytics.exports.datasets.columns import Column, Kind, Row, Values
+from app.analytics.exports.datasets.columns import Column, Kind, Values
 
 CONTENT_TYPES = {
     Format.CSV: "text/csv",
@@ -141,7 +141,9 @@ class _XlsxWriter:
         if self._row + len(columns[0]) > MOST_ROWS_OF_A_SHEET + 1:
             raise TooManyRows
         for row in zip(*columns, strict=True):
-            self._add(row)
+            for place, value in enumerate(row):
+                self._cell(place, value)
+            self._row += 1
 
     def close(self) -> None:
         """Write the workbook, with a filter over all rows."""
@@ -150,11 +152,6 @@ class _XlsxWriter:
             self._workbook.close()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _add(self, row: Row) -> None:
-        for place, value in enumerate(row):
-            self._cell(place, value)
-        self._row += 1
 
     def _cell(self, place: int, value: Any) -> None:
         if value is None:

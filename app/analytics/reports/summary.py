@@ -65,7 +65,10 @@ def summarize(
     return {
         "period": selection.period.shown(),
         "totals": totals,
-        "coverage": _coverage(totals),
+        "coverage": rounded(
+            share(totals["completed"], sum(totals[name] for name in _COUNTED)),
+            measures.SHARE_PLACES,
+        ),
         "score": {
             **{name: measures.LEADERBOARD[key](overall) for name, key in _SCORES.items()},
             "distribution": measures.distribution(overall.scores),
@@ -135,11 +138,6 @@ def _count(
         *(getattr(table, name) == key for name, key in selection.ids().items()),
     )
     return session.scalar(statement) or 0
-
-
-def _coverage(totals: Mapping[str, int]) -> float | None:
-    contacts = sum(totals[name] for name in _COUNTED)
-    return rounded(share(totals["completed"], contacts), measures.SHARE_PLACES)
 
 
 def _speech(aggregate: Aggregate) -> dict[str, float | None]:

@@ -62,7 +62,10 @@ def request_processing(
     job = open_job(session, audio_file_id)
     if job is not None:
         return audio, job
-    _require_ready(audio, options)
+    if audio.uploaded_at is None:
+        raise Conflict(f"There is nothing to process: the upload is {audio.status}.")
+    if audio.status == AudioStatus.PROCESSED and not options.force:
+        raise Conflict("This recording has been processed: set force to process it again.")
     redact = redact_by_default if options.redact is None else options.redact
     job = _queue(session, audio, options, redact=redact)
     ring_after_commit(session, bell(job.id))
@@ -88,13 +91,6 @@ def shown_job(audio: AudioFile, job: ProcessingJob, *, status_url: str) -> dict[
     }
 
 
-def _require_ready(audio: AudioFile, options: ProcessingRequest) -> None:
-    if audio.uploaded_at is None:
-        raise Conflict(f"There is nothing to process: the upload is {audio.status}.")
-    if audio.status == AudioStatus.PROCESSED and not options.force:
-        raise Conflict("This recording has been processed: set force to process it again.")
-
-
 def _queue(
     session: Session, audio: AudioFile, options: ProcessingRequest, *, redact: bool
 ) -> ProcessingJob:
@@ -109,7 +105,19 @@ def _queue(
     if transcribe and audio.original_deleted_at is not None:
         raise Conflict("The original sound was deleted, so that it cannot be transcribed again.")
     [names] = sources.named(session, [audio])
-    evaluation = Evaluation(**names, **_source(audio))
+    evaluation = Evaluation(
+        **names,
+        source_type=SourceType.AUDIO_FILE,
+        source_id=audio.id,
+        channel=Channel.VOICE,
+        language=audio.language,
+        direction=audio.direction,
+        started_at=audio.recorded_at,
+        conversation_at=audio.conversation_at,
+        duration_seconds=audio.duration_seconds,
+        external_id=audio.external_id,
+        labels=audio.labels,
+    )
     evaluations.open_evaluation(session, evaluation, scorecard)
     job = ProcessingJob(
         id=new_id("job"),
@@ -192,18 +200,3 @@ def _must_transcribe(
         return True
     transcripts.store(session, renamed)
     return False
-
-
-def _source(audio: AudioFile) -> dict[str, Any]:
-    return {
-        "source_type": SourceType.AUDIO_FILE,
-        "source_id": audio.id,
-        "channel": Channel.VOICE,
-        "language": audio.language,
-        "direction": audio.direction,
-        "started_at": audio.recorded_at,
-        "conversation_at": audio.conversation_at,
-        "duration_seconds": audio.duration_seconds,
-        "external_id": audio.external_id,
-        "labels": audio.labels,
-    }

@@ -75,14 +75,21 @@ def show_status(session: Session, audio_file_id: str) -> dict[str, Any]:
         .order_by(ProcessingJob.queued_at.desc(), ProcessingJob.id.desc())
         .limit(1)
     )
-    progress = _of_upload(audio) if job is None else _of_job(job)
-    shown = {"audio_file_id": audio.id, "status": audio.status, "error": audio.error}
-    return {**shown, "expires_at": audio.expires_at, **progress}
-
-
-def _as_list(records: Records) -> list[dict[str, Any]]:
-    """Return the records for the API, in the order of the stages."""
-    return [{"name": stage.value, **records[stage]} for stage in Stage]
+    if job is None:
+        records = _of_upload(audio)
+        given: dict[str, Any] = {**dict.fromkeys(("job_id", *_OF_JOB)), "stage": Stage.UPLOAD}
+        given |= {"progress": 0, "attempts": 0}
+    else:
+        records = job.stages
+        given = {"job_id": job.id, **{name: getattr(job, name) for name in _OF_JOB}}
+    return {
+        "audio_file_id": audio.id,
+        "status": audio.status,
+        "error": audio.error,
+        "expires_at": audio.expires_at,
+        **given,
+        "stages": [{"name": stage.value, **records[stage]} for stage in Stage],
+    }
 
 
 def _pending() -> dict[str, Any]:
@@ -95,15 +102,9 @@ def _pending() -> dict[str, Any]:
     }
 
 
-def _of_upload(audio: AudioFile) -> dict[str, Any]:
+def _of_upload(audio: AudioFile) -> Records:
     records = initial(audio.uploaded_at)
     if audio.uploaded_at is None:
         pending = audio.status == AudioStatus.PENDING_UPLOAD
         records[Stage.UPLOAD]["status"] = StageStatus.PENDING if pending else StageStatus.FAILED
-    known = {"stage": Stage.UPLOAD, "stages": _as_list(records), "progress": 0, "attempts": 0}
-    return {**dict.fromkeys(("job_id", *_OF_JOB)), **known}
-
-
-def _of_job(job: ProcessingJob) -> dict[str, Any]:
-    given = {name: getattr(job, name) for name in _OF_JOB}
-    return {**given, "job_id": job.id, "stages": _as_list(job.stages)}
+    return records

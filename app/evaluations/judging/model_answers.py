@@ -56,23 +56,13 @@ class StoredAnswers:
         """
         if len(orjson.dumps(document)) > _MOST_BYTES:
             return
+        values = {"evaluation_id": evaluation_id, "document": dict(document)}
         try:
-            self._insert(key, document, evaluation_id)
+            with self._db.writing() as session:
+                if evaluation_id is None or _is_open(session, evaluation_id):
+                    insert_missing(session, ModelAnswer, key=key, created_at=utc_now(), **values)
         except ServiceUnavailable as error:
             logger.warning("an answer of the language model was not stored: %s", error)
-
-    def _insert(self, key: str, document: Mapping[str, Any], evaluation_id: str | None) -> None:
-        with self._db.writing() as session:
-            if evaluation_id is not None and not _is_open(session, evaluation_id):
-                return
-            insert_missing(
-                session,
-                ModelAnswer,
-                key=key,
-                evaluation_id=evaluation_id,
-                document=dict(document),
-                created_at=utc_now(),
-            )
 
 
 def _is_open(session: Session, evaluation_id: str) -> bool:

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from urllib.parse import quote
 
-from app.imports.formats.records import NativeRecord, TimedTurn
+from app.imports.formats.records import TimedTurn
 from app.intake.signatures import Hmac
 from app.intake.vendor import (
     Config,
     Convert,
     Document,
-    Fetch,
     Setting,
     SoundPlace,
     Vendor,
@@ -38,16 +37,6 @@ _HOSTS = {
     "in": "api.in.residency.elevenlabs.io",
 }
 _ROLES = {"agent": "bot", "user": "customer"}
-
-
-def _concerns(document: Document) -> bool:
-    is_report = document.get("type") == "post_call_transcription"
-    return is_report and isinstance(document.get("data"), dict)
-
-
-def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
-    data = document["data"]
-    return call_of(data, _CALL, _CONVERT, _turns(data))
 
 
 def _turns(data: Document) -> Iterator[TimedTurn]:
@@ -93,8 +82,10 @@ VENDOR = Vendor(
             pattern="us|eu|in",
         ),
     ),
-    concerns=_concerns,
-    collect=_collect,
+    concerns=lambda sent: (
+        sent.get("type") == "post_call_transcription" and isinstance(sent.get("data"), dict)
+    ),
+    collect=lambda sent, _, __: call_of(sent["data"], _CALL, _CONVERT, _turns),
     sound=_sound,
     hosts=lambda config: (_HOSTS[config.get("region", "us")],),
 )

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from app.imports.formats.records import NativeRecord, TimedTurn
+from app.imports.formats.records import TimedTurn
 from app.intake.signatures import Hmac
 from app.intake.vendor import (
-    Config,
     Convert,
     Document,
-    Fetch,
     Setting,
-    SoundPlace,
     Vendor,
     call_of,
     milliseconds,
@@ -40,24 +37,11 @@ _CONVERT: Mapping[str, Convert] = {
 _ROLES = {"agent": "bot", "user": "customer", "transfer_target": "agent"}
 
 
-def _concerns(document: Document) -> bool:
-    return document.get("event") == "call_ended" and isinstance(document.get("call"), dict)
-
-
-def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
-    call = document["call"]
-    return call_of(call, _CALL, _CONVERT, _turns(call))
-
-
 def _turns(call: Document) -> Iterator[TimedTurn]:
     for role, text, said in spoken(call, ("transcript_object",), "content", _ROLES):
         words = objects_at(said, "words") or [{}]
         start_ms, end_ms = milliseconds(words[0].get("start")), milliseconds(words[-1].get("end"))
         yield TimedTurn(role, text, start_ms, end_ms)
-
-
-def _sound(document: Document, _: Config) -> SoundPlace | None:
-    return sound_at(document["call"], "recording_multi_channel_url", "recording_url")
 
 
 VENDOR = Vendor(
@@ -75,9 +59,9 @@ VENDOR = Vendor(
         time_unit=0.001,
     ),
     settings=(Setting("secret", "API key", is_secret=True),),
-    concerns=_concerns,
-    collect=_collect,
-    sound=_sound,
+    concerns=lambda sent: sent.get("event") == "call_ended" and isinstance(sent.get("call"), dict),
+    collect=lambda sent, _, __: call_of(sent["call"], _CALL, _CONVERT, _turns),
+    sound=lambda sent, _: sound_at(sent["call"], "recording_multi_channel_url", "recording_url"),
     # Where its documentation and its calls have them.
     hosts=lambda _: ("retellai.s3.us-west-2.amazonaws.com", "dxc03zgurdly9.cloudfront.net"),
 )

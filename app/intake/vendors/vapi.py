@@ -3,15 +3,12 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from app.imports.formats.records import NativeRecord, TimedTurn
+from app.imports.formats.records import TimedTurn
 from app.intake.signatures import Hmac, OneOf, SharedSecret, moment_at
 from app.intake.vendor import (
-    Config,
     Convert,
     Document,
-    Fetch,
     Setting,
-    SoundPlace,
     Vendor,
     call_of,
     milliseconds,
@@ -45,15 +42,6 @@ _SOUND = (
 _ROLES = {"bot": "bot", "assistant": "bot", "user": "customer"}
 
 
-def _concerns(document: Document) -> bool:
-    return bool(value_at(document, "message.type") == "end-of-call-report")
-
-
-def _collect(document: Document, _: Config, __: Fetch) -> NativeRecord:
-    message = document["message"]
-    return call_of(message, _CALL, _CONVERT, _turns(message))
-
-
 def _turns(message: Document) -> Iterator[TimedTurn]:
     for role, text, said in spoken(message, ("artifact.messages", "messages"), "message", _ROLES):
         start_ms = milliseconds(said.get("secondsFromStart"))
@@ -62,10 +50,6 @@ def _turns(message: Document) -> Iterator[TimedTurn]:
         if start_ms is not None and isinstance(lasted_ms, int | float) and lasted_ms >= 0:
             end_ms = start_ms + round(lasted_ms)
         yield TimedTurn(role, text, start_ms, end_ms)
-
-
-def _sound(document: Document, _: Config) -> SoundPlace | None:
-    return sound_at(document["message"], *_SOUND)
 
 
 def _sent_at(document: Document) -> datetime | None:
@@ -90,9 +74,9 @@ VENDOR = Vendor(
         )
     ),
     settings=(Setting("secret", "Secret", is_secret=True),),
-    concerns=_concerns,
-    collect=_collect,
-    sound=_sound,
+    concerns=lambda sent: bool(value_at(sent, "message.type") == "end-of-call-report"),
+    collect=lambda sent, _, __: call_of(sent["message"], _CALL, _CONVERT, _turns),
+    sound=lambda sent, _: sound_at(sent["message"], *_SOUND),
     hosts=lambda _: ("vapi.ai",),
     sent_at=_sent_at,
 )

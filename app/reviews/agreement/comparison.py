@@ -78,15 +78,14 @@ def compare(ratings: Sequence[LatestRatings]) -> dict[str, Any]:
         "least_pairs": _LEAST_PAIRS,
         "evaluations": len(by_evaluation),
         "reviewers": len({rating.rater for rating in ratings}),
-        "criteria": [_criterion(key, by_evaluation) for key in _criterion_keys(ratings)],
+        "criteria": [
+            _criterion(key, by_evaluation)
+            for key in dict.fromkeys(key for rating in ratings for key in rating.ratings)
+        ],
         "score": _number("score", by_evaluation),
         "satisfaction": _number("satisfaction", by_evaluation),
         "resolution": _resolution(by_evaluation),
     }
-
-
-def _criterion_keys(ratings: Iterable[LatestRatings]) -> list[str]:
-    return list(dict.fromkeys(key for rating in ratings for key in rating.ratings))
 
 
 def _criterion(key: str, by_evaluation: _RatingsByEvaluation) -> dict[str, Any]:

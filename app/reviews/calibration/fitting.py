@@ -117,7 +117,11 @@ def cross_validated(samples: Sequence[Sample]) -> Gain:
     return Gain(
         before=_figures(units, lambda unit: (unit[0], unit[2])),
         after=_figures(units, lambda unit: (unit[1], unit[2])),
-        change=_changes(units),
+        change=estimates(
+            units,
+            {name: _change(_FIGURES[name]) for name in ("spearman", "mae")},
+            seed="calibration",
+        ),
     )
 
 
@@ -135,11 +139,6 @@ def _figures(
     for unit, count in units.items():
         pairs[side(unit)] += count
     return estimates(pairs, _FIGURES, seed="calibration")
-
-
-def _changes(units: Counter[Unit]) -> dict[str, Estimate | None]:
-    measures = {name: _change(_FIGURES[name]) for name in ("spearman", "mae")}
-    return estimates(units, measures, seed="calibration")
 
 
 def _change(

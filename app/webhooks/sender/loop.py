@@ -89,16 +89,13 @@ def drain(runtime: Runtime, *, within_s: float) -> bool:
     def should_stop() -> bool:
         nonlocal is_done
         with suppress(ServiceUnavailable):  # results may still have to be recorded
-            is_done = is_done or not _has_work(runtime.db)
+            with runtime.db.reading() as session:
+                has_work = claims.has_work(session, owner=owner.this_process(), now=utc_now())
+            is_done = is_done or not has_work
         return is_done or time.monotonic() > until
 
     run_sender(runtime, should_stop)
     return is_done
-
-
-def _has_work(db: Database) -> bool:
-    with db.reading() as session:
-        return claims.has_work(session, owner=owner.this_process(), now=utc_now())
 
 
 class SenderLoop:

@@ -4,6 +4,7 @@ Quotes, and the texts of advice and segments, require `includeText`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 from orjson import loads
@@ -55,6 +56,9 @@ _CRITERIA_COLUMNS = columns(
 )
 BATCH_SIZE = 200
 _NOT_REVIEWED = (None, None)
+_DESCRIBED = itemgetter("section", "key", "weight", "criticality", "errorClass", "applicable")
+_JUDGED = itemgetter("normalizedScore", "judgedBy", "confidence", "explanation")
+_MOMENT = itemgetter("type", "severity", "label", "role", "segmentId", "startMs", "endMs")
 _EVALUATION = Evaluation.__table__.c
 _RESULT = EvaluationResult.__table__.c
 _RESULTS = select(
@@ -98,17 +102,9 @@ def _criteria_of(row: Row, request: ExportRequest) -> Iterator[Row]:
             evaluation_id,
             executive_id,
             campaign_id,
-            criterion["section"],
-            criterion["key"],
-            criterion["weight"],
-            criterion["criticality"],
-            criterion["errorClass"],
-            criterion["applicable"],
+            *_DESCRIBED(criterion),
             None if answer is None else str(answer),
-            criterion["normalizedScore"],
-            criterion["judgedBy"],
-            criterion["confidence"],
-            criterion["explanation"],
+            *_JUDGED(criterion),
             [item["segmentId"] for item in evidence],
             quotes,
             criterion.get("original") is not None,
@@ -210,9 +206,8 @@ def _moments_of(row: Row, request: ExportRequest) -> Iterator[Row]:
     evaluation_id, executive_id, campaign_id, _, completed_at, executive, campaign, text = row
     completed_at = time_formatter(request.zone)(completed_at)
     of_evaluation = (evaluation_id, executive_id, executive, campaign_id, campaign)
-    shown = ("type", "severity", "label", "role", "segmentId", "startMs", "endMs")
     for moment in loads(text).get("moments", ()):
-        yield (*of_evaluation, *(moment[name] for name in shown), completed_at)
+        yield (*of_evaluation, *_MOMENT(moment), completed_at)
 
 
 COACHING = LargeDataset(_COACHING_COLUMNS, _RESULTS, BATCH_SIZE, _values_of(_advice_of))

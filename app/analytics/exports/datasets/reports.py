@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.selection import Selection, period_of
 from app.analytics.enums import Dataset, Granularity, GroupBy, TrendMetric
-from app.analytics.exports.datasets.columns import Kind, Row, columns, time_formatter
+from app.analytics.exports.datasets.columns import Column, Kind, Row, columns, time_formatter
 from app.analytics.exports.request import ExportRequest
 from app.analytics.reports import leaderboards, trends
 from app.core.clock import utc_now
@@ -53,24 +53,10 @@ EXECUTIVE_COLUMNS = columns(
         "reviewed_count": "integer",
     }
 )
-TREND_COLUMNS = columns(
-    {
-        "period_start": "text",
-        "period_end": "text",
-        "evaluations": "integer",
-        "score": "number",
-        "pass_rate": "number",
-        "auto_fail_rate": "number",
-        "compliance_score": "number",
-        "customer_sentiment": "number",
-        "talk_ratio": "number",
-        "silence_percent": "number",
-        "interruptions": "number",
-        "agent_wpm": "number",
-        "first_response_seconds": "number",
-        "resolution_rate": "number",
-        "duration_seconds": "number",
-    }
+_RATES = [metric for metric in TrendMetric if metric is not TrendMetric.EVALUATIONS]
+TREND_COLUMNS = (
+    *columns({"period_start": "text", "period_end": "text", "evaluations": "integer"}),
+    *(Column(metric.name.lower(), "number") for metric in _RATES),
 )
 USAGE_COLUMNS = columns(
     {
@@ -108,10 +94,6 @@ _LEADERBOARDS = {
     Dataset.CAMPAIGNS: leaderboards.campaigns,
     Dataset.CALL_CENTERS: leaderboards.call_centers,
 }
-_TREND_METRICS = (
-    TrendMetric.EVALUATIONS,
-    *(metric for metric in TrendMetric if metric is not TrendMetric.EVALUATIONS),
-)
 
 
 def report_rows(facts: FactReader, request: ExportRequest) -> list[Row]:
@@ -153,7 +135,7 @@ def _trend(facts: FactReader, request: ExportRequest) -> list[Row]:
             group_by=GroupBy.NONE,
             limit=1,
         )["series"][0]["points"]
-        for metric in _TREND_METRICS
+        for metric in (TrendMetric.EVALUATIONS, *_RATES)
     ]
     return [
         [
