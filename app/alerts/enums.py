@@ -38,7 +38,5 @@ OF_SERVICE = (
 
 
 class Every(LabelledEnum):
-    """Rhythm of a digest."""
-
     DAY = "day", "Every working day"
     WEEK = "week", "Every week"

@@ -110,7 +110,6 @@ def past_matches(session: Session, rule: AlertRule) -> Iterator[datetime]:
 def mean_of(
     session: Session, filters: Mapping[str, str], start: datetime, end: datetime
 ) -> MeasuredMean | None:
-    """Return the mean score of the conversations of a time."""
     return _mean(_sums(session, filters, start, end))
 
 

@@ -23,8 +23,6 @@ ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 
 
 class Stage(StrEnum):
-    """Stages of processing, in order."""
-
     UPLOAD = "upload"
     DECODE = "decode"
     TRANSCRIBE = "transcribe"

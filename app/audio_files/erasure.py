@@ -89,7 +89,6 @@ def to_purge(session: Session) -> Sequence[str]:
 
 
 def note_purged(session: Session, audio_file_ids: Sequence[str]) -> None:
-    """Record that the files were deleted."""
     for row in _locked(session, audio_file_ids):
         row.purge_bytes = False
 

@@ -19,7 +19,6 @@ class Scores:
     between: int = 0
 
     def __add__(self, other: "Scores") -> "Scores":
-        """Return both together."""
         return Scores(
             self.count + other.count,
             self.total + other.total,
@@ -47,7 +46,6 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Return whether the interval leaves out zero."""
         return self.low > 0 or self.high < 0
 
 

@@ -143,12 +143,6 @@ def may_remove(coaching: Mapping[str, Any], principal: Principal) -> bool:
 
 
 def remove_session(session: Session, session_id: str, principal: Principal) -> None:
-    """Delete a session.
-
-    Raises:
-        NotFound: there is no such session.
-        InsufficientScope: see `may_remove`.
-    """
     row = SESSIONS.find(session, session_id, for_update=True)
     if not may_remove(_mapping(row), principal):
         raise InsufficientScope(

@@ -45,8 +45,6 @@ ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELED})
 
 
 class ReviewStatus(LabelledEnum):
-    """Status of the review by people."""
-
     NONE = "none", "Not reviewed"
     REQUESTED = "requested", "Review requested"
     IN_REVIEW = "in_review", "In review"
@@ -79,8 +77,6 @@ class TranscriptStatus(StrEnum):
 
 
 class FailureCode(LabelledEnum):
-    """Reason of a failed evaluation."""
-
     TRANSCRIPTION_FAILED = "TRANSCRIPTION_FAILED", "The recording could not be transcribed"
     EMPTY_TRANSCRIPT = "EMPTY_TRANSCRIPT", "Nothing was said"
     INSUFFICIENT_CONTENT = "INSUFFICIENT_CONTENT", "Too little was said to judge"

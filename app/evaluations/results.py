@@ -126,12 +126,7 @@ def _for_agent(document: Mapping[str, Any], teams: TeamScope) -> dict[str, Any]:
 def find_reviewable(
     session: Session, evaluation_id: str, *, for_update: bool
 ) -> tuple[Evaluation, EvaluationResult]:
-    """Return a finished evaluation and its results, locked until the commit if `for_update`.
-
-    Raises:
-        NotFound: there is no such evaluation.
-        Conflict: it is not completed, or a newer revision replaces it.
-    """
+    """Return a finished evaluation and its results, locked until the commit if `for_update`."""
     evaluation = service.find(session, evaluation_id, for_update=for_update)
     if evaluation.status != Status.COMPLETED:
         raise Conflict(

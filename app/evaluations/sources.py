@@ -97,7 +97,6 @@ def scorecard_for(
 
 
 def context_document(context: Context) -> dict[str, Any]:
-    """Return the known facts of a context as a JSON document."""
     return {
         name: iso_utc(value) if isinstance(value, datetime) else value
         for name in _FACTS

@@ -267,7 +267,6 @@ def sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, 
 
 
 def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:
-    """Return the sentiment label and score of messages by id."""
     evaluation = session.get(Evaluation, evaluation_id)
     by_segment = sentiments(session, evaluation)
     if evaluation is None or evaluation.transcript_id is None or not by_segment:

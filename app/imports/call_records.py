@@ -63,7 +63,6 @@ class CallRecords:
             starts.sort(key=_first)
 
     def __bool__(self) -> bool:
-        """True if there are rows."""
         return bool(self._by_name or self._starts)
 
     @property

@@ -97,7 +97,6 @@ class FileImport:
         self._awaited_recordings = DiskSet()
 
     def close(self) -> None:
-        """Delete the sets on disk."""
         self._awaited.close()
         self._awaited_recordings.close()
 
@@ -125,7 +124,6 @@ class FileImport:
         return counts
 
     def load_stream(self, stream: BinaryIO) -> ImportCounts:
-        """Load a stream such as standard input."""
         document = files.document_of(stream, "standard input", self._format)
         return self._load_documents([document], Progress([]))
 

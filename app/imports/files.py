@@ -124,7 +124,6 @@ def open_documents(
 
 
 def unreadable(error: OSError) -> str:
-    """Return the sentence that says why a file could not be read."""
     hint = "; --follow-links follows links" if error.errno == errno.ELOOP else ""
     return f"The file could not be read: {error.strerror or error}{hint}."
 

@@ -21,12 +21,7 @@ def list_names(session: Session) -> Sequence[str]:
 
 
 def keep(session: Session, name: str, options: ImportOptions) -> None:
-    """Keep the columns, roles, time zone and platform of these options; a name may be used again.
-
-    Raises:
-        InvalidInput: the name is that of a system, or too long.
-        Conflict: there are too many presets.
-    """
+    """Keep the columns, roles, time zone and platform of these options; a name may be used again."""
     if name.casefold() in PRESETS or len(name) > _LONGEST_NAME:
         message = f"Choose another name, of at most {_LONGEST_NAME} characters."
         raise InvalidInput.field("presetName", message)
@@ -41,11 +36,7 @@ def keep(session: Session, name: str, options: ImportOptions) -> None:
 
 
 def applied(session: Session, options: ImportOptions) -> ImportOptions:
-    """Return the options with what their preset says; what they say themselves goes before.
-
-    Raises:
-        InvalidInput: there is no such preset.
-    """
+    """Return the options with what their preset says; what they say themselves goes before."""
     if options.preset is None:
         return options
     shipped = PRESETS.get(options.preset)

@@ -36,7 +36,6 @@ def _purpose_of(import_id: str) -> str:
 
 
 def _give_up(_: Session, __: Keyring, lost: Sequence[Import]) -> None:
-    """End imports without their documents."""
     message = "The documents of this import were lost with their master key: send them again."
     for row in lost:
         row.sealed_documents = None

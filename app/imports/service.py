@@ -163,10 +163,6 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
     """Import what a dry run has read, as a new import; or continue a failed import.
 
     A failed import continues after the records that it has counted.
-
-    Raises:
-        NotFound: there is no such import.
-        Conflict: it is neither a dry run that has ended nor failed, or its documents are deleted.
     """
     row = find_row(session, Import, import_id, "import", for_update=True)
     has_failed = row.state == JobState.FAILED
@@ -235,12 +231,7 @@ def start(session: Session, lease: Lease[Import], keyring: Keyring) -> ImportTas
 
 
 def task_of_dry_run(session: Session, keyring: Keyring, import_id: str) -> ImportTask:
-    """Return the task of a dry run that has ended and keeps its input.
-
-    Raises:
-        NotFound: there is no such import.
-        Conflict: it is not such a dry run.
-    """
+    """Return the task of a dry run that has ended and keeps its input."""
     row = find_row(session, Import, import_id, "import")
     _require_input(row)
     if not ImportOptions(**row.options).dry_run or row.completed_at is None:

@@ -27,7 +27,6 @@ _MAY_BE_ERASED = {
 
 
 def mentioning(runtime: Runtime, customer_ref: str) -> list[str]:
-    """Return the deliveries whose bodies mention a customer."""
     with runtime.db.reading() as session:
         held = select(IntakeDelivery.id).where(IntakeDelivery.sealed_body.is_not(None))
         delivery_ids = session.scalars(held).all()

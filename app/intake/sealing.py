@@ -43,7 +43,6 @@ def _of_delivery(delivery_id: str) -> str:
 
 
 def _give_up(_: Session, __: Keyring, lost: Sequence[IntakeDelivery]) -> None:
-    """End deliveries without their bodies."""
     message = "What was sent was lost with its master key."
     for delivery in lost:
         delivery.sealed_body = None

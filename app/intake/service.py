@@ -226,12 +226,6 @@ def fail(session: Session, lease: Lease[IntakeDelivery], code: str, message: str
 
 
 def try_again(session: Session, delivery_id: str) -> None:
-    """Queue a failed delivery again.
-
-    Raises:
-        NotFound: there is no such delivery.
-        Conflict: it has not failed, or its body is deleted.
-    """
     row = find_row(session, IntakeDelivery, delivery_id, "delivery", for_update=True)
     if row.state != JobState.FAILED or row.sealed_body is None:
         raise Conflict("Only a delivery that has failed within three days can be tried again.")

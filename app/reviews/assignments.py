@@ -84,11 +84,7 @@ def note_review(session: Session, source_id: str, rater: str, action: str) -> No
 
 
 def replace(session: Session, assignment_id: str, *, reason: str) -> dict[str, Any]:
-    """Take an assignment back with a reason, and draw another conversation of the agent, if any is left.
-
-    Raises:
-        Conflict: the assignment has ended.
-    """
+    """Take an assignment back with a reason, and draw another conversation of the agent, if any is left."""
     row = find_row(session, ReviewAssignment, assignment_id, "assignment", for_update=True)
     if row.state not in HELD:
         raise Conflict("This assignment has ended: only open ones can be replaced.")

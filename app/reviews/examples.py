@@ -95,7 +95,6 @@ def revoke(session: Session, example_id: str) -> None:
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    """Delete the examples from these conversations."""
     of_sources = select(Evaluation.id).where(Evaluation.source_id.in_(source_ids))
     session.execute(delete(ReviewExample).where(_COLUMNS.evaluation_id.in_(of_sources)))
 

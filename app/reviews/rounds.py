@@ -36,12 +36,7 @@ def create(
     reviewers: Sequence[str],
     created_by: str,
 ) -> dict[str, Any]:
-    """Create a round; repeated ids and reviewers count once.
-
-    Raises:
-        InvalidInput: an evaluation is not completed and current, or there are fewer than two
-            reviewers.
-    """
+    """Create a round; repeated ids and reviewers count once."""
     reviewable = reviewable_ids(session, evaluation_ids)
     for index, evaluation_id in enumerate(evaluation_ids):
         if evaluation_id not in reviewable:
@@ -67,7 +62,6 @@ def create(
 
 
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    """List the rounds, the newest first."""
     return select_page(
         session,
         select(*CalibrationRound.__table__.c),

@@ -189,11 +189,7 @@ def shown(review: Any) -> dict[str, Any]:
 
 
 def status_after(action: ReviewAction, status: ReviewStatus) -> ReviewStatus:
-    """Return the status after an action; a comment is always possible and changes nothing.
-
-    Raises:
-        Conflict: the action is not possible now.
-    """
+    """Return the status after an action; a comment is always possible and changes nothing."""
     if action is ReviewAction.COMMENT:
         return status
     possible_from, leads_to = _STEPS[action]

@@ -69,11 +69,7 @@ def fan_out(session: Session, events: Sequence[Event], targets: Collection[str] 
 
 
 def send_test(session: Session, subscription_id: str, event: str | None) -> StartedDelivery:
-    """Send a sample of one of the subscription's types, by default its first, even if inactive.
-
-    Raises:
-        InvalidInput: the subscription does not include that type.
-    """
+    """Send a sample of one of the subscription's types, by default its first, even if inactive."""
     subscription = service.get(session, subscription_id)
     known = subscription.events or [EventType.ALERT_RAISED]
     event_type = EventType(event or known[0])
@@ -89,11 +85,7 @@ def send_test(session: Session, subscription_id: str, event: str | None) -> Star
 
 
 def redeliver(session: Session, subscription_id: str, delivery_id: str) -> StartedDelivery:
-    """Send an event once more, in one attempt; the earlier delivery stays as it is.
-
-    Raises:
-        Conflict: the delivery has not ended yet.
-    """
+    """Send an event once more, in one attempt; the earlier delivery stays as it is."""
     service.get(session, subscription_id)
     earlier = session.get(Delivery, delivery_id)
     if earlier is None or earlier.subscription_id != subscription_id:
@@ -134,10 +126,6 @@ def recover(
         since: only latest deliveries created at this time or later.
         until: only those created before this time.
         status: only `failed` or only `canceled`; a missed event counts as canceled.
-
-    Raises:
-        InvalidInput: `until` is not later than `since`.
-        NotFound: it does not exist, or was deleted.
     """
     if since is not None and until is not None and since >= until:
         raise InvalidInput.field("until", "until must be later than since.", code="RANGE")

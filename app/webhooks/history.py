@@ -49,11 +49,7 @@ def list_page(
     request: PageRequest,
     **filters: str | datetime,
 ) -> Page[dict[str, Any]]:
-    """List the deliveries of a subscription with their attempts, also after it was deleted.
-
-    Raises:
-        NotFound: there is no such subscription, or its history has expired.
-    """
+    """List the deliveries of a subscription with their attempts, also after it was deleted."""
     find_row(session, Subscription, subscription_id, "webhook")
     criteria = [Delivery.subscription_id == subscription_id, *conditions(_FILTERS, filters)]
     total = session.scalar(select(func.count()).select_from(Delivery).where(*criteria)) or 0

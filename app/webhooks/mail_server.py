@@ -34,11 +34,7 @@ def check_address(settings: Settings, host: str, port: int) -> None:
 def replace(
     session: Session, keyring: Keyring, *, password: str | None = None, **values: Any
 ) -> MailServer:
-    """Set the mail server; without a password, that of the same host and user stays.
-
-    Raises:
-        InvalidInput: there is a user without a password.
-    """
+    """Set the mail server; without a password, that of the same host and user stays."""
     row = session.get(MailServer, _ID, with_for_update=True)
     if row is None:
         row = MailServer(id=_ID, password=None)

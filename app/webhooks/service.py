@@ -97,11 +97,7 @@ def insert(
     description: str | None,
     secret: str,
 ) -> dict[str, Any]:
-    """Insert a receiver of any kind, and return it without its secret.
-
-    Raises:
-        Conflict: the limit of its kind, webhooks or targets of messages, is reached.
-    """
+    """Insert a receiver of any kind, and return it without its secret."""
     one_at_a_time(session, "webhook_subscriptions")
     is_webhook = kind == TargetKind.WEBHOOK
     of_webhook = Subscription.kind == TargetKind.WEBHOOK
@@ -130,11 +126,7 @@ def insert(
 
 
 def get(session: Session, subscription_id: str) -> Subscription:
-    """Return a subscription to change, locked where the database has more than one writer.
-
-    Raises:
-        NotFound: it does not exist, or was deleted.
-    """
+    """Return a subscription to change, locked where the database has more than one writer."""
     subscription = session.get(Subscription, subscription_id, with_for_update=True)
     if subscription is None or subscription.deleted_at is not None:
         raise NotFound("There is no such webhook.")

@@ -40,7 +40,6 @@ def create(
 
 
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    """List the targets, the newest first, without their secrets."""
     return service.list_page(session, request, kinds=MESSAGE_KINDS)
 
 

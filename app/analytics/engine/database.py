@@ -80,7 +80,6 @@ class FactDatabase:
             return self._connection.cursor()
 
     def remembered(self, key: Hashable) -> Sequence[Row] | None:
-        """Return remembered rows, or None."""
         with self._lock:
             return self._remembered.get(key)
 

@@ -74,7 +74,6 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        """Return whether the file exists and has its registered size."""
         try:
             return self.path.stat().st_size == self.size_bytes
         except FileNotFoundError:

@@ -90,9 +90,6 @@ def period_of(
 
     Args:
         start: a time, or a date that begins in the zone; likewise `end`.
-
-    Raises:
-        InvalidInput: the period is empty, longer than 400 days, or outside the supported years.
     """
     for name, value in (("from", start), ("to", end)):
         if value is not None and not _FIRST_YEAR <= value.year <= _LAST_YEAR:

@@ -43,11 +43,7 @@ class ExportRequest:
 
 
 def request_from_body(body: Mapping[str, Any]) -> ExportRequest:
-    """Read the request from a body that the schema of the API has loaded.
-
-    Raises:
-        InvalidInput: the period ends before it begins.
-    """
+    """Read the request from a body that the schema of the API has loaded."""
     zone = body["timezone"]
     start, end = (
         moment_of(body[name], zone) if name in body else None for name in ("start", "end")

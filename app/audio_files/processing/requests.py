@@ -73,7 +73,6 @@ def request_processing(
 
 
 def open_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
-    """Return the queued or running job of a recording."""
     return session.scalar(
         select(ProcessingJob).where(
             ProcessingJob.audio_file_id == audio_file_id, ProcessingJob.state.in_(OPEN_STATES)

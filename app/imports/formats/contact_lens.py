@@ -125,7 +125,6 @@ def _role_of(
 
 
 def _participant_roles(participants: object) -> dict[str, str]:
-    """Map the ids of the participants to their roles."""
     roles = {}
     for participant in participants if isinstance(participants, list) else ():
         if isinstance(participant, dict):

@@ -24,7 +24,6 @@ class ByteLine:
 
     @property
     def is_blank(self) -> bool:
-        """Return whether the line has only white space."""
         return self.data is not None and not self.data.strip()
 
 

@@ -213,7 +213,6 @@ def with_labels(cells: Mapping[str, str]) -> dict[str, Any]:
 
 
 def field_of(name: str, known: Mapping[str, str]) -> str | None:
-    """Return the field of a column's name; None if there is none."""
     stripped = name.strip()
     if stripped.casefold().startswith(_LABEL_PREFIX):
         return _LABEL_PREFIX + stripped[len(_LABEL_PREFIX) :]
@@ -336,7 +335,6 @@ class _TextLines:
         return self
 
     def repeat_last(self) -> None:
-        """Read the last line again."""
         self._lines = chain([self._last], self._lines)
 
     def __next__(self) -> str:

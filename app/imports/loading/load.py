@@ -155,8 +155,6 @@ def _kind_of(record: NormalisedRecord) -> str:
 
 
 class _BatchLoad:
-    """The writing of one batch, with its counts."""
-
     def __init__(self, session: Session, options: ImportOptions) -> None:
         self.counts = ImportCounts()
         self._session = session

@@ -40,7 +40,6 @@ class DiskSet:
         self._database.executemany("DELETE FROM texts WHERE text = ?", rows)
 
     def first(self, limit: int) -> list[str]:
-        """Return the first texts in their order."""
         rows = self._database.execute("SELECT text FROM texts ORDER BY text LIMIT ?", (limit,))
         return [text for (text,) in rows]
 

@@ -52,12 +52,10 @@ class _RatingPairs:
 
     @property
     def pairs(self) -> Counter[Pair]:
-        """The pairs of the judge and people."""
         return _flattened(self.clusters)
 
     @property
     def human_pair_count(self) -> int:
-        """The number of pairs of people."""
         return sum(count * len(unit) * (len(unit) - 1) // 2 for unit, count in self.units.items())
 
 

@@ -28,7 +28,6 @@ class Rate:
 
     @property
     def value(self) -> float:
-        """The share itself, 0 to 1."""
         return self.hits / self.count
 
 

@@ -69,11 +69,7 @@ def add_profile(
 
 
 def activate(session: Session, engagement_id: str, version: int) -> None:
-    """Calibrate new judgements by this version; finished evaluations stay as they are.
-
-    Raises:
-        NotFound: the engagement has no such version.
-    """
+    """Calibrate new judgements by this version; finished evaluations stay as they are."""
     known = select(CalibrationProfile.id).where(
         CalibrationProfile.engagement_id == engagement_id, CalibrationProfile.version == version
     )

@@ -36,7 +36,6 @@ class AttemptResult:
 
     @property
     def is_last(self) -> bool:
-        """Return whether no attempt follows."""
         return self.succeeded or self.claim.attempt >= self.claim.max_attempts
 
     @property

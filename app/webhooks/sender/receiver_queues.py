@@ -51,7 +51,6 @@ class ReceiverQueue:
 
     @property
     def shared(self) -> int:
-        """Return the number of shared slots that this receiver uses."""
         return max(0, len(self.in_flight) - 1)
 
     def update(self, *, overdue_s: float) -> None:
@@ -80,7 +79,6 @@ class ReceiverQueue:
         return any(now - started > _SLOW_S for _, started in self.in_flight.values())
 
     def most_waiting(self, now: float) -> int:
-        """Return how many claims may wait here."""
         if self._latency_s is None or self.is_slow(now):
             return 0
         return min(_MOST_QUEUED, int(self._slots * _QUEUED_S / max(self._latency_s, 0.001)))

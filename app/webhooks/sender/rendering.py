@@ -15,7 +15,6 @@ _CARD = "http://adaptivecards.io/schemas/adaptive-card.json"
 
 
 def slack(message: Mapping[str, Any]) -> bytes:
-    """Return the body for an incoming webhook of Slack."""
     blocks: list[dict[str, Any]] = [
         {
             "type": "header",
