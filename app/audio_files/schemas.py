@@ -7,7 +7,14 @@ from marshmallow import fields, validates_schema
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
 from app.evaluations.schemas.contacts import CampaignReference
-from app.web.schemas.base import RANGE, AnswerSchema, CamelSchema, about, reject
+from app.web.schemas.base import (
+    RANGE,
+    AnswerSchema,
+    CamelSchema,
+    StoredAnswerSchema,
+    about,
+    reject,
+)
 from app.web.schemas.fields import (
     Choice,
     FileName,
@@ -154,22 +161,11 @@ class AudioFailureSchema(AnswerSchema):
     message = fields.String()
 
 
-class ProcessingStageSchema(AnswerSchema):
-    # Stages are stored as JSON, with these names and with times as texts.
+class ProcessingStageSchema(StoredAnswerSchema):
     name = Choice(list(Stage))
     status = Choice(list(StageStatus))
-    started_at = fields.String(
-        data_key="startedAt",
-        attribute="startedAt",
-        allow_none=True,
-        metadata={"format": "date-time"},
-    )
-    completed_at = fields.String(
-        data_key="completedAt",
-        attribute="completedAt",
-        allow_none=True,
-        metadata={"format": "date-time"},
-    )
+    started_at = fields.String(allow_none=True, metadata={"format": "date-time"})
+    completed_at = fields.String(allow_none=True, metadata={"format": "date-time"})
     attempts = fields.Integer()
     error = Nested(AudioFailureSchema, allow_none=True)
 
@@ -203,11 +199,7 @@ class AudioFileQuery(PeriodQuery):
     has_transcript = QueryFlag()
     q = Text(200, low=1, **about("Part of the fileName or the externalId."))
     sort = sort_field(
-        "conversationAt",
-        "createdAt",
-        "recordedAt",
-        "durationSeconds",
-        "sizeBytes",
+        *("conversationAt", "createdAt", "recordedAt", "durationSeconds", "sizeBytes"),
         default="-conversationAt",
     )
 

@@ -19,7 +19,7 @@ from app.core.commands import errors_as_messages, print_line, printable
 from app.core.process import background
 from app.core.runtime import Runtime
 from app.core.storage.untrusted import UntrustedFolder
-from app.evaluations.enums import DIRECTIONS, Channel
+from app.evaluations.enums import DIRECTIONS, Channel, Status
 from app.imports import files, kept_presets, request_parsing, service
 from app.imports.call_records import CallRecords, calls_of
 from app.imports.file_import import FileImport, Progress
@@ -220,7 +220,8 @@ def import_(
             if wait:
                 _wait(run, quiet=as_json)
     _report(run, counts, options, described, as_json=as_json)
-    if counts.by_outcome[RecordOutcome.FAILED] or run.has_failures:
+    failed = counts.by_outcome[RecordOutcome.FAILED] + run.failed_recordings
+    if failed or run.ended[Status.FAILED]:
         sys.exit(1)
 
 

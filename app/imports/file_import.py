@@ -19,7 +19,6 @@ from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs as judging
 from app.evaluations import service as evaluations
-from app.evaluations.enums import Status
 from app.imports import files, service
 from app.imports.files import ImportFile, Pair, paired, whole_of
 from app.imports.formats.records import BadLine
@@ -91,7 +90,7 @@ class FileImport:
         self._recordings = RecordingLoader(runtime, options)
         self.ended: Counter[str] = Counter()  # Evaluations that were waited for, by status.
         self.reasons: Counter[str] = Counter()  # Why evaluations have failed.
-        self._failed_recordings = 0
+        self.failed_recordings = 0
         self._started_at = utc_now()
         self._awaited = DiskSet()
         self._awaited_recordings = DiskSet()
@@ -104,11 +103,6 @@ class FileImport:
     def waiting(self) -> int:
         """The number of evaluations and recordings that have not ended."""
         return len(self._awaited) + len(self._awaited_recordings)
-
-    @property
-    def has_failures(self) -> bool:
-        """True if an evaluation or a recording that was waited for has failed."""
-        return bool(self.ended[Status.FAILED] or self._failed_recordings)
 
     def load_files(self, sources: Sequence[ImportFile], progress: Progress) -> ImportCounts:
         """Load all files: first the texts, whose people and campaigns recordings may name."""
@@ -157,7 +151,7 @@ class FileImport:
         self.ended.update(status for status, _ in ended.values())
         self.reasons.update(error for _, error in ended.values() if error)
         self._awaited_recordings.remove(row["id"] for row in results)
-        self._failed_recordings += sum(1 for row in results if row["error"])
+        self.failed_recordings += sum(1 for row in results if row["error"])
         is_idle = not ended and not results
         if is_idle and not hosts.is_running(self._runtime.db, hosts.WORKER):
             with stopping.on_interrupt():

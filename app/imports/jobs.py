@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
-from app.core.jobs.purging import purge_older
+from app.core.jobs.purging import delete_older, purge_older
 from app.core.jobs.runner import (
     Interrupted,
     JobType,
@@ -58,7 +58,7 @@ def run_import(runtime: Runtime, import_id: str) -> None:
 
 def purge(runtime: Runtime) -> None:
     """Delete imports that ended more than 90 days ago, in small batches."""
-    purge_older(runtime, _KEPT_DAYS, service.purge)
+    purge_older(runtime, _KEPT_DAYS, partial(delete_older, moment=Import.completed_at))
 
 
 def forget_documents(runtime: Runtime) -> None:

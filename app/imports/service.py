@@ -18,7 +18,6 @@ from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
-from app.core.jobs.purging import delete_older
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
@@ -295,11 +294,6 @@ def fail(session: Session, lease: Lease[Import], code: str, message: str) -> Non
         message=message,
     )
     publish(session, EventType.CONVERSATION_FAILED, data)
-
-
-def purge(session: Session, *, before: datetime) -> int:
-    """Delete a batch of imports that ended before a time; return how many."""
-    return delete_older(session, Import.completed_at, before=before)
 
 
 def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:

@@ -15,7 +15,7 @@ from app.core.clock import utc_now
 from app.core.errors import ServiceUnavailable
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
-from app.core.jobs.purging import purge_older
+from app.core.jobs.purging import delete_older, purge_older
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 from app.imports import files
@@ -69,7 +69,7 @@ def purge(runtime: Runtime) -> None:
     """Delete the bodies of what has failed days ago, and deliveries that ended 90 days ago."""
     with runtime.db.writing() as session:
         service.forget_bodies(session, before=utc_now() - service.BODY_KEPT_FOR)
-    purge_older(runtime, _KEPT_DAYS, service.purge)
+    purge_older(runtime, _KEPT_DAYS, partial(delete_older, moment=IntakeDelivery.completed_at))
 
 
 def _handle(job: RunningJob[IntakeDelivery]) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -16,7 +15,6 @@ from app.core.database.upserts import insert_missing
 from app.core.errors import Conflict, InvalidInput
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
-from app.core.jobs.purging import delete_older
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.evaluations import sources as references
@@ -30,18 +28,6 @@ bell = partial(Bell, QUEUE)
 BODY_KEPT_FOR = timedelta(days=3)
 _NOTED_EVERY = timedelta(seconds=10)
 _LATEST = 50
-
-
-@dataclass(frozen=True, slots=True)
-class SourceState:
-    """A source that was switched on once, and its deliveries of the last 24 hours by state."""
-
-    name: str
-    active: bool
-    defaults: Mapping[str, str]
-    refused_at: datetime | None
-    refusal: str | None
-    counts: Mapping[str, int]
 
 
 def switch_on(
@@ -116,30 +102,23 @@ def config_of(
     return sealing.unseal_config(keyring, row), row.defaults
 
 
-def shown_config(session: Session, keyring: Keyring, vendor: Vendor) -> dict[str, str]:
-    """Return the settings of a source without its secrets."""
+def shown_config(
+    session: Session, keyring: Keyring, vendor: Vendor
+) -> tuple[dict[str, str], list[str]]:
+    """Return the settings of a source that are no secrets, and the names of secrets to be removed."""
     row = session.get(IntakeSource, vendor.name)
     config = sealing.unseal_config(keyring, row) if row is not None else {}
-    return {
-        setting.name: config.get(setting.name, "")
-        for setting in vendor.settings
-        if not setting.is_secret
-    }
+    shown, removable = {}, []
+    for setting in vendor.settings:
+        if not setting.is_secret:
+            shown[setting.name] = config.get(setting.name, "")
+        elif setting.is_optional and setting.name in config:
+            removable.append(setting.name)
+    return shown, removable
 
 
-def removable(session: Session, keyring: Keyring, vendor: Vendor) -> list[str]:
-    """Return the names of the stored secrets that the source can do without."""
-    row = session.get(IntakeSource, vendor.name)
-    config = sealing.unseal_config(keyring, row) if row is not None else {}
-    return [
-        setting.name
-        for setting in vendor.settings
-        if setting.is_secret and setting.is_optional and setting.name in config
-    ]
-
-
-def states(session: Session) -> dict[str, SourceState]:
-    """Return the state of each source that was switched on once, by name."""
+def states(session: Session) -> dict[str, tuple[IntakeSource, dict[str, int]]]:
+    """Return each source that was switched on once, and its deliveries of 24 hours by state."""
     since = utc_now() - timedelta(days=1)
     sources = {row.name: row for row in session.scalars(select(IntakeSource))}
     # By name, as the index is.
@@ -151,17 +130,7 @@ def states(session: Session) -> dict[str, SourceState]:
     counts: dict[str, dict[str, int]] = {}
     for name, state, number in rows:
         counts.setdefault(name, {})[state] = number
-    return {
-        row.name: SourceState(
-            row.name,
-            row.active,
-            row.defaults,
-            row.refused_at,
-            row.refusal,
-            counts.get(row.name, {}),
-        )
-        for row in sources.values()
-    }
+    return {name: (row, counts.get(name, {})) for name, row in sources.items()}
 
 
 def latest(session: Session, name: str) -> Sequence[IntakeDelivery]:
@@ -243,8 +212,3 @@ def forget_bodies(session: Session, *, before: datetime) -> None:
         .where(IntakeDelivery.completed_at < before, IntakeDelivery.sealed_body.is_not(None))
         .values(sealed_body=None)
     )
-
-
-def purge(session: Session, *, before: datetime) -> int:
-    """Delete a batch of deliveries that ended before a time; return how many."""
-    return delete_older(session, IntakeDelivery.completed_at, before=before)

@@ -114,16 +114,14 @@ def _totals(facts: FactReader, selection: Selection, overall: Aggregate) -> dict
 
 def _unevaluated(session: Session, selection: Selection) -> dict[str, int]:
     """Count the selected contacts without an evaluation; a scorecard filter excludes them all."""
+    if selection.scorecard_id is not None:
+        return dict.fromkeys(_CONTACTS, 0)
     return {
-        name: 0 if _is_excluded(selection, channel) else _count(session, selection, table, where)
+        name: _count(session, selection, table, where)
+        if channel in (selection.channel or Channel)
+        else 0
         for name, (channel, table, where) in _CONTACTS.items()
     }
-
-
-def _is_excluded(selection: Selection, channel: Channel) -> bool:
-    if selection.scorecard_id is not None:
-        return True
-    return bool(selection.channel) and channel not in selection.channel
 
 
 def _count(

@@ -13,19 +13,17 @@ class CalibrationProfileQuery(PageQuery):
     sort = sort_field("createdAt", "version")
 
 
-class CalibrationFiguresSchema(AnswerSchema):
-    """Agreement of the score with people's scores; null if it cannot be computed."""
-
-    spearman = Nested(AgreementEstimateSchema, allow_none=True)
-    mae = Nested(AgreementEstimateSchema, allow_none=True)
-    bias = Nested(AgreementEstimateSchema, allow_none=True)
-
-
 class CalibrationChangeSchema(AnswerSchema):
     """`after` minus `before`: a gain is above 0 for spearman and below 0 for mae."""
 
     spearman = Nested(AgreementEstimateSchema, allow_none=True)
     mae = Nested(AgreementEstimateSchema, allow_none=True)
+
+
+class CalibrationFiguresSchema(CalibrationChangeSchema):
+    """Agreement of the score with people's scores; null if it cannot be computed."""
+
+    bias = Nested(AgreementEstimateSchema, allow_none=True)
 
 
 class CalibrationGainSchema(AnswerSchema):

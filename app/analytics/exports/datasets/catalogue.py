@@ -50,6 +50,10 @@ COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     Dataset.TRENDS: reports.TREND_COLUMNS,
     Dataset.USAGE: reports.USAGE_COLUMNS,
 }
+_ROWS_OF = {
+    Dataset.USAGE: reports.usage_rows,
+    Dataset.COACHING_SESSIONS: reports.coaching_session_rows,
+}
 _EVALUATION = Evaluation.__table__.c
 _CHECK_EVERY_STEPS = 1_000_000
 
@@ -110,14 +114,13 @@ def _batches(
 
 
 def _small_dataset(runtime: Runtime, request: ExportRequest) -> list[Row]:
-    if request.dataset is Dataset.USAGE:
+    """Return all rows at once: there are hundreds, not millions."""
+    if (rows_of := _ROWS_OF.get(request.dataset)) is not None:
         with runtime.db.reading() as session:
-            return reports.usage_rows(session, request)
-    if request.dataset is Dataset.COACHING_SESSIONS:
-        with runtime.db.reading() as session:
-            return reports.coaching_session_rows(session, request)
+            return rows_of(session, request)
+    is_trend = request.dataset is Dataset.TRENDS
     with open_facts(runtime) as facts:
-        return reports.report_rows(facts, request)
+        return (reports.trend_rows if is_trend else reports.leaderboard_rows)(facts, request)
 
 
 def _matching(statement: Select[Any], request: ExportRequest) -> Select[Any]:

@@ -125,7 +125,12 @@ def _values(rows: Rows, request: ExportRequest) -> list[Values]:
     selected |= {name: booleans(selected[name]) for name in _BOOLEANS}
     selected |= {name: documents(selected[name]) for name in ("failed_criteria", "topics")}
     selected["engine"] = documents(selected["engine"], _engine)
-    selected["summary"] = _summaries(selected["summary"], request)
+    # Overviews have words of the conversation.
+    selected["summary"] = (
+        documents(selected["summary"], lambda summary: summary and summary["overview"])
+        if request.include_text
+        else [None] * len(rows)
+    )
     selected |= {name: times(selected[name], request.zone) for name in _TIMES}
     selected |= _measures(selected)
     return [selected[column.name] for column in _COLUMNS]
@@ -140,13 +145,6 @@ def _measures(selected: Mapping[str, Values]) -> dict[str, list[Any]]:
             for name, measure in _MEASURES.items():
                 measures[name][place] = metrics.get(METRICS[measure])
     return measures
-
-
-def _summaries(stored: Values, request: ExportRequest) -> Values:
-    """Return the overviews, which have words of the conversation: they require `includeText`."""
-    if not request.include_text:
-        return [None] * len(stored)
-    return documents(stored, lambda summary: summary and summary["overview"])
 
 
 def _engine(engine: Mapping[str, Any]) -> str:

@@ -96,13 +96,6 @@ _LEADERBOARDS = {
 }
 
 
-def report_rows(facts: FactReader, request: ExportRequest) -> list[Row]:
-    """Return all rows at once: there are hundreds, not millions."""
-    if request.dataset is Dataset.TRENDS:
-        return _trend(facts, request)
-    return _leaderboard(facts, request)
-
-
 def report_selection(request: ExportRequest) -> Selection:
     """Return the selection of a request; an open period ends now."""
     period = period_of(request.start, request.end, request.zone, now=utc_now(), location="json")
@@ -110,7 +103,7 @@ def report_selection(request: ExportRequest) -> Selection:
     return Selection(period, **{**filters, "channel": tuple(filters.get("channel", ()))})
 
 
-def _leaderboard(facts: FactReader, request: ExportRequest) -> list[Row]:
+def leaderboard_rows(facts: FactReader, request: ExportRequest) -> list[Row]:
     selection, format_time = report_selection(request), time_formatter(request.zone)
     is_executive = request.dataset is Dataset.EXECUTIVES
     columns = EXECUTIVE_COLUMNS if is_executive else LEADERBOARD_COLUMNS
@@ -124,7 +117,7 @@ def _leaderboard(facts: FactReader, request: ExportRequest) -> list[Row]:
     return leaderboard
 
 
-def _trend(facts: FactReader, request: ExportRequest) -> list[Row]:
+def trend_rows(facts: FactReader, request: ExportRequest) -> list[Row]:
     selection, format_time = report_selection(request), time_formatter(request.zone)
     series = [
         trends.show(

@@ -37,13 +37,14 @@ def show(name: str) -> str:
     """Show the settings of a source and what it has sent."""
     vendor, runtime = _vendor_of(name), current_runtime()
     with runtime.db.reading() as session:
-        state = service.states(session).get(name)
+        state, _ = service.states(session).get(name, (None, {}))
+        config, removable = service.shown_config(session, runtime.keyring, vendor)
         return render_template(
             "sources/show.html",
             vendor=vendor,
             state=state,
-            config={**service.shown_config(session, runtime.keyring, vendor), **request.form},
-            removable=service.removable(session, runtime.keyring, vendor),
+            config={**config, **request.form},
+            removable=removable,
             deliveries=service.latest(session, name),
             address=f"{public_address(runtime.settings)}/intake/{name}",
             pickers=_DEFAULTS,
