@@ -179,13 +179,7 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
 def check_again(
     session: Session, keyring: Keyring, import_id: str, options: ImportOptions
 ) -> dict[str, Any]:
-    """Start another dry run of the input of a dry run that has ended; it takes that input over.
-
-    Raises:
-        NotFound: there is no such import.
-        Conflict: it is not such a dry run.
-        InvalidInput: a default or the scorecard does not exist.
-    """
+    """Start another dry run of the input of a dry run that has ended; it takes that input over."""
     row = find_row(session, Import, import_id, "import", for_update=True)
     task_of_dry_run(session, keyring, import_id)
     return _with_other_options(session, keyring, row, options)

@@ -13,7 +13,6 @@ from app.core.runtime import Runtime
 from app.core.secrets.encryption import UnknownMasterKey
 from app.intake import sealing
 from app.intake.catalogue import VENDORS
-from app.intake.documents import document_of
 from app.intake.models import IntakeDelivery
 
 # A shorter reference has to be a whole value: parts of many texts are like it.
@@ -65,7 +64,7 @@ def _mentions(runtime: Runtime, delivery_id: str, customer_ref: str) -> bool:
         source = row.source
     if source not in VENDORS:
         return customer_ref.encode() in body
-    texts = _texts_of(document_of(VENDORS[source], body))
+    texts = _texts_of(VENDORS[source].document_of(body))
     if len(customer_ref) < _LEAST_PART:
         return customer_ref in texts
     return any(customer_ref in text for text in texts)

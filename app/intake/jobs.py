@@ -28,7 +28,6 @@ from app.imports.recordings import LoadedRecording, RecordingLoader
 from app.imports.schemas.records import validator
 from app.intake import sealing, service
 from app.intake.catalogue import VENDORS
-from app.intake.documents import document_of
 from app.intake.fetching import FetchRefused, HostFetch
 from app.intake.models import IntakeDelivery
 from app.intake.vendor import Config, Document, Sound, Vendor
@@ -102,7 +101,7 @@ def _task_of(job: RunningJob[IntakeDelivery]) -> _Task:
             engagement_type=next(iter(settings.engagement_types), "imported"),
         )
         vendor = VENDORS[row.source]
-        document = document_of(vendor, sealing.unseal_body(keyring, row))
+        document = vendor.document_of(sealing.unseal_body(keyring, row))
         return _Task(vendor, config, options, document, utc_now() - row.queued_at)
 
 

@@ -11,7 +11,6 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.intake import sealing, service
 from app.intake.catalogue import VENDORS
-from app.intake.documents import document_of
 from app.intake.signatures import Arrived, SignatureRefused, require_recent
 from app.intake.vendor import Config, Document, Vendor
 from app.web import rate_limit
@@ -53,7 +52,7 @@ class Intake:
         arrived = Arrived(address, headers, body)
         try:
             signature = vendor.scheme.require(arrived, config["secret"], utc_now())
-            document = document_of(vendor, body)
+            document = vendor.document_of(body)
             if (sent_at := vendor.sent_at(document)) is not None:
                 require_recent(sent_at, utc_now(), _OLDEST)
         except SignatureRefused as error:

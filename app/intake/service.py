@@ -83,11 +83,7 @@ def _checked(vendor: Vendor, given: Mapping[str, str], earlier: Config) -> dict[
 
 
 def switch_off(session: Session, name: str) -> None:
-    """Switch a source off: its requests are answered with 404 from now on.
-
-    Raises:
-        NotFound: it was never switched on.
-    """
+    """Switch a source off: its requests are answered with 404 from now on."""
     row = find_row(session, IntakeSource, name, "source", for_update=True)
     row.active, row.updated_at = False, utc_now()
 

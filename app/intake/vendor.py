@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
+from app.core.errors import MalformedRequest
+from app.core.json_documents import load_object
 from app.imports.formats.records import NativeRecord, TimedTurn, collect_turns, record_of
 from app.imports.formats.table_rows import with_offset
 from app.intake.signatures import Scheme
@@ -97,6 +99,15 @@ class Vendor:
     hosts: Callable[[Config], Sequence[str]] = lambda _: ()
     sent_at: Callable[[Document], datetime | None] = lambda _: None
     is_form: bool = False
+
+    def document_of(self, body: bytes) -> Document:
+        """Parse a body as the vendor sends it; raises `MalformedRequest` where it has another form."""
+        if not self.is_form:
+            return load_object(body)
+        try:
+            return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=200))
+        except ValueError as error:
+            raise MalformedRequest("The body must be a form.") from error
 
 
 def value_at(document: Any, path: str) -> Any:

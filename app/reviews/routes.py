@@ -9,7 +9,6 @@ from app.reviews import assignments, examples, plans, reviewers, rounds, service
 from app.reviews.calibration import profiles
 from app.reviews.plans import PLANS
 from app.reviews.schemas import agreement, calibration, reviews
-from app.reviews.schemas import examples as example_schemas
 from app.reviews.schemas import plans as plan_schemas
 from app.web.api import Blueprint
 from app.web.current import current_runtime
@@ -56,8 +55,8 @@ def list_reviews(query: dict[str, Any], evaluation_id: str) -> Any:
 
 @blp.get("/review-examples")
 @require_scope("evaluations:review")
-@blp.arguments(example_schemas.ReviewExampleQuery, location="query")
-@blp.response(200, example_schemas.ReviewExampleSchema(many=True))
+@blp.arguments(reviews.ReviewExampleQuery, location="query")
+@blp.response(200, reviews.ReviewExampleSchema(many=True))
 def list_review_examples(query: dict[str, Any]) -> Any:
     """List the lines that overrides have taught the judge of an engagement."""
     request = query.pop("page_request")

@@ -145,13 +145,7 @@ def _announce(session: Session, evaluation: Evaluation, review: Review) -> None:
 def preview(
     session: Session, evaluation_id: str, criteria: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the score that an override with these ratings would give; nothing is stored.
-
-    Raises:
-        NotFound: there is no such evaluation.
-        Conflict: it is not completed or not the current revision.
-        InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
-    """
+    """Return the score that an override with these ratings would give; nothing is stored."""
     evaluation, result = results.find_reviewable(session, evaluation_id, for_update=False)
     scorecard = _scorecard(session, evaluation)
     _, scored = _rated(session, evaluation, result, {"criteria": criteria}, scorecard)

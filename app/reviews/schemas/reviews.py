@@ -1,4 +1,4 @@
-"""Schemas of review requests."""
+"""Schemas of review requests, and of the examples that overrides give to the judge."""
 
 from typing import Any
 
@@ -11,13 +11,25 @@ from app.web.schemas.base import (
     REQUIRED,
     TYPE,
     UNKNOWN,
+    AnswerSchema,
     CamelSchema,
     CodedMessage,
     StoredAnswerSchema,
     about,
     reject,
 )
-from app.web.schemas.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
+from app.web.schemas.fields import (
+    BASE_MESSAGES,
+    Choice,
+    Flag,
+    Items,
+    Nested,
+    Number,
+    Reference,
+    Text,
+    Timestamp,
+    Whole,
+)
 from app.web.schemas.query_fields import PageQuery, sort_field
 
 _MAX_QUOTE_LENGTH = 10_000
@@ -154,3 +166,22 @@ class ReviewPreviewSchema(StoredAnswerSchema):
 
 class ReviewQuery(PageQuery):
     sort = sort_field("createdAt", default="createdAt")
+
+
+class ReviewExampleQuery(PageQuery):
+    engagement_id = Reference("eng")
+    sort = sort_field("createdAt")
+
+
+class ReviewExampleSchema(AnswerSchema):
+    """A line that people took for something else than the judge did."""
+
+    id = fields.String(metadata={"example": "ex_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    engagement_id = fields.String()
+    evaluation_id = fields.String(**about("The evaluation that was overridden."))
+    criterion_key = fields.String()
+    kind = fields.String(**about("What the line is an example of.", example="rude"))
+    counts = fields.Boolean(**about("False: it only looks like it."))
+    text = fields.String(**about("The sentence, masked as in the transcript."))
+    reviewer = fields.String()
+    created_at = Timestamp()

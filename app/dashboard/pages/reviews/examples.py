@@ -11,7 +11,7 @@ from app.engagements.service import ENGAGEMENTS
 from app.judge.acts.lessons import kind_named
 from app.people.audit import Action
 from app.reviews import examples
-from app.reviews.schemas.examples import ReviewExampleQuery
+from app.reviews.schemas.reviews import ReviewExampleQuery
 from app.web.current import current_runtime
 
 blp = PageBlueprint(
