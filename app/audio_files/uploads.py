@@ -35,6 +35,7 @@ from app.usage.plan import UsageMetric, plan_of
 
 logger = logging.getLogger(__name__)
 
+# An upload that began in time may end after its recording has expired.
 _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
 _EXPIRED_AT_ONCE = 1000
 _HAS_NO_FILE = and_(

@@ -1,4 +1,4 @@
-"""Aggregates: counts and sums over the completed evaluations of a group."""
+"""Aggregates: counts and sums over the completed evaluations of a group, in SQL for DuckDB."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -147,7 +147,11 @@ def completed(by: str | None) -> str:
 
 
 class Groups:
-    """The completed evaluations of a selection, grouped by a column, or all under the key None."""
+    """The completed evaluations of a selection, grouped by a column, or all under the key None.
+
+    Args:
+        among: the values of columns, by their names, that alone are read.
+    """
 
     def __init__(
         self,

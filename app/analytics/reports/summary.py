@@ -26,7 +26,8 @@ _COUNTED = {
     "audio_files": "audio_file",
 }
 
-# Unanswered calls and uploads that were never completed are not contacts.
+# Contacts without an evaluation, and the channel by which a filter finds them. Unanswered calls and
+# uploads that were never completed are none.
 _CONTACTS: dict[str, tuple[Channel, Any, tuple[ColumnElement[bool], ...]]] = {
     "conversations": (Channel.CHAT, Conversation, (Conversation.evaluation_id.is_(None),)),
     "voice_calls": (

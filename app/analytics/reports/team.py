@@ -109,7 +109,9 @@ def _opened(runtime: Runtime, selection: Selection, executive_id: str) -> Iterat
             members = members_of(
                 facts, "executive", Groups(facts, team, "executive_id").aggregates()
             )
-            people = [each for each in members if each["kind"] == "human" and each["with_verdict"]]
+            people = [
+                member for member in members if member["kind"] == "human" and member["with_verdict"]
+            ]
             if len(people) >= FEWEST_PEOPLE:
                 yield _Team(facts, team, people)
                 return

@@ -62,6 +62,7 @@ class NameResolver:
     def _id_of(self, reference: str, name: str, others: Mapping[str, str]) -> str:
         if (reference, name) not in self._ids:
             table = _TABLES[reference]
+            # The latter raises for a name that nothing has.
             find = table.find_by_name if self._options.create_missing else table.of_name
             row = find(self._session, name)
             self._ids[reference, name] = row.id if row else self._created(reference, name, others)
