@@ -17,15 +17,8 @@ _OPTIONAL_JSON = JSON(none_as_null=True)
 # Columns that lists filter by in any combination. The indexes include them, so that a filtered
 # count reads only an index and never the rows.
 _FACETS = (
-    "is_current",
-    "status",
-    "channel",
-    "score",
-    "passed",
-    "auto_failed",
-    "review_status",
-    "sentiment_trend",
-    "resolution",
+    *("is_current", "status", "channel", "score", "passed", "auto_failed", "review_status"),
+    *("sentiment_trend", "resolution"),
 )
 _MORE_FACETS = ("source_type", "language", "scorecard_id")
 

@@ -28,17 +28,8 @@ _BIRTH_WORDS = split_words(
 # One of these is near a date of birth, or in the question before it.
 _CUES = (
     *("birth", "born", "dob", "d.ob", "do.b", "d.o.b"),
-    *(
-        "geburts",
-        "geboren",
-        "nacimiento",
-        "nací",
-        "naissance",
-        "né ",
-        "née ",
-        "nascimento",
-        "nasci",
-    ),
+    *("geburts", "geboren", "nacimiento", "nací"),
+    *("naissance", "né ", "née ", "nascimento", "nasci"),
 )
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"

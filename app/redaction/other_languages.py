@@ -121,35 +121,12 @@ def _names() -> Iterator[str]:
 # A capitalised name follows; like the others below, it reads texts in lower case.
 NAMED = re.compile(rf"\b(?:{'|'.join(_names())})\s")
 NAMED_BY = frozenset(
-    [
-        "mein",
-        "der",
-        "heiße",
-        "heisse",
-        "namen",
-        "nombre",
-        "llamo",
-        "llama",
-        "appelle",
-        "m'appelle",
-        "nom",
-        "nome",
-        "chamo",
-        "herr",
-        "herrn",
-        "frau",
-        "señor",
-        "señora",
-        "sr",
-        "sra",
-        "doña",
-        "monsieur",
-        "madame",
-        "mme",
-        "senhor",
-        "senhora",
-        "dona",
-    ]
+    (
+        *("mein", "der", "heiße", "heisse", "namen", "herr", "herrn", "frau"),
+        *("nombre", "llamo", "llama", "señor", "señora", "sr", "sra", "doña"),
+        *("appelle", "m'appelle", "nom", "monsieur", "madame", "mme"),
+        *("nome", "chamo", "senhor", "senhora", "dona"),
+    )
 )
 # So agents introduce themselves.
 OWN = re.compile(

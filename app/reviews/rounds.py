@@ -62,13 +62,8 @@ def create(
 
 
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    return select_page(
-        session,
-        select(*CalibrationRound.__table__.c),
-        request,
-        sortable=_SORTABLE,
-        tail=CalibrationRound.id,
-    )
+    statement = select(*CalibrationRound.__table__.c)
+    return select_page(session, statement, request, sortable=_SORTABLE, tail=CalibrationRound.id)
 
 
 def show(session: Session, round_id: str) -> dict[str, Any]:

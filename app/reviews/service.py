@@ -156,13 +156,8 @@ def preview(
 def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Page[Any]:
     """List the reviews of one revision, by default the oldest first."""
     evaluations.find(session, evaluation_id)
-    page = select_page(
-        session,
-        select(*Review.__table__.c).where(Review.evaluation_id == evaluation_id),
-        request,
-        sortable=_SORTABLE,
-        tail=Review.id,
-    )
+    statement = select(*Review.__table__.c).where(Review.evaluation_id == evaluation_id)
+    page = select_page(session, statement, request, sortable=_SORTABLE, tail=Review.id)
     items = results.unsealed(session, evaluation_id, map(shown, page.items))
     return replace(page, items=items)
 

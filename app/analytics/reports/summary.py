@@ -48,10 +48,7 @@ _SCORES = {
     "compliance_mean": "compliance_mean",
 }
 _HEADLINE = (
-    "mean_score",
-    "pass_rate",
-    "auto_fail_rate",
-    "compliance_mean",
+    *("mean_score", "pass_rate", "auto_fail_rate", "compliance_mean"),
     "mean_customer_sentiment",
 )
 
