@@ -12,13 +12,7 @@ from sqlalchemy.orm import Session
 from app.audio_files import queries
 from app.audio_files.enums import AudioStatus, ContentType
 from app.audio_files.models import WaveformJob
-from app.audio_files.stored_objects import (
-    PlayedObject,
-    mute_id,
-    play_copy_id,
-    side_ids,
-    wave_id,
-)
+from app.audio_files.stored_objects import PlayedObject, mute_id, play_copy_id, side_ids, wave_id
 from app.core.database.session import ring_after_commit
 from app.core.database.upserts import insert_missing
 from app.core.errors import NotFound

@@ -77,12 +77,7 @@ def list_page(
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     total_count = None if filters else totals.recordings(session)
     return select_page(
-        session,
-        statement,
-        request,
-        sortable=_SORTABLE,
-        tail=AudioFile.id,
-        total_count=total_count,
+        session, statement, request, sortable=_SORTABLE, tail=AudioFile.id, total_count=total_count
     )
 
 
@@ -125,11 +120,7 @@ def find_original(session: Session, audio_file_id: str) -> AudioFile:
 
 
 def download_link(
-    session: Session,
-    audio_file_id: str,
-    *,
-    links: RecordingLinks,
-    copy: PlayedObject | None = None,
+    session: Session, audio_file_id: str, *, links: RecordingLinks, copy: PlayedObject | None = None
 ) -> dict[str, Any]:
     """Return a signed download link to the upload, or to a muted copy of it.
 

@@ -7,14 +7,7 @@ from marshmallow import fields, validates_schema
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
 from app.evaluations.schemas.contacts import CampaignReference
-from app.web.schemas.base import (
-    RANGE,
-    AnswerSchema,
-    CamelSchema,
-    StoredAnswerSchema,
-    about,
-    reject,
-)
+from app.web.schemas.base import RANGE, AnswerSchema, CamelSchema, StoredAnswerSchema, about, reject
 from app.web.schemas.fields import (
     Choice,
     FileName,

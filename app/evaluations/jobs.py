@@ -87,9 +87,7 @@ def due_ids(runtime: Runtime) -> Sequence[str]:
 def run_trial(runtime: Runtime, trial_id: str) -> None:
     """Run this trial, or the one that waits longest; do nothing if none waits."""
     job_type = JobType(
-        claim=partial(leases.claim, table=ScorecardTrial),
-        handle=_try,
-        fail=trials.fail,
+        claim=partial(leases.claim, table=ScorecardTrial), handle=_try, fail=trials.fail
     )
     answer_bell(runtime, job_type, trials.bell(trial_id))
 

@@ -146,11 +146,7 @@ def normalised(text: str) -> str:
 
 
 def list_page(
-    session: Reader,
-    request: PageRequest,
-    *,
-    current: bool = True,
-    **filters: _FilterValue,
+    session: Reader, request: PageRequest, *, current: bool = True, **filters: _FilterValue
 ) -> Page[Any]:
     """List evaluations as mappings, newest first by default.
 
@@ -207,11 +203,7 @@ def _searched(
     items = session.execute(_ROWS.where(_EVALUATION.id.in_(shown)).order_by(*order)).mappings()
     searched = len(rows) if len(rows) == _MOST_SEARCHED else None
     return Page(
-        _with_turns(session, items.all(), said),
-        request.page,
-        request.page_size,
-        len(ids),
-        searched,
+        _with_turns(session, items.all(), said), request.page, request.page_size, len(ids), searched
     )
 
 

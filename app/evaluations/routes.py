@@ -15,9 +15,7 @@ from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_raw, check_scope, require_scope
 
 blp = Blueprint(
-    "evaluations",
-    __name__,
-    description="Judgements of conversations, recordings and calls",
+    "evaluations", __name__, description="Judgements of conversations, recordings and calls"
 )
 
 

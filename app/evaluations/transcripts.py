@@ -80,10 +80,7 @@ def numbered_voices(
 ) -> list[tuple[int, Mapping[str, Any]]]:
     """Return participants with their numbers in a channel map: their channels, or their order."""
     return [
-        (
-            place if participant["channelIndex"] is None else participant["channelIndex"],
-            participant,
-        )
+        (place if participant["channelIndex"] is None else participant["channelIndex"], participant)
         for place, participant in enumerate(participants)
     ]
 

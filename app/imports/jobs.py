@@ -15,14 +15,7 @@ from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.purging import delete_older, purge_older
-from app.core.jobs.runner import (
-    Interrupted,
-    JobType,
-    RunningJob,
-    answer_bell,
-    list_due,
-    run_next,
-)
+from app.core.jobs.runner import Interrupted, JobType, RunningJob, answer_bell, list_due, run_next
 from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space

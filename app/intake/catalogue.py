@@ -4,16 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from app.intake.vendor import Vendor
-from app.intake.vendors import (
-    chatwoot,
-    elevenlabs,
-    intercom,
-    retell,
-    twilio,
-    vapi,
-    zammad,
-    zendesk,
-)
+from app.intake.vendors import chatwoot, elevenlabs, intercom, retell, twilio, vapi, zammad, zendesk
 
 VENDORS: Mapping[str, Vendor] = MappingProxyType(
     {

@@ -110,7 +110,4 @@ def _agreement(ratings: Iterable[LatestRatings]) -> dict[str, Any]:
         for rating in ratings
         for pair in rating.ratings.values()
     ]
-    return {
-        "agreement": round(fmean(same), 4) if same else None,
-        "answer_count": len(same),
-    }
+    return {"agreement": round(fmean(same), 4) if same else None, "answer_count": len(same)}

@@ -44,10 +44,7 @@ _COLUMNS = (
 
 
 def list_page(
-    session: Session,
-    subscription_id: str,
-    request: PageRequest,
-    **filters: str | datetime,
+    session: Session, subscription_id: str, request: PageRequest, **filters: str | datetime
 ) -> Page[dict[str, Any]]:
     """List the deliveries of a subscription with their attempts, also after it was deleted."""
     find_row(session, Subscription, subscription_id, "webhook")

@@ -13,12 +13,7 @@ from app.webhooks.models import Subscription
 
 
 def create(
-    session: Session,
-    keyring: Keyring,
-    *,
-    kind: str,
-    address: str,
-    description: str | None = None,
+    session: Session, keyring: Keyring, *, kind: str, address: str, description: str | None = None
 ) -> dict[str, Any]:
     """Create a target; the URL of a chat holds a token, so it is encrypted and never shown again.
 

@@ -7,12 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from app.analytics.engine.aggregates import (
-    ScoreMeans,
-    completed,
-    score_numbers,
-    sum_and_count,
-)
+from app.analytics.engine.aggregates import ScoreMeans, completed, score_numbers, sum_and_count
 from app.analytics.engine.reader import Aggregation, FactReader
 from app.analytics.engine.selection import Selection, bucket_starts
 from app.analytics.enums import Granularity, GroupBy, TrendMetric

@@ -45,10 +45,7 @@ def complete(records: Records, stage: Stage, now: datetime) -> Records:
 
 
 def skip(records: Records, *stages: Stage) -> Records:
-    return {
-        **records,
-        **{stage: {**_pending(), "status": StageStatus.SKIPPED} for stage in stages},
-    }
+    return {**records, **{stage: {**_pending(), "status": StageStatus.SKIPPED} for stage in stages}}
 
 
 def reset_running(records: Records) -> Records:

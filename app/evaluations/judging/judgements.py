@@ -134,8 +134,7 @@ def request_first(
         evaluation.transcript_id = transcript.id
     index.record(session, [transcript for _, transcript in requested])
     service.open_first(
-        session,
-        [(evaluation, by_place[_place(evaluation)]) for evaluation in evaluations],
+        session, [(evaluation, by_place[_place(evaluation)]) for evaluation in evaluations]
     )
     _queue(session, evaluations)
     return evaluations

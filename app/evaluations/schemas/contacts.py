@@ -9,12 +9,7 @@ from app.web.current import current_runtime
 from app.web.schemas.base import CamelSchema, about
 from app.web.schemas.fields import LanguageTag, PastMoment, Reference
 from app.web.schemas.query_fields import QueryFlag
-from app.web.schemas.records import (
-    RecordUpsert,
-    ReferenceName,
-    ReferencesByName,
-    require_order,
-)
+from app.web.schemas.records import RecordUpsert, ReferenceName, ReferencesByName, require_order
 
 
 class CampaignReference(Reference):

@@ -30,12 +30,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from app.core.database.session import Reader, connection_of
-from app.evaluations.models import (
-    CREATE_SEARCH_INDEX,
-    SEARCH_INDEX,
-    SpokenWords,
-    StoredTranscript,
-)
+from app.evaluations.models import CREATE_SEARCH_INDEX, SEARCH_INDEX, SpokenWords, StoredTranscript
 from app.evaluations.search.terms import Term, indexed_words, terms_of
 
 _ADD = text(f"INSERT INTO {SEARCH_INDEX} (rowid, words) VALUES (:row_id, :words)")

@@ -20,10 +20,7 @@ _FIELDS: Mapping[str, str] = {
     "startedat": "recordedAt",
     "extension": "executive",
 }
-_FORMS = {
-    _DATE: r"(\d{8}|\d{4}[-_.]\d\d[-_.]\d\d)",
-    _TIME: r"(\d{6}|\d\d[-_.:]\d\d[-_.:]\d\d)",
-}
+_FORMS = {_DATE: r"(\d{8}|\d{4}[-_.]\d\d[-_.]\d\d)", _TIME: r"(\d{6}|\d\d[-_.:]\d\d[-_.:]\d\d)"}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -66,9 +63,7 @@ _SHAPES: Mapping[str, Sequence[_Shape]] = {
     ),
     "fusionpbx": (
         _Shape(
-            rf"(?P<date>\d{{4}}/[A-Z][a-z]{{2}}/\d\d)/(?P<externalId>{_UUID})",
-            "unknown",
-            folders=3,
+            rf"(?P<date>\d{{4}}/[A-Z][a-z]{{2}}/\d\d)/(?P<externalId>{_UUID})", "unknown", folders=3
         ),
         _Shape(rf"(?P<externalId>{_UUID})", "unknown"),
     ),

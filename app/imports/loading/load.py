@@ -20,12 +20,7 @@ from app.directory import service as directory
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import BadLine, Fault, Kind
 from app.imports.loading.input import SKIP, ImportOptions
-from app.imports.loading.normalise import (
-    LoadableRecord,
-    NormalisedRecord,
-    ValidRecord,
-    summary_of,
-)
+from app.imports.loading.normalise import LoadableRecord, NormalisedRecord, ValidRecord, summary_of
 from app.imports.loading.references import NameResolver
 from app.voice_calls import evaluation
 from app.voice_calls import service as voice_calls

@@ -157,13 +157,7 @@ def has_work(session: Session, *, owner: str, now: datetime) -> bool:
 
 
 def claim_due(
-    session: Session,
-    receiver: Receiver,
-    *,
-    limit: int,
-    now: datetime,
-    owner: str,
-    lease: timedelta,
+    session: Session, receiver: Receiver, *, limit: int, now: datetime, owner: str, lease: timedelta
 ) -> list[Claim]:
     """Claim the oldest due deliveries of a receiver, and meter those on their first attempt.
 

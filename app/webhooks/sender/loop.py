@@ -16,12 +16,7 @@ from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import SENDER, Heartbeat, follow_clock
-from app.core.metrics import (
-    ATTEMPT_SECONDS,
-    ATTEMPTS,
-    ATTEMPTS_IN_FLIGHT,
-    RECLAIMED_DELIVERIES,
-)
+from app.core.metrics import ATTEMPT_SECONDS, ATTEMPTS, ATTEMPTS_IN_FLIGHT, RECLAIMED_DELIVERIES
 from app.core.outgoing_http.client import RequestsClient
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process import owner
@@ -195,12 +190,7 @@ class SenderLoop:
                 claim
                 for receiver, limit in limits
                 for claim in claims.claim_due(
-                    session,
-                    receiver,
-                    limit=limit,
-                    now=now,
-                    owner=self._owner,
-                    lease=self._lease,
+                    session, receiver, limit=limit, now=now, owner=self._owner, lease=self._lease
                 )
             ]
 

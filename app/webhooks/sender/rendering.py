@@ -30,10 +30,7 @@ def slack(message: Mapping[str, Any]) -> bytes:
     links = [_slack_link(message["url"], "Open")]
     if message["unsubscribe_url"]:
         links.append(_slack_link(message["unsubscribe_url"], "Unsubscribe"))
-    foot = {
-        "type": "context",
-        "elements": [{"type": "mrkdwn", "text": " · ".join(links)}],
-    }
+    foot = {"type": "context", "elements": [{"type": "mrkdwn", "text": " · ".join(links)}]}
     text = _mrkdwn(message["title"])
     return orjson.dumps({"text": text, "blocks": [*blocks[:_MOST_BLOCKS], foot]})
 
