@@ -142,8 +142,8 @@ def test_after_very_many_numbers_everything_is_masked() -> None:
     masked = mask_turns([SpeakerTurn("customer", text) for _ in range(5)])
     assert masked[2].text == text
     assert masked[3].text.startswith("A1 ")
-    assert masked[3].text.endswith("A[CARD]")
-    assert masked[4].text == "[CARD]"
+    assert masked[3].text.endswith("A[MASKED]")
+    assert masked[4].text == "[MASKED]"
 
 
 @pytest.mark.parametrize("cue", _PATTERNS)
