@@ -152,9 +152,9 @@ def count_of(session: Session, query: Mapping[str, str], **more: Any) -> int:
     return listing.list_page(session, nothing, **loaded, **more).total_count
 
 
-def linked_count(session: Session, query: Mapping[str, str], **more: Any) -> LinkedCount:
+def linked_count(session: Session, query: Mapping[str, str]) -> LinkedCount:
     """Count the rows of a query of the list and find the oldest; see `listed`."""
     oldest = {**query, "page": "1", "pageSize": "1", "sort": "createdAt"}
-    page = listed(session, oldest, **more)
+    page = listed(session, oldest)
     oldest_at = page.items[0]["created_at"] if page.items else None
     return LinkedCount(page.total_count, filters.url(LIST_PATH, query), oldest_at)

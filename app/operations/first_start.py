@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import TypedDict
 
-from sqlalchemy.orm import Session
-
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import is_usable, stored_revision
-from app.core.runtime import Runtime
 from app.core.secrets.private_files import append_private_file
 from app.core.settings import Settings
 from app.core.storage import deployment
@@ -55,8 +52,13 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
     with runtime.db.writing() as session:
         deployment.lock(session)
         access = FirstAccess(api_key="", secret="", password="", file="")
-        _create_key(session, runtime, access)
-        _create_admin(session, settings, access)
+        if not any_key(session):
+            issued = create_key(session, runtime.keyring, name="First admin key", scopes=["*"])
+            access["api_key"], access["secret"] = issued.pair.api_key, issued.pair.secret
+        if settings.dashboard and not people.any_user(session):
+            password = access["password"] = passwords.new_one_time_password()
+            hashed = passwords.hash_password(password)
+            people.create(session, name=people.FIRST_ADMIN, role=ADMIN, password_hash=hashed)
         if access_file is not None and (access["api_key"] or access["password"]):
             # Before the commit: access that works must not be lost.
             append_private_file(access_file, "\n".join(lines_of(access)) + "\n")
@@ -71,16 +73,3 @@ def lines_of(access: FirstAccess) -> list[str]:
     if access["password"]:
         lines += [f"Dashboard  {people.FIRST_ADMIN} / {access['password']}"]
     return lines
-
-
-def _create_key(session: Session, runtime: Runtime, access: FirstAccess) -> None:
-    if not any_key(session):
-        issued = create_key(session, runtime.keyring, name="First admin key", scopes=["*"])
-        access["api_key"], access["secret"] = issued.pair.api_key, issued.pair.secret
-
-
-def _create_admin(session: Session, settings: Settings, access: FirstAccess) -> None:
-    if settings.dashboard and not people.any_user(session):
-        access["password"] = passwords.new_one_time_password()
-        password_hash = passwords.hash_password(access["password"])
-        people.create(session, name=people.FIRST_ADMIN, role=ADMIN, password_hash=password_hash)

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from app.api_keys import credentials
 from app.core.database import key_checks
 from app.core.database.schema_revision import stored_revision
+from app.core.database.sealed import SealedColumn
 from app.core.database.session import Database
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import (
@@ -29,13 +30,7 @@ from app.webhooks import mail_server, signing
 
 @dataclass(frozen=True, slots=True)
 class SecretKind:
-    """Encrypted secrets of one kind.
-
-    Attributes:
-        rewrap: encrypts a batch again with the first master key; returns how many.
-        discard: gives up those whose master key is lost; returns how many.
-        sealed: yields stored secrets of every master key, with their purposes.
-    """
+    """Encrypted secrets that are more than a column, with the functions of a `SealedColumn`."""
 
     name: str
     rewrap: Callable[[Session, Keyring], int]
@@ -43,7 +38,7 @@ class SecretKind:
     sealed: Callable[[Session], Iterator[tuple[str, str]]]
 
 
-_COLUMNS = (
+_KINDS: tuple[SealedColumn | SecretKind, ...] = (
     credentials.SECRETS,
     signing.SECRETS,
     signing.PREVIOUS_SECRETS,
@@ -52,9 +47,6 @@ _COLUMNS = (
     second_factor.AUTHENTICATORS,
     sealing.CONFIGS,
     sealing.BODIES,
-)
-_KINDS = (
-    *(SecretKind(kind.name, kind.rewrap, kind.discard, kind.sealed) for kind in _COLUMNS),
     SecretKind("raw text", raw_texts.rewrap, raw_texts.discard, raw_texts.sealed_secrets),
 )
 

@@ -96,12 +96,6 @@ def find_active(session: Session, name: str) -> User | None:
     return user if user is not None and user.disabled_at is None else None
 
 
-def sign_in(session: Session, user: User, **of_session: Any) -> str:
-    """Start a session of a user who was verified; return the value of its cookie."""
-    user.signed_in_at = utc_now()
-    return sessions.start(session, user.id, **of_session)
-
-
 def get(session: Session, user_id: str) -> User:
     """Return a user; raise `NotFound` if it does not exist."""
     return find_row(session, User, user_id, "user")

@@ -63,7 +63,10 @@ class Health:
         results = self._checks.latest(within_s=_WAITS_S)
         _require(results, self._vital)
         failing = {name for name, passed in results.items() if not passed}
-        return _answer(self._status(failing), checks=_statuses(results))
+        return _answer(
+            self._status(failing),
+            checks={name: "ok" if passed else "failing" for name, passed in results.items()},
+        )
 
     def _status(self, failing: Set[str]) -> str:
         if not failing:
@@ -131,7 +134,3 @@ def _require(results: Mapping[str, bool], needed: Set[str]) -> None:
 
 def _answer(status: str, **more: Any) -> Response:
     return jsonify({"status": status, "time": iso_utc(utc_now()), **more})
-
-
-def _statuses(results: Mapping[str, bool]) -> dict[str, str]:
-    return {name: "ok" if good else "failing" for name, good in results.items()}

@@ -5,10 +5,11 @@ from typing import Any
 from flask import g, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
+from app.core.clock import utc_now
 from app.core.errors import AppError
 from app.core.settings import ALL
 from app.dashboard.navigation import own_path
-from app.people import audit, service, sessions
+from app.people import audit, sessions
 from app.people.audit import Action
 from app.people.cookies import PENDING, SESSION
 from app.people.gate import current_actor, current_address
@@ -25,9 +26,10 @@ def start_session(session: Any, user: Any, **of_session: Any) -> str:
     if former_id is not None:
         audit.record(session, current_actor(user.id), Action.SESSION_ENDED, former_id)
     audit.record(session, current_actor(user.id), Action.SIGNED_IN, user.id)
-    return service.sign_in(
+    user.signed_in_at = utc_now()
+    return sessions.start(
         session,
-        user,
+        user.id,
         address=current_address(),
         browser=request.user_agent.string,
         **of_session,
