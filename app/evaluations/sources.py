@@ -74,7 +74,6 @@ def named(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
 
 def scorecard_for(
     session: Session,
-    *,
     scorecard_id: str | None,
     campaign_id: str | None,
     channel: str,

@@ -149,9 +149,7 @@ def list_page(
 
 def readable_datasets(scopes: Collection[str], *, with_text: bool = False) -> list[Dataset]:
     requests = [ExportRequest(dataset, Format.CSV, include_text=with_text) for dataset in Dataset]
-    return [
-        request.dataset for request in requests if set(required_scopes(request)).issubset(scopes)
-    ]
+    return [item.dataset for item in requests if set(required_scopes(item)).issubset(scopes)]
 
 
 def status_of(job: ExportJob, now: datetime) -> ExportStatus:

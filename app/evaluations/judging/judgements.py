@@ -88,13 +88,7 @@ def request(
         evaluation: a new row with the columns that its source gives.
         transcript: a new row; if the newest one of the source has the same words, that is judged.
     """
-    scorecard = sources.scorecard_for(
-        session,
-        scorecard_id=scorecard_id,
-        campaign_id=evaluation.campaign_id,
-        channel=evaluation.channel,
-        platform=_platform(evaluation),
-    )
+    scorecard = sources.scorecard_for(session, scorecard_id, *_place(evaluation))
     _cancel_waiting(session, evaluation.source_type, evaluation.source_id)
     evaluation.transcript_id = transcripts.store(session, transcript)
     service.open_evaluation(session, evaluation, scorecard)
@@ -102,12 +96,10 @@ def request(
     return evaluation
 
 
-def _platform(evaluation: Evaluation) -> str | None:
-    return (evaluation.context or {}).get("platform")
-
-
 def _place(evaluation: Evaluation) -> tuple[str | None, str, str | None]:
-    return evaluation.campaign_id, evaluation.channel, _platform(evaluation)
+    """Return what decides on the scorecard where none is requested."""
+    platform = (evaluation.context or {}).get("platform")
+    return evaluation.campaign_id, evaluation.channel, platform
 
 
 def request_first(
@@ -120,13 +112,7 @@ def request_first(
     evaluations = [evaluation for evaluation, _ in requested]
     # Each scorecard is looked up once.
     by_place = {
-        place: sources.scorecard_for(
-            session,
-            scorecard_id=scorecard_id,
-            campaign_id=place[0],
-            channel=place[1],
-            platform=place[2],
-        )
+        place: sources.scorecard_for(session, scorecard_id, *place)
         for place in dict.fromkeys(map(_place, evaluations))
     }
     for evaluation, transcript in requested:
