@@ -83,11 +83,17 @@ def test_lines_read_twice_are_those_read_first():
         (["c request", "s transfer", "s greet name ask"], "escalated"),
         (["c request", "s transfer", "s done", "c thank"], "resolved"),
         (["c ask_person", "s transfer"], "escalated"),
-        (["c request", "s promise_by", "c thank close"], None),
+        (["c request", "s promise_by", "c thank close"], "unresolved"),
         (["c request", "s hypothetical", "c thank"], None),
         (["c request", "s propose", "c yes"], None),
-        (["c request", "s stall", "c thank close"], None),
+        (["c request", "s stall", "c thank close"], "unresolved"),
         (["c request", "s doing"], None),
+        (["c request", "s done doing"], "resolved"),
+        (["c request", "s name", "s ask", "s name doing"], "escalated"),
+        (["c request", "c request further", "s done", "c solved"], "resolved"),
+        (["c request (tap)", "s done", "c solved", "c request further (roof)"], None),
+        (["c request", "s done", "s propose", "c decline"], "resolved"),
+        (["c request fact", "s refuse_reason", "c ok"], "unresolved"),
         (["s greet", "c greet"], None),
     ],
 )
@@ -136,6 +142,62 @@ def test_short_answers_are_read_with_the_question_before_them():
     assert "no|p:else" in more - working
 
 
+def read(*lines):
+    """Follow lines of side, act and text."""
+    return ledger_of(
+        spoken_line(place, text, by_customer=side == "c", acts=acts)
+        for place, (side, acts, text) in enumerate(lines)
+    )
+
+
+def test_a_part_of_a_request_that_is_asked_for_again_takes_its_own_course():
+    ledger = read(
+        ("c", {Act.REQUEST: 0.9}, "My parcel is late, and the remote is dead."),
+        ("a", {Act.DONE: 0.9}, "Your parcel is at your door now."),
+        ("c", {Act.REPEAT: 0.9}, "Good. And the remote?"),
+        ("a", {Act.REFUSE: 0.9}, "Nothing I could do there."),
+    )
+    assert [entry.state for entry in ledger.entries] == [State.DONE, State.REFUSED]
+    assert stated_status(ledger) == "partially_resolved"
+
+
+def test_a_reason_answers_a_question_that_it_informs_about():
+    asked = ("c", {Act.REQUEST: 0.9}, "Why do I have to pay this?")
+    told = {Act.INFORM: 0.8, Act.REFUSE_REASON: 0.6}
+    (entry,) = read(asked, ("a", told, "Gifts are free up to 45 euros.")).entries
+    assert entry.state is State.ANSWERED
+    (entry,) = read(asked, ("a", {**told, Act.INFORM: 0.5}, "It is fixed.")).entries
+    assert entry.state is State.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("said", "act", "state"),
+    [
+        ("Mira from support has taken it over.", Act.INFORM, State.TRANSFERRED),
+        ("Then I leave you in her hands.", Act.COURTESY, State.TRANSFERRED),
+        ("Who takes over the flat?", Act.ASK, State.ASKED_BACK),
+        ("I have you here, Jasper.", Act.NAME, State.OPEN),
+        ("Jasper here.", Act.NAME, State.TRANSFERRED),
+    ],
+)
+def test_a_hand_over_needs_somebody_who_takes_it(said, act, state):
+    ledger = read(
+        ("a", {Act.NAME: 0.9}, "This is Ann."),
+        ("c", {Act.REQUEST: 0.9}, "My line is dead."),
+        ("a", {act: 0.9}, said),
+    )
+    assert ledger.entries[0].state is state
+
+
+@pytest.mark.parametrize(
+    ("done", "doing", "state"), [(0.8, 0.6, State.DONE), (0.6, 0.8, State.IN_WORK)]
+)
+def test_what_is_still_being_done_is_not_done(done, doing, state):
+    acts = {Act.DONE: done, Act.DOING: doing}
+    asked = ("c", {Act.REQUEST: 0.9}, "My line is dead.")
+    assert read(asked, ("a", acts, "I am looking into it.")).entries[0].state is state
+
+
 @pytest.mark.parametrize(
     ("asked", "said", "state"),
     [
@@ -149,9 +211,5 @@ def test_short_answers_are_read_with_the_question_before_them():
     ],
 )
 def test_who_books_a_repair_or_passes_it_on_has_mended_nothing(asked, said, state):
-    lines = ((True, Act.REQUEST, asked), (False, Act.DONE, said))
-    spoken = [
-        spoken_line(place, text, by_customer=by_customer, acts={act: 0.9})
-        for place, (by_customer, act, text) in enumerate(lines)
-    ]
-    assert ledger_of(spoken).entries[0].state is state
+    ledger = read(("c", {Act.REQUEST: 0.9}, asked), ("a", {Act.DONE: 0.9}, said))
+    assert ledger.entries[0].state is state

@@ -1,9 +1,15 @@
 """Outcome of a conversation, and how it changes with the conversation."""
 
+from dataclasses import replace
+
 import pytest
 
+from app.judge.acts.catalogue import Act
+from app.judge.acts.reading import Acts, Mark
 from app.judge.context import Context
-from app.judge.facts.conversation_facts import facts_of
+from app.judge.dialogue.evidence import evidence_at
+from app.judge.facts.contradictions import SOLVED, is_opposed, unopposed
+from app.judge.facts.conversation_facts import Facts, facts_of
 from app.judge.judge import Judgement
 from app.judge.ledger.entries import State
 from app.judge.rule_judge import RuleJudge
@@ -272,3 +278,57 @@ def test_who_leaves_the_choice_refuses_nothing() -> None:
         )
         (entry,) = facts_of(talk, scorecard("chat"), Context()).ledger.entries
         assert (entry.last(State.REFUSED, State.FAILED) is not None) is refuses
+
+
+def _facts_with(marks: dict[Act, Mark], line: int) -> Facts:
+    lines = ((letter, 20 * i, text) for i, (letter, text) in enumerate(BOOKING))
+    facts = facts_of(chat(*lines), CARD, Context())
+    read = list(facts.acts.lines)
+    read[line] = replace(read[line], marks=marks)
+    return replace(facts, acts=Acts(tuple(read)))
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "act", "opposed"),
+    [
+        (3, 0, Act.DONE, False),
+        (3, 0, Act.CANNOT, True),
+        (3, 0, Act.MOCK, True),
+        (3, 28, Act.CANNOT, False),
+        (4, 0, Act.THANK, False),
+        (4, 0, Act.UNSOLVED, True),
+    ],
+)
+def test_a_quote_that_shows_the_opposite_supports_nothing(line, start, act, opposed) -> None:
+    facts = _facts_with({act: Mark(0.9, start, 40)}, line)
+    piece = evidence_at(facts.acts.lines[line].line.segment, 0, 20)
+    assert is_opposed(facts, piece, SOLVED) is opposed
+    assert unopposed(facts, [piece], SOLVED) == (() if opposed else (piece,))
+    against = replace(piece, polarity="contradicts")
+    assert not is_opposed(facts, against, SOLVED)
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (
+            "No, we will not pay that.",
+            "One request: the agent refused the request without naming a reason. Another: the agent "
+            "did what was asked for.",
+        ),
+        (
+            "I can't pay that, but I've taken the fee of 35 off your invoice.",
+            "Only a part of what the customer asked for was done or answered.",
+        ),
+    ],
+)
+def test_what_was_done_in_part_is_never_told_by_the_good_part_alone(reply, told) -> None:
+    lines = [
+        ("c", "The line is dead, and I want my day off paid."),
+        ("a", "I have reset the line, it works now."),
+        ("c", "And my day off?"),
+        ("a", reply),
+        ("c", "All right, bye."),
+    ]
+    resolution = judge(lines).results["resolution"]
+    assert (resolution["status"], resolution["explanation"]) == ("partially_resolved", told)

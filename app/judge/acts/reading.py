@@ -109,6 +109,11 @@ class LineActs:
         """Tell whether the line is taken to perform one of the acts."""
         return any(self.of(act) >= SHOWN for act in acts)
 
+    def shows_within(self, start: int, end: int, *acts: Act) -> bool:
+        """Tell whether a sentence of `text[start:end]` is taken to perform one of the acts."""
+        marks = (self.marks[act] for act in acts if act in self.marks)
+        return any(m.probability >= SHOWN and m.start < end and start < m.end for m in marks)
+
     def best(self, *acts: Act) -> Mark | None:
         """Return the mark of the likeliest of the acts; None where nothing shows any."""
         return max((self.marks[act] for act in acts if act in self.marks), default=None)

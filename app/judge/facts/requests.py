@@ -15,6 +15,7 @@ from app.judge.dialogue.evidence import (
     sentence_spans,
 )
 from app.judge.dialogue.turns import Side
+from app.judge.facts.contradictions import SOLVED, is_opposed
 from app.judge.facts.conversation_facts import Facts, performed, shown_act
 from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State, Step
 from app.judge.ledger.status import ESCALATED, stated_status
@@ -204,6 +205,9 @@ def _best_told(facts: Facts, entry: Entry) -> Step:
 def _is_sure(facts: Facts, step: Step) -> bool:
     if step.state is State.OPEN or facts.read_by_model:
         return step.state is not State.OPEN
+    shown = step_evidence(facts.acts.at(step.position), step.state)
+    if is_opposed(facts, shown, SOLVED if step.state in CLOSED else step.state):
+        return False
     return _likely(facts, step) >= SURE_OF.get(step.state, SURE)
 
 

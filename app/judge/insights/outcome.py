@@ -1,11 +1,12 @@
 """Outcome of a conversation: its resolution and the predicted satisfaction, as the ledger tells them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.judge.facts.contradictions import SOLVED, unopposed
 from app.judge.facts.conversation_facts import Facts, distinct, examined, quoted, shown_act
 from app.judge.facts.requests import (
     asks_nothing,
@@ -32,7 +33,7 @@ from app.judge.ledger.status import (
 from app.judge.wording import sentence
 
 # How likely a reader gives a status at least where lines do not surely state it.
-_SURELY = {RESOLVED: 0.65, PARTLY: 0.5, UNRESOLVED: 0.5, ESCALATED: 0.5, UNKNOWN: 0.0}
+_SURELY = {RESOLVED: 0.65, PARTLY: 0.4, UNRESOLVED: 0.5, ESCALATED: 0.5, UNKNOWN: 0.0}
 _ENDED = {
     RESOLVED: "resolution.likely",
     PARTLY: "resolution.in_part",
@@ -154,11 +155,8 @@ def _likely(facts: Facts, status: str, probability: float) -> Resolution:
         told = [facts.sentence(_ENDED[status]), *state_sentences(facts, entries)]
     else:
         entries = [entry for entry in entries if entry.closed is _CLOSES.get(status)]
-        told = state_sentences(facts, entries) or [facts.sentence(_ENDED[status])]
-        if not entries:
-            told_by = distinct(item.evidence for item in quoted_lines(facts, status, OUTCOME))
-            return Resolution(status, " ".join(told), told_by or _shown(facts, ()), probability)
-    return Resolution(status, " ".join(told), _shown(facts, entries), probability)
+        told = [_told(facts, entries, status) or facts.sentence(_ENDED[status])]
+    return Resolution(status, " ".join(told), _shown(facts, entries, status), probability)
 
 
 def _is_certain(facts: Facts) -> bool:
@@ -184,15 +182,31 @@ def stated_resolution(facts: Facts) -> Resolution:
         explanation = facts.sentence("resolution.abandoned")
         return Resolution(UNRESOLVED, explanation, quoted(unanswered, CONTRADICTS))
     entries = worst_first(facts.ledger.matters)
-    told = " ".join(state_sentences(facts, entries))
+    told = _told(facts, entries, status or UNKNOWN)
     why = told if status else told or _why_unknown(facts)
-    return Resolution(status or UNKNOWN, why, _shown(facts, entries))
+    return Resolution(status or UNKNOWN, why, _shown(facts, entries, status or UNKNOWN))
 
 
-def _shown(facts: Facts, entries: Iterable[Entry]) -> tuple[Evidence, ...]:
-    return distinct(state_evidence(facts, entry) for entry in entries) or examined(
-        facts.dialogue.customer[-1:], SUPPORTS
-    )
+def _shown(facts: Facts, entries: Sequence[Entry], status: str) -> tuple[Evidence, ...]:
+    """Quote what became of the requests: where no line surely tells it, what a reader would quote."""
+    sure = [entry for entry in entries if surely_told(facts, entry) is not None]
+    quotes = () if sure or status == UNKNOWN else quoted_lines(facts, status, OUTCOME)
+    for told in (
+        (state_evidence(facts, entry) for entry in sure),
+        (item.evidence for item in quotes),
+        (state_evidence(facts, entry) for entry in entries),
+    ):
+        if evidence := distinct(unopposed(facts, told, SOLVED if status == RESOLVED else status)):
+            return evidence
+    return examined(facts.dialogue.customer[-1:], SUPPORTS)
+
+
+def _told(facts: Facts, entries: Sequence[Entry], status: str) -> str:
+    """Say what became of the requests; of a part that was done, never that alone."""
+    sure = {entry.closed for entry in entries if surely_told(facts, entry) is not None}
+    if status == PARTLY and sure != {True, False}:
+        return facts.sentence(_ENDED[PARTLY])
+    return " ".join(state_sentences(facts, entries))
 
 
 def _why_unknown(facts: Facts) -> str:

@@ -68,7 +68,7 @@ def _likeliest(name: str, lines: Sequence[Spoken]) -> dict[str, float]:
 
 
 def _amount(lines: Sequence[Spoken], acts: Sequence[Act]) -> float:
-    return math.log1p(sum(max(line.acts.get(act, 0.0) for act in acts) for line in lines))
+    return math.log1p(sum(line.most(*acts) for line in lines))
 
 
 def ending_values(lines: Sequence[Spoken], ledger: Ledger) -> dict[str, float]:

@@ -83,6 +83,11 @@ class Entry:
         return self.steps[-1].state if self.steps else State.OPEN
 
     @property
+    def moved_at(self) -> int:
+        """Return the line of the last step; that of the request where there is none."""
+        return self.steps[-1].position if self.steps else self.position
+
+    @property
     def closed(self) -> bool:
         return self.state in CLOSED
 
@@ -157,8 +162,6 @@ _ANSWERS = (
 _TOLD = (State.EXPLAINED, State.INSTRUCTED)
 # How the customer tells whether it is solved: the likeliest counts.
 _TELLS = {Act.SOLVED: State.CONFIRMED, Act.PARTLY: State.PARTLY, Act.UNSOLVED: State.DENIED}
-# What the customer corrects was not done as asked.
-_CORRECTED = (State.DONE, State.ANSWERED)
 _NEGATIVE = (
     *(Act.UNSOLVED, Act.REPEAT, Act.CORRECT, Act.COMPLAIN, Act.ANGRY, Act.DISAPPOINTED),
     *(Act.SARCASTIC, Act.CONFUSED, Act.DECLINE, Act.GIVE_UP, Act.LEAVE, Act.INSULT),
@@ -170,7 +173,7 @@ _SAME_SUBJECT = 0.5
 # What would or could be done is none of these.
 _CLAIMED = frozenset({State.DONE, State.PROMISED, State.TRANSFERRED})
 # While nothing was done or told, or it was refused, only a plain word of the customer closes a request.
-_BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROMISED)
+_BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROMISED, State.TRANSFERRED)
 _PLAINLY = 0.75
 # With these words a visit or a call is what the customer wants.
 _BOOKS = frozenset(["appointment", "book", "booking", "come", "reschedule", "schedule", "visit"])
@@ -194,7 +197,10 @@ class _Book:
         """Enter what the customer asks for, confirms, denies or gives up."""
         self._asked_fact = line.asks_fact
         self.ends_content = line.shows(*_CONTENT) and not line.shows(*_OPENS)
-        self._ask(line)
+        if line.shows(Act.ASK, Act.REPEAT) or (line.asks_fact and _kind_of(line) is not None):
+            self.open_question = line.position
+        if not self._turns(line):
+            self._ask(line)
         self._reply(line)
         if line.shows(*STATE_ACTS[State.GIVEN_UP]) and not _accepts(line):
             left_angry = line.shows(Act.ANGRY, Act.COMPLAIN)
@@ -203,17 +209,21 @@ class _Book:
                     entry.move(State.GIVEN_UP, line.position)
 
     def _reply(self, line: Spoken) -> None:
-        told = max(_TELLS, key=lambda act: line.acts.get(act, 0.0))
+        told = max(_TELLS, key=line.most)
         if line.shows(told) and told is Act.SOLVED:
             self._close(line)
         elif line.shows(told):
             self._move(line, _TELLS[told])
-        elif line.shows(Act.CORRECT) and self._state() in _CORRECTED:
+        elif line.shows(Act.CORRECT) and self._state() in (State.DONE, State.ANSWERED):
+            # It was not done as asked.
             self._move(line, State.DENIED)
         state = self._state()
         if state is State.PROPOSED and line.shows(Act.YES):
             self._move(line, State.ACCEPTED)
-        elif state in (State.PROPOSED, State.ANSWERED) and line.shows(Act.DECLINE):
+        elif state is State.PROPOSED and line.shows(Act.DECLINE):
+            # What was said before the proposal stands.
+            self.entries[-1].steps.pop()
+        elif state is State.ANSWERED and line.shows(Act.DECLINE):
             self._move(line, State.OPEN)
         elif state in _TOLD and line.shows(*STATE_ACTS[State.TAKEN]) and not line.shows(*_OPENS):
             self._move(line, State.TAKEN)
@@ -222,8 +232,9 @@ class _Book:
         """Enter what the service side does for the requests."""
         if line.shows(*_ANSWERS):
             self.open_question = None
-        is_another = line.shows(Act.NAME) and (self._named or self._served_lines >= _INTRODUCED)
-        self._named = self._named or line.shows(Act.NAME)
+        is_named = line.shows(Act.NAME) and not line.names_customer
+        is_another = is_named and (self._named or self._served_lines >= _INTRODUCED)
+        self._named = self._named or is_named
         self._served_lines += 1
         entry = self._addressed(line)
         if entry is None:
@@ -231,7 +242,7 @@ class _Book:
         for state in _BY_SERVICE:
             if line.shows(*STATE_ACTS[state]) and not _is_hypothetical(line, state):
                 self._enter(entry, state, line)
-        if line.shows(Act.TRANSFER) or is_another:
+        if line.shows(Act.TRANSFER) or is_another or line.taken_over:
             self._hand_over(line)
 
     def _enter(self, entry: Entry, state: State, line: Spoken) -> None:
@@ -240,7 +251,8 @@ class _Book:
             state = State.TRANSFERRED if line.passed_on else State.PROMISED
         # A "no" to a question for a fact answers it.
         refuses = state is State.REFUSED
-        if refuses and self._asked_fact and not line.shows(Act.REFUSE_REASON):
+        is_reason = line.most(Act.REFUSE_REASON) > line.most(Act.INFORM)
+        if refuses and self._asked_fact and not is_reason:
             if entry.kind is RequestKind.QUESTION:
                 entry.move(State.ANSWERED, line.position)
         elif _applies(entry, state, line):
@@ -266,8 +278,6 @@ class _Book:
             self.entries.append(Entry(RequestKind.QUESTION, line.position, line.content))
         elif line.shows(Act.COMPLAIN) and not self.entries:
             self.entries.append(Entry(RequestKind.ACTION, line.position, line.content))
-        if line.shows(Act.ASK, Act.REPEAT) or (kind is not None and line.asks_fact):
-            self.open_question = line.position
 
     def _same(self, line: Spoken, kind: RequestKind) -> Entry | None:
         """Return the request that a further one belongs to: it repeats, changes or details that."""
@@ -283,6 +293,15 @@ class _Book:
             if least and len(entry.content & line.content) >= max(2, _SAME_SUBJECT * least):
                 return None if entry.closed and not line.shows(Act.REPEAT) else entry
         return None
+
+    def _turns(self, line: Spoken) -> bool:
+        """Enter on its own what was asked for together with something that got its answer."""
+        for entry in reversed(self.entries):
+            if entry.content & line.turns_to and entry.state in _SERVED:
+                entry.content -= line.turns_to
+                self.entries.append(Entry(entry.kind, line.position, line.turns_to))
+                return True
+        return False
 
     def _repeat(self, line: Spoken) -> None:
         entry = self._about(line)
@@ -337,11 +356,9 @@ def _kind_of(line: Spoken) -> RequestKind | None:
 
 
 def _is_hypothetical(line: Spoken, state: State) -> bool:
-    if state not in _CLAIMED:
-        return False
-    return line.acts.get(Act.HYPOTHETICAL, 0.0) > max(
-        line.acts.get(a, 0.0) for a in STATE_ACTS[state]
-    )
+    # What is still being done is not done.
+    doubts = (Act.HYPOTHETICAL, Act.DOING) if state is State.DONE else (Act.HYPOTHETICAL,)
+    return state in _CLAIMED and line.most(*doubts) > line.most(*STATE_ACTS[state])
 
 
 def _is_left(entry: Entry, line: Spoken) -> bool:
@@ -362,28 +379,21 @@ def _applies(entry: Entry, state: State, line: Spoken) -> bool:
         return False
     if state in _REFUSALS and entry.state in _KEPT:
         # What fails later was not done after all, or something else was not.
-        later = entry.steps[-1].position < line.position
+        later = entry.moved_at < line.position
         return line.shows(Act.RETRACT, Act.UNDONE) or (state is State.FAILED and later)
     if state is State.TRANSFERRED:
         # What was done before, and what is done after, is done all the same.
-        is_done = entry.state in _KEPT and entry.steps[-1].position != line.position
+        is_done = entry.state in _KEPT and entry.moved_at != line.position
         return entry.kind is RequestKind.PERSON or not is_done
     return True
 
 
 def _is_likelier(line: Spoken, state: State) -> bool:
     """Tell which of a failure and a refusal a line rather shows: it takes only that step."""
-    failed, refused = (
-        max(line.acts.get(act, 0.0) for act in STATE_ACTS[each])
-        for each in (State.FAILED, State.REFUSED)
-    )
+    failed, refused = (line.most(*STATE_ACTS[each]) for each in (State.FAILED, State.REFUSED))
     return (refused > failed) is (state is State.REFUSED)
 
 
 def _accepts(line: Spoken) -> bool:
     """Tell whether a line that sounds like giving up rather takes what was proposed."""
-    taken, given_up = (
-        max(line.acts.get(act, 0.0) for act in acts)
-        for acts in ((Act.YES, Act.OK), STATE_ACTS[State.GIVEN_UP])
-    )
-    return taken > given_up
+    return line.most(Act.YES, Act.OK) > line.most(*STATE_ACTS[State.GIVEN_UP])

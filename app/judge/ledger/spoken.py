@@ -25,6 +25,20 @@ _BOOKED = re.compile(
     rf"\b{_ARRANGED}\b[^.!?]{{0,40}}?\b{_COMES}\b|\b{_COMES}\b[^.!?]{{0,20}}?\b(?:is|was|been) {_ARRANGED}\b",
     re.IGNORECASE,
 )
+# Asks for the rest of what was asked for: "and the remote?"
+_TURNS_TO = re.compile(
+    r"(?:^|[.!?,:]\s)\W*(?:(?:ok|okay|good|great|fine|thanks|thank you|right|perfect|lovely)\W+){0,3}and"
+    r"(?: what about| how about| for)? (?:the|my|our)\b([^.?!,]{1,60})",
+    re.IGNORECASE,
+)
+# Somebody else has taken a matter over.
+_TAKEN_OVER = re.compile(
+    r"\b(?:has|have) (?:taken (?:it|this|over)|picked (?:it |this )?up)\b|\b(?:is taking|takes) (?:it |this )?over\b"
+    r"(?! the\b)|\bin (?:her|his|their) hands\b|\b(?:crew|colleague|engineer|technician|team)\b[^.!?]{0,15} has it\b",
+    re.IGNORECASE,
+)
+# Who has found the customer names the customer.
+_FOUND = re.compile(r"\b(?:have|see|got|found) you\b", re.IGNORECASE)
 _PASSED_ON = re.compile(
     r"\b(?:passed|forwarded|escalated|referred)\b[^.!?]{0,40}?\bto (?:a|an|my|our|the)\b[^.!?]{0,30}?"
     r"\b(team|department|specialists?|supervisor|manager|colleagues?)\b",
@@ -38,7 +52,9 @@ class Spoken:
 
     `content` are the words that carry the subject. `asks_fact` says that what it asks for is a fact,
     `adds_matter` that it brings up a further matter ("also", "another thing"). `later` names who is to
-    see to it later ("engineer"), and `passed_on` says that they took it over.
+    see to it later ("engineer"), and `passed_on` says that they took it over. `turns_to` are the words of
+    what the customer comes back to ("and the remote?"). `taken_over` says that somebody else has the matter,
+    `names_customer` that a name in the line is the customer's.
     """
 
     position: int
@@ -49,10 +65,17 @@ class Spoken:
     adds_matter: bool = False
     later: str = ""
     passed_on: bool = False
+    turns_to: frozenset[str] = frozenset()
+    taken_over: bool = False
+    names_customer: bool = False
 
     def shows(self, *acts: Act) -> bool:
         """Tell whether the line is taken to perform one of the acts."""
-        return any(self.acts.get(act, 0.0) >= SHOWN for act in acts)
+        return self.most(*acts) >= SHOWN
+
+    def most(self, *acts: Act) -> float:
+        """Return how likely the line performs the likeliest of the acts."""
+        return max((self.acts.get(act, 0.0) for act in acts), default=0.0)
 
 
 def spoken_lines(acts: Acts) -> list[Spoken]:
@@ -73,6 +96,7 @@ def spoken_line(
 ) -> Spoken:
     """Read the subject of a line, and what it asks for."""
     passed_on = _PASSED_ON.search(text)
+    turn = _TURNS_TO.search(text)
     booked = passed_on or _BOOKED.search(text)
     return Spoken(
         position=position,
@@ -83,4 +107,7 @@ def spoken_line(
         adds_matter=_ADDS_MATTER.search(text) is not None,
         later=booked[booked.lastindex or 0].lower() if booked else "",
         passed_on=passed_on is not None,
+        turns_to=content_of(turn[1]) if turn else frozenset(),
+        taken_over=_TAKEN_OVER.search(text) is not None,
+        names_customer=_FOUND.search(text) is not None,
     )

@@ -1,6 +1,8 @@
 """Status of a conversation as its ledger states it, and the probabilities that go with it."""
 
-from app.judge.ledger.entries import CLOSED, Ledger, State
+from collections.abc import Sequence
+
+from app.judge.ledger.entries import CLOSED, Entry, Ledger, State
 
 RESOLVED, PARTLY, UNRESOLVED = "resolved", "partially_resolved", "unresolved"
 ESCALATED, UNKNOWN = "escalated", "unknown"
@@ -10,6 +12,8 @@ _ENDED_BADLY = frozenset(
         *(State.REFUSED, State.FAILED, State.SENT_ELSEWHERE),
     }
 )
+# What was only promised or put off is not done.
+_NOT_DONE = _ENDED_BADLY | {State.PROMISED, State.PUT_OFF}
 _ENDED_WELL = frozenset({State.DONE, State.CONFIRMED})
 # The probabilities of a resolution that go with a status.
 _RANGES = {
@@ -23,18 +27,25 @@ _RANGES = {
 
 def stated_status(ledger: Ledger) -> str | None:
     """Return the status that lines of the conversation state; None where none does."""
-    states = {entry.state for entry in ledger.matters}
+    states = {entry.state for entry in _unconfirmed(ledger.matters)}
     if not states:
         return None
     if _is_escalated(ledger, states):
         return ESCALATED
     if states <= _ENDED_WELL or (states <= CLOSED and ledger.ends_content):
         return RESOLVED
-    if states <= _ENDED_BADLY:
+    if states <= _NOT_DONE:
         return UNRESOLVED
-    if State.PARTLY in states or (states & _ENDED_WELL and states & _ENDED_BADLY):
+    if State.PARTLY in states or (states & _ENDED_WELL and states & _NOT_DONE):
         return PARTLY
     return None
+
+
+def _unconfirmed(matters: Sequence[Entry]) -> list[Entry]:
+    """Leave out what was asked before the customer confirmed something, and asked no more."""
+    confirmed = [entry.moved_at for entry in matters if entry.state is State.CONFIRMED]
+    last = max(confirmed, default=-1)
+    return [entry for entry in matters if entry.state is not State.OPEN or entry.moved_at > last]
 
 
 def probability_within(status: str, probability: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from app.judge.acts.catalogue import Act
 from app.judge.dialogue.cues import Cue
 from app.judge.dialogue.turns import Line
+from app.judge.facts.contradictions import MET_FEELING, SOLVED, unopposed
 from app.judge.facts.conversation_facts import (
     PLAINLY_RUDE,
     Facts,
@@ -39,6 +40,8 @@ QUESTIONS = {
     "respect": "courtesy",
     "understanding": "understanding",
 }
+# What the quotes of an answer to a question support, where more than harsh words may speak against it.
+_SUPPORTED = {"completeness": SOLVED, "confirmed": SOLVED, "empathy": MET_FEELING}
 # The questions about the parts of an opening and of an ending.
 OPENING = {"greeting": "greeting", "brand": "company", "name": "name"}
 ENDING = {"recap": "recap", "next_step": "next_step", "offer_help": "offer_more"}
@@ -92,8 +95,21 @@ def _level(score: float) -> str:
 
 
 def looked_at_again(facts: Facts, criterion: Criterion, answer: Answer) -> Answer:
-    """Keep an answer that a reader would almost surely give; otherwise only estimate what it is worth."""
+    """Keep an answer that a reader would almost surely give, and that its quotes do not contradict.
+
+    Otherwise only estimate what it is worth.
+    """
     question = QUESTIONS.get(criterion.rule or "")
+    looked = _seen_again(facts, criterion, answer, question)
+    if question is None or not looked.evidence:
+        return looked
+    evidence = unopposed(facts, looked.evidence, _SUPPORTED.get(question, question))
+    if not evidence:
+        return unjudged(sentence("not_judged.estimated"), estimate=looked.worth)
+    return replace(looked, evidence=evidence)
+
+
+def _seen_again(facts: Facts, criterion: Criterion, answer: Answer, question: str | None) -> Answer:
     reader = facts.reader
     if question is None or reader is None or (answer.unjudged and answer.worth is None):
         return answer
