@@ -1,6 +1,6 @@
 """Screenshots of the README and the docs, from a fresh demo: `python -m bench.screenshots [FOLDER]`.
 
-FOLDER is `docs/images` by default. It needs the test tools and Debian's package chromium.
+FOLDER is `docs/images` by default. It needs the test tools and Debian's package chromium-headless-shell.
 """
 
 import sys
@@ -64,7 +64,7 @@ def main() -> None:
             wait_until(lambda: "The demo is loaded" in process.text, DEMO_WITHIN_S)
             demo.wait_judged()
             add_user(demo.runtime, "lead", "nora")
-            browser = driver.chromium.launch(executable_path=str(CHROMIUM))
+            browser = driver.chromium.launch(executable_path=CHROMIUM)
             page = browser.new_page(base_url=demo.base, viewport=WINDOW)
             sign_in(page, "nora", PASSWORD)
             take(demo, page, folder)

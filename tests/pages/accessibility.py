@@ -29,12 +29,12 @@ _WIDE = {"width": 1280, "height": 720}
 _NARROW = ({"width": 320, "height": 640}, {"width": 640, "height": 360})
 
 
-def check_narrow_screens(page: Page, *, both_ways: bool = True) -> None:
-    """Fail where a page is cut or scrolls sideways, left to right or (`both_ways`) right to left."""
+def check_narrow_screens(page: Page) -> None:
+    """Fail where a page is cut or scrolls sideways, left to right or right to left."""
     page.emulate_media(forced_colors="active")
     for size in _NARROW:
         page.set_viewport_size(size)  # type: ignore[arg-type]
-        for direction in ("rtl", "ltr") if both_ways else ("ltr",):
+        for direction in ("rtl", "ltr"):
             page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
             cut = page.evaluate(_CUT)
             assert cut == [], f"{page.url}, {size['width']}, {direction}: {cut}"
