@@ -23,6 +23,7 @@ _SERVER.set_forkserver_preload(
         "app.operations.up",
         "app.operations.background_work",
         "app.operations.processes.workers",
+        "tests.first_judgement",
     ]
 )
 
