@@ -41,6 +41,7 @@ def evaluated(client: Caller, executive_id: str, key: str = "chat-1", every_s: i
     return str(newest.json()["data"][0]["id"])
 
 
+@pytest.mark.usefixtures("in_november")
 def test_an_agent_acknowledges_comments_and_disputes_and_reads_the_answer(
     client: Caller, base: str, runtime: Runtime
 ) -> None:

@@ -22,7 +22,7 @@ from tests.contacts import judge, put, put_chat
 from tests.team_walk import limited_person
 from tests.visitor import Visitor, add_user, signed_in
 
-pytestmark = pytest.mark.sql
+pytestmark = [pytest.mark.sql, pytest.mark.usefixtures("in_november")]
 KEY = "opening.greeting"
 AT = datetime(2026, 11, 10, 9, tzinfo=UTC)
 

@@ -230,6 +230,7 @@ def test_marked_rows_have_to_be_evaluations(
     assert visitor.post("/evaluations/marked/request-review", form).status_code == 422
 
 
+@pytest.mark.usefixtures("in_november")
 def test_judging_again_counts_first(client: Caller, visit: Callable[[str], Visitor]) -> None:
     chat = put_chat(client)["evaluationId"]
     visitor = visit("reviewer")
