@@ -116,6 +116,8 @@ def main(number: int, folder: Path, database_url: str = "") -> None:
     admin, agent = app.test_client(), app.test_client()
     signed_in(admin, runtime)
     measure(admin, {**pages(executive_id), **evaluation_pages(app)})
+    # Some pages ask for the password again ten minutes after a sign-in.
+    signed_in(admin, runtime)
     measure(admin, week.pages(executive_id, played))
     signed_in(agent, runtime, "agent", executive_id=executive_id)
     measure(agent, week.pages_of_agent(executive_id))

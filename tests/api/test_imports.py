@@ -188,11 +188,12 @@ def test_an_invalid_record_does_not_stop_the_others(client: Caller) -> None:
         (6, "late", "VALIDATION_ERROR"),
         (7, "b", "VALIDATION_ERROR"),
         (8, "c", "VALIDATION_ERROR"),
-        (9, "d", "VALIDATION_ERROR"),
+        (9, "d", "UNKNOWN_NAME"),
         (10, "x", "VALIDATION_ERROR"),
     ]
     assert an_import["errors"][0]["message"].startswith("messages[1].role: ")
-    assert "campaign: There is no campaign of this name." in an_import["errors"][7]["message"]
+    unknown = "campaign: There is no campaign of this name: correct it"
+    assert unknown in an_import["errors"][7]["message"]
 
 
 def test_only_the_first_hundred_errors_are_kept(client: Caller) -> None:

@@ -143,9 +143,9 @@ def test_tickets_are_read_by_the_preset_of_their_system(
 ) -> None:
     table = tmp_path / "tickets.csv"
     table.write_text(
-        "ticket_id,author_role,html_body,public,created_at\n"
-        "t-35,end-user,<p>My parcel is late.</p>,true,2026-07-01 09:30:00 UTC\n"
-        "t-35,agent,<p>A private note.</p>,false,2026-07-01 09:31:00 UTC\n"
+        "ticket_id,campaign,author_role,html_body,public,created_at\n"
+        "t-35,Late parcels,end-user,<p>My parcel is late.</p>,true,2026-07-01 09:30:00 UTC\n"
+        "t-35,Late parcels,agent,<p>A private note.</p>,false,2026-07-01 09:31:00 UTC\n"
     )
     page = page_of("reviewer")
     page.goto("/add")
@@ -154,6 +154,10 @@ def test_tickets_are_read_by_the_preset_of_their_system(
     check_accessibility(page)
     page.get_by_label("Drop files here").set_input_files(table)
     page.get_by_role("link", name="Check of tickets.csv").click()
+    expect(page.get_by_role("region", name="Errors")).to_contain_text("no campaign of this name")
+    check_accessibility(page)
+    page.get_by_role("button", name="Check it again, and create them").click()
+    expect(page.get_by_text("The records with errors are left out")).to_be_hidden()
     expect(page.get_by_role("region", name="Errors")).to_have_count(0)
     page.get_by_role("button", name="Import").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Import")

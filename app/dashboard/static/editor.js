@@ -13,6 +13,8 @@ let typedIn = null;
 let isSaving = false;
 let hasConflict = "paused" in form.dataset;
 let isDirty = hasConflict;
+// A button that was pressed while a save was under way: the form has the version before it until then.
+let pressed = null;
 
 // The field of a path, or of the nearest path around it.
 function fieldOf(path) {
@@ -104,6 +106,8 @@ async function save() {
     savedText.textContent = "Not saved: the service could not be reached. What you typed stays here.";
   }
   isSaving = false;
+  if (pressed && !pressed.disabled) return form.requestSubmit(pressed);
+  pressed = null;
   const part = typedIn;
   typedIn = null;
   if (isSaved && part) showHits(part).catch(() => {});
@@ -158,9 +162,12 @@ form.addEventListener("change", event => {
   if (!("rebuilds" in event.target.dataset)) return;
   form.requestSubmit(event.target.closest("[data-path]").querySelector("[data-applies] button"));
 });
-form.addEventListener("submit", () => {
+form.addEventListener("submit", event => {
   clearTimeout(timer);
   isDirty = false;
+  if (!isSaving) return;
+  event.preventDefault();
+  pressed = event.submitter;
 });
 addEventListener("beforeunload", event => {
   if (isDirty) event.preventDefault();

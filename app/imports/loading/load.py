@@ -21,7 +21,7 @@ from app.evaluations.models import Evaluation
 from app.imports.formats.records import BadLine, Fault, Kind
 from app.imports.loading.input import SKIP, ImportOptions
 from app.imports.loading.normalise import LoadableRecord, NormalisedRecord, ValidRecord, summary_of
-from app.imports.loading.references import NameResolver
+from app.imports.loading.references import NameResolver, UnknownName
 from app.voice_calls import evaluation
 from app.voice_calls import service as voice_calls
 
@@ -213,6 +213,8 @@ class _BatchLoad:
             return
         except _SkipExisting:
             self.counts.count(RecordOutcome.SKIPPED)
+        except UnknownName as error:
+            self._count_failure(record, Fault.UNKNOWN_NAME, summary_of(error))
         except InvalidInput as error:
             self._count_failure(record, Fault.VALIDATION_ERROR, summary_of(error))
         except (Conflict, NotFound) as error:

@@ -8,12 +8,17 @@ from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.core.database.upserts import EXTERNAL_ID_PATTERN
+from app.core.errors import InvalidInput
 from app.directory import service as directory
 from app.engagements import service as engagements
 from app.evaluations.sources import REFERENCES
 from app.imports.loading.input import ImportOptions
 
 _TABLES = {table.name: table for table in REFERENCES}
+
+
+class UnknownName(InvalidInput):
+    """A record names what does not exist."""
 
 
 class NameResolver:
@@ -31,7 +36,8 @@ class NameResolver:
         An executive that is created belongs to the call centre that is named with it.
 
         Raises:
-            InvalidInput: nothing has this name and the options do not create it, or several have it.
+            UnknownName: nothing has a name, and the options do not create it.
+            InvalidInput: several have a name.
         """
         ids: dict[str, str] = {}
         # In this order the call centre comes before the executive.
@@ -62,9 +68,10 @@ class NameResolver:
     def _id_of(self, reference: str, name: str, others: Mapping[str, str]) -> str:
         if (reference, name) not in self._ids:
             table = _TABLES[reference]
-            # The latter raises for a name that nothing has.
-            find = table.find_by_name if self._options.create_missing else table.of_name
-            row = find(self._session, name)
+            row = table.find_by_name(self._session, name)
+            if row is None and not self._options.create_missing:
+                message = f"There is no {table.noun} of this name: correct it, or let the import create it."
+                raise UnknownName.field(table.name_field, message)
             self._ids[reference, name] = row.id if row else self._created(reference, name, others)
         return self._ids[reference, name]
 

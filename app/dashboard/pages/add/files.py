@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -304,7 +305,8 @@ def show_import(import_id: str) -> str | Response:
         shown = imports.get(session, import_id)
     if shown["may_map"] and any(error["code"] == Fault.COLUMNS for error in shown["errors"]):
         return redirect(url_for("dashboard.columns.show", import_id=import_id))
-    return render_template("add/import.html", shown=shown)
+    may_create = any(error["code"] == Fault.UNKNOWN_NAME for error in shown["errors"])
+    return render_template("add/import.html", shown=shown, may_create=may_create)
 
 
 @blp.post("/imports/<id:import_id>/confirm")
@@ -315,5 +317,18 @@ def confirm(import_id: str) -> Response:
     imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         started = imports.proceed(session, runtime.keyring, import_id)
+        record(session, Action.IMPORT_REQUESTED, started["id"])
+    return redirect(url_for(".show_import", import_id=started["id"]), 303)
+
+
+@blp.post("/imports/<id:import_id>/missing")
+@require_scope("ingest:write", policy=EXPENSIVE)
+def check_with_missing(import_id: str) -> Response:
+    """Check the file of a dry run again, and count what it names as created."""
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        options = imports.task_of_dry_run(session, runtime.keyring, import_id).options
+        creating = replace(options, create_missing=True)
+        started = imports.check_again(session, runtime.keyring, import_id, creating)
         record(session, Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)
