@@ -201,13 +201,13 @@ def _open_application(context: click.Context) -> None:
     from app.factory import create_app  # noqa: PLC0415
     from app.operations.environment import settings_here  # noqa: PLC0415
     from app.operations.failure import plain_errors  # noqa: PLC0415
-    from app.operations.start_checks import require_usable  # noqa: PLC0415
+    from app.operations.start_checks import require_ready  # noqa: PLC0415
     from app.web.current import runtime_of  # noqa: PLC0415
 
     with plain_errors():
         app = create_app(settings_here())
         hosts.follow_clock(runtime_of(app).db.engine)
-        require_usable(runtime_of(app))
+        require_ready(runtime_of(app))
     context.with_resource(app.app_context())
 
 

@@ -8,7 +8,6 @@ import click
 from app.audio_files import jobs as audio_files
 from app.core import hosts
 from app.core.commands import COMMAND, errors_as_messages
-from app.core.database.schema_revision import is_usable
 from app.core.runtime import Runtime
 from app.demo import service
 from app.demo.service import DemoProgress
@@ -28,7 +27,6 @@ def demo(*, wait: bool, small: bool) -> None:
     """
     runtime = current_runtime()
     with errors_as_messages("Run the command again to load what is missing."):
-        _require_tables(runtime)
         report = service.load(runtime, small=small)
         click.echo(report.summary)
         if wait:
@@ -41,15 +39,6 @@ def demo(*, wait: bool, small: bool) -> None:
     click.echo(service.places_to_look(runtime))
     if report.refused:
         sys.exit(1)
-
-
-def _require_tables(runtime: Runtime) -> None:
-    with runtime.db.reading() as session:
-        ready = is_usable(session)
-    if not ready:
-        raise click.ClickException(
-            f"The tables are not up to date: start the service once, or run `{COMMAND} db upgrade`."
-        )
 
 
 def _progress(runtime: Runtime) -> DemoProgress:

@@ -145,8 +145,6 @@ def db_check() -> None:
     with plain_errors():
         settings = settings_here()
         revision = migrating.current(settings)
-        if not revision:
-            raise CannotRun(f"the database has no tables yet: run `{COMMAND} db upgrade`")
         with migrating.migration_engine(settings).connect() as connection:
             start_checks.require_tables(connection)
         if settings.is_sqlite:

@@ -53,6 +53,19 @@ def require_usable(runtime: Runtime) -> None:
         runtime.db.engine.dispose()
 
 
+def require_ready(runtime: Runtime) -> None:
+    """Check what a command needs, which waits for nothing: a start's checks and the tables.
+
+    Raises:
+        CannotRun: tables or columns are not those of this version.
+        ServiceUnavailable: the database is damaged or does not answer.
+        ForeignStorage, UnknownMasterKey: see `require_usable`.
+    """
+    with runtime.db.reading() as session:
+        require_tables(session)
+    require_usable(runtime)
+
+
 def require_startable(settings: Settings) -> None:
     """Check what a start checks first, and change nothing.
 
@@ -74,10 +87,15 @@ def require_startable(settings: Settings) -> None:
 def require_tables(database: Reader) -> None:
     """Raise `CannotRun` if tables or columns are not those that this version needs."""
     revision = stored_revision(database)
+    if not revision:
+        raise CannotRun(
+            "the database has no tables: restore a backup (docs/backup.md), or, for an empty one, "
+            f"run `{COMMAND} db upgrade`"
+        )
     if not is_usable(database):
         raise CannotRun(
-            f"the tables are at {revision or 'no revision'}, this version needs "
-            f"{needed_revision()}: run `{COMMAND} db upgrade`"
+            f"the tables are at {revision}, this version needs {needed_revision()}: "
+            f"run `{COMMAND} db upgrade`"
         )
     problems = _differences(database)
     if problems:

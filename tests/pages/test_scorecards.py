@@ -54,11 +54,10 @@ def test_a_button_waits_for_the_save_that_is_under_way(page_of: Callable[..., Pa
     page.get_by_role("button", name="Begin a draft").click()
     expect(page.get_by_text("saved")).to_be_visible()
     saves: list[tuple[Route, APIResponse]] = []
-    page.route("**/live/lint/*", lambda route: saves.append((route, route.fetch())))
+    page.route("**/live/lint/*", lambda route: saves.append((route, route.fetch())), times=1)
     page.get_by_label("Name", exact=True).fill("Held")
     while not saves:
         page.wait_for_timeout(50)
-    page.unroute("**/live/lint/*")
     page.get_by_role("button", name="Add a criterion of your own").click()
     route, answer = saves[0]
     route.fulfill(response=answer)

@@ -164,6 +164,8 @@ def backup_before_upgrade(settings: Settings, revision: str) -> None:
 def repeat_erasures(settings: Settings) -> int:
     """Erase again in a restored database what has a record; return the number of erasures."""
     runtime = build_runtime(settings)
+    with runtime.db.reading() as session:
+        start_checks.require_tables(session)
     deployment.adopt(runtime.db, runtime.storage)
     start_checks.require_usable(runtime)
     try:
