@@ -24,8 +24,8 @@ _JOINT = "\n"
 _CARD_NUMBER = re.compile(
     r"\bcard(?:'s)? (?:number|no\b|details|digits)|\b(?:number|digits) (?:on|of|from) (?:the|your)\b"
     r"|\b(?:16|sixteen)[ -]digits?\b|\blong number\b|karten?[ -]?(?:nummer|daten)\b"
-    r"|\bnummer (?:ihrer|deiner|der|auf der) (?:\w+ ?)?karte|\b(?:n[úu]mero|datos) de (?:la |su |tu )?tarjeta"
-    r"|\bnum[ée]ro de (?:la |votre |ta )?carte|\b(?:n[úu]mero|dados) d[eo] (?:seu |teu )?cart[ãa]o"
+    r"|\bnummer (?:auf )?(?:ihrer|deiner|der) (?:\w+ ?)?karte"
+    r"|\b(?:n[úu]mero|num[ée]ro|datos|dados|chiffres|d[íi]gitos) (?:\w+ ){1,4}(?:tarjeta|carte|cart[ãa]o)\b"
 )
 _LAST_DIGITS = re.compile(
     r"\blast (?:four|4)|\bletzten (?:vier|4)|\búltimos (?:cuatro|quatro|4)|\bderniers\b"
@@ -124,7 +124,7 @@ class ConversationText:
         for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
             cues = self.cues(back)
             if self.turns[back].speaker != self.turns[turn].speaker and cues:
-                return _card_question(self.lower_case(back), cues[-1].cue)
+                return _card_question(self.lower_case(back), cues)
             if cues or "?" in self.turns[back].text:
                 return None
         return None
@@ -188,15 +188,16 @@ class ConversationText:
 def asks_for_card(text: str) -> bool:
     """Return whether a line asks for the number of a card or its security code."""
     lower = lower_case(text)
-    cues = cues_of(lower)
-    return bool(cues) and _card_question(lower, cues[-1].cue) is not None
+    return _card_question(lower, cues_of(lower)) is not None
 
 
-def _card_question(text: str, cue: NumberCue) -> Entity | None:
-    if cue is NumberCue.CVV:
+def _card_question(text: str, cues: Sequence[CueMatch]) -> Entity | None:
+    """Return what a text asks for by its last cue; the card itself may be named after its code."""
+    last = [match.cue for match in cues[-2:]]
+    if last[-1:] == [NumberCue.CVV] or last == [NumberCue.CVV, NumberCue.CARD]:
         return Entity.CVV
-    asks = cue is NumberCue.CARD and _CARD_NUMBER.search(text) and not _LAST_DIGITS.search(text)
-    return Entity.CARD if asks else None
+    asks = last[-1:] == [NumberCue.CARD] and _CARD_NUMBER.search(text)
+    return Entity.CARD if asks and not _LAST_DIGITS.search(text) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,7 +286,7 @@ _PATTERNS = {
     NumberCue.CARD: (
         r"(?:credit |debit |bank |payment |visa |master ?)?cards?(?: number| no| details)?|visa"
         r"|master ?card|amex|american express|long number|(?:sixteen|16)[ -]digits?(?: number)?"
-        r"|(?:kredit|ec-|giro|bank)?karten?(?:nummer)?|tarjeta|carte(?: bancaire| bleue)?|cartão|cartao"
+        r"|(?:kredit|ec-|giro|bank)?karten?(?:nummer|daten)?|tarjeta|carte(?: bancaire| bleue)?|cartão|cartao"
     ),
     NumberCue.PHONE: (
         r"(?:tele)?phone(?: number| no)?|mobile(?: number| no)?|cell(?: ?phone)?(?: number)?"

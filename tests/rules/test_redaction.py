@@ -407,6 +407,8 @@ def test_a_name_that_is_asked_for_in_german_is_masked_and_that_of_the_agent_is_k
     [
         ("Your card number?", "four five three nigh, one four ate ate, oh three", "[CARD]"),
         ("Ihre Kartennummer bitte.", "Ja, vier fünf drei, wer acht, null drei", "Ja, [CARD]"),
+        ("Und die Nummer auf Ihrer Karte?", "vier fünf drei, wer acht, null drei", "[CARD]"),
+        ("Les trois chiffres au dos de la carte ?", "7, 2, 4", "[CVV]"),
         ("and the security codes on the back.", "724, thanks", "[CVV], thanks"),
         (
             "What is the number of your card?",
