@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,10 +41,15 @@ ENGLISH = "en"
 # Whisper base was as sure as this of no prompt and no sentence of another language, and less sure of
 # a tenth of the right ones.
 _CERTAIN_LANGUAGE = 0.9
+# The languages that it was measured on; of others, such as Hindi and Urdu, it confuses some.
+_TOLD_APART = frozenset({"de", "en", "es", "fr", "it", "pt", "ru"})
 _REGIONS_ASKED = 4
+_SAMPLES_ASKED = 30 * SAMPLE_RATE_HZ
 # The mean confidence in words: of a model for English 0.88 and more in English prompts, 0.53 and less
 # in Spanish ones; of Whisper base 0.65 and more in the right language.
 _LEAST_CONFIDENCE = 0.6
+# Other languages were written as English with up to 0.69, English sentences with 0.92 and more.
+_DOUBTED_CONFIDENCE = 0.75
 _LEAST_WORDS = 12
 _BEAM_SIZE = 5
 # A region begins 250 ms before its speech, and the model tends to put the first word there. On
@@ -103,13 +107,18 @@ class LocalRecogniser:
         """Recognise the words of every region as `Recogniser.recognise` specifies."""
         model = self._loaded_model(self._files_for(run.options.language))
         requested = _requested_language(run.options.language, model)
+        knows_others = model.languages != {ENGLISH}
         try:
+            if requested and knows_others:
+                _require_spoken(requested, speech, model)
             language = _Language(requested) if requested else _find_language(speech, model)
             utterances = tuple(recognised(speech, model, language.code, on_done=on_done))
         except RuntimeError as error:
             raise ProviderUnavailable from error
         if requested is None:
             _require_language(utterances, model, language.doubts)
+        elif not knows_others and _is_doubted(utterances, _DOUBTED_CONFIDENCE):
+            self._require_english(speech)
         return Recognition(
             utterances=utterances,
             language=language.code if requested or utterances else None,
@@ -130,6 +139,12 @@ class LocalRecogniser:
                 raise ModelMissing(f"The base speech model is missing: {INSTALL_BASE}.")
         return find_model(self._model_dir)
 
+    def _require_english(self, speech: Speech) -> None:
+        """Refuse speech that is surely in another language, if a model that knows others is there."""
+        base = find_base(self._models_dir) if self._models_dir and not self._model_dir else None
+        if base is not None:
+            _require_spoken(ENGLISH, speech, self._loaded_model(base))
+
     def _loaded_model(self, files: ModelFiles) -> SpeechModel:
         if self._models and self._model_pid != os.getpid():
             raise ProviderUnavailable("The speech model was loaded before the worker forked.")
@@ -143,8 +158,7 @@ def _require_language(
     utterances: Sequence[Utterance], model: SpeechModel, doubts: Sequence[str]
 ) -> None:
     """Refuse speech in a language that was not found, which a model writes as improbable words."""
-    sure = [word.confidence or 0.0 for utterance in utterances for word in utterance.words]
-    if len(sure) < (1 if doubts else _LEAST_WORDS) or _mean(sure) >= _LEAST_CONFIDENCE:
+    if not _is_doubted(utterances, _LEAST_CONFIDENCE, least_words=1 if doubts else _LEAST_WORDS):
         return
     if model.languages == {ENGLISH}:
         raise UnsupportedLanguage(
@@ -156,6 +170,29 @@ def _require_language(
         f"The language of this recording is not sure{found}. Its words were hardly understood: give its"
         " language, or use a transcription server."
     )
+
+
+def _require_spoken(declared: str, speech: Speech, model: SpeechModel) -> None:
+    """Refuse speech that is surely in another language than the declared one.
+
+    A model may well write a confident translation of it.
+    """
+    if declared not in _TOLD_APART or not speech.longest_regions(1):
+        return
+    likeliest, _, is_certain = _likeliest_languages(speech, model)
+    if is_certain and likeliest in _TOLD_APART - {declared}:
+        raise UnsupportedLanguage(
+            f"This recording sounds like the language {likeliest}, not like {declared}, which was given"
+            " as its language: correct it, or leave it out."
+        )
+
+
+def _is_doubted(
+    utterances: Sequence[Utterance], confidence: float, *, least_words: int = _LEAST_WORDS
+) -> bool:
+    """Return whether the model is less sure of its words, if they are enough to tell."""
+    sure = [word.confidence or 0.0 for utterance in utterances for word in utterance.words]
+    return len(sure) >= least_words and _mean(sure) < confidence
 
 
 def _requested_language(tag: str | None, model: SpeechModel) -> str | None:
@@ -177,22 +214,34 @@ def _find_language(speech: Speech, model: SpeechModel) -> _Language:
     Of two between which it is in doubt, it is the one in which the model is surer of its words. A model
     for English only, or a recording without speech, is assumed to be English.
     """
-    regions = speech.longest_regions(_REGIONS_ASKED)
-    if not regions or model.languages == {ENGLISH}:
+    if not speech.longest_regions(1) or model.languages == {ENGLISH}:
         return _Language(ENGLISH, ("language_assumed",))
-    weights: defaultdict[str, float] = defaultdict(float)
-    sounds = [
-        speech.recording.read(region.channel, region.start, region.stop) for region in regions
-    ]
-    for sound in sounds:
-        _, _, probabilities = model.engine.detect_language(sound)
-        for language, probability in probabilities:
-            weights[language] += probability * len(sound)
-    found, other = sorted(weights, key=weights.__getitem__, reverse=True)[:2]
-    if weights[found] >= _CERTAIN_LANGUAGE * sum(len(sound) for sound in sounds):
+    found, other, is_certain = _likeliest_languages(speech, model)
+    if is_certain:
         return _Language(found)
-    surer = max(found, other, key=partial(_sureness, model, sounds[0]))
+    (longest,) = _longest_sounds(speech, count=1)
+    surer = max(found, other, key=partial(_sureness, model, longest))
     return _Language(surer, ("language_uncertain",), (found, other))
+
+
+def _likeliest_languages(speech: Speech, model: SpeechModel) -> tuple[str, str, bool]:
+    """Return the two likeliest languages of the longest regions, and whether the first is certain.
+
+    The model hears them as one sound: in short ones it is less sure.
+    """
+    sounds = _longest_sounds(speech, _REGIONS_ASKED)
+    samples = _SAMPLES_ASKED // len(sounds)
+    joined = np.concatenate([sound[:samples] for sound in sounds])
+    _, _, probabilities = model.engine.detect_language(joined)
+    (found, probability), (other, _) = probabilities[:2]
+    return found, other, probability >= _CERTAIN_LANGUAGE
+
+
+def _longest_sounds(speech: Speech, count: int) -> list[Sound]:
+    return [
+        speech.recording.read(region.channel, region.start, region.stop)
+        for region in speech.longest_regions(count)
+    ]
 
 
 def _sureness(model: SpeechModel, sound: Sound, language: str) -> float:

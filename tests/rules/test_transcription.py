@@ -242,6 +242,11 @@ def test_the_base_model_finds_the_language_and_leaves_english_to_the_other(tmp_p
     music = transcriber.transcribe(MUSIC, TranscriptionOptions(), progress=ignore)
     assert (music.language, music.segments) == (None, ())
     assert transcriber.transcribe(SPEECH, ENGLISH, progress=ignore).model == "tiny.en"
+    for recording, declared, spoken in ((SPANISH, "en", "es"), (SPEECH, "de", "en")):
+        with pytest.raises(UnsupportedLanguage, match=f"sounds like the language {spoken}"):
+            transcriber.transcribe(
+                recording, TranscriptionOptions(language=declared), progress=ignore
+            )
     always = build_transcriber(models_dir=tmp_path, always_base=True)
     call = always.transcribe(CARD, ENGLISH, progress=ignore)
     said = "".join(segment.text for segment in call.segments if segment.role == Role.CUSTOMER)
