@@ -76,7 +76,7 @@ class Demo:
         wait_until(lambda: self._scalar(found), DEMO_WITHIN_S, every_s=0.2)
         return f"/evaluations/{self._scalar(found)}"
 
-    def wait_judged(self, *channels: str) -> None:
+    def wait_judged(self, *channels: str, within_s: int = DEMO_WITHIN_S) -> None:
         """Wait until every conversation of these channels, or of all, has been judged."""
         chosen = select(Evaluation.id)
         if channels:
@@ -84,7 +84,7 @@ class Demo:
         waiting = chosen.where(Evaluation.status.not_in(ENDED))
         wait_until(
             lambda: self._scalar(chosen) and not self._scalar(waiting),
-            DEMO_WITHIN_S,
+            within_s,
             every_s=0.2,
         )
 
