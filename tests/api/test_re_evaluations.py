@@ -52,6 +52,7 @@ def wrong_facts(runtime: Runtime) -> list[str]:
         return list(rebuilding.fact_differences(session))
 
 
+@pytest.mark.usefixtures("in_november")
 def test_one_is_judged_again_and_what_was_found_stays_until_then(
     client: Caller, runtime: Runtime
 ) -> None:

@@ -76,6 +76,7 @@ def a_later_one_wins(client: Caller, chat: str, before: Any, greeting: Any) -> N
     assert listed == last["reviews"]
 
 
+@pytest.mark.usefixtures("in_november")
 def test_an_override_changes_the_score_and_keeps_the_original_answers(
     client: Caller, runtime: Runtime
 ) -> None:
