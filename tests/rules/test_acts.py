@@ -161,15 +161,6 @@ def test_a_part_of_a_request_that_is_asked_for_again_takes_its_own_course():
     assert stated_status(ledger) == "partially_resolved"
 
 
-def test_a_reason_answers_a_question_that_it_informs_about():
-    asked = ("c", {Act.REQUEST: 0.9}, "Why do I have to pay this?")
-    told = {Act.INFORM: 0.8, Act.REFUSE_REASON: 0.6}
-    (entry,) = read(asked, ("a", told, "Gifts are free up to 45 euros.")).entries
-    assert entry.state is State.ANSWERED
-    (entry,) = read(asked, ("a", {**told, Act.INFORM: 0.5}, "It is fixed.")).entries
-    assert entry.state is State.REFUSED
-
-
 @pytest.mark.parametrize(
     ("said", "act", "state"),
     [

@@ -251,8 +251,7 @@ class _Book:
             state = State.TRANSFERRED if line.passed_on else State.PROMISED
         # A "no" to a question for a fact answers it.
         refuses = state is State.REFUSED
-        is_reason = line.most(Act.REFUSE_REASON) > line.most(Act.INFORM)
-        if refuses and self._asked_fact and not is_reason:
+        if refuses and self._asked_fact and not line.shows(Act.REFUSE_REASON):
             if entry.kind is RequestKind.QUESTION:
                 entry.move(State.ANSWERED, line.position)
         elif _applies(entry, state, line):
