@@ -41,8 +41,12 @@ def test_the_handbook_defines_every_act_of_each_side():
         assert set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE)) == set(acts)
 
 
-def test_labels_are_those_of_the_handbook():
-    talks = talks_in()
+@pytest.fixture(scope="module")
+def talks():
+    return talks_in()
+
+
+def test_labels_are_those_of_the_handbook(talks):
     assert len({talk.id for talk in talks}) == len(talks) > 1_800
     assert sum(len(talk.lines) for talk in talks) > 27_000
     for talk in talks:
@@ -53,8 +57,8 @@ def test_labels_are_those_of_the_handbook():
             assert line.text.strip()
 
 
-def test_lines_read_twice_are_those_read_first():
-    first = {talk.id: talk for talk in talks_in()}
+def test_lines_read_twice_are_those_read_first(talks):
+    first = {talk.id: talk for talk in talks}
     again = talks_in(READ_TWICE)
     assert again
     for talk in again:
