@@ -1,6 +1,7 @@
 """Slow peers on real sockets: none of them keeps the service from answering others."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -329,6 +330,28 @@ def test_a_stop_closes_the_port_while_a_slow_download_is_served(
         service.process.send_signal(signal.SIGTERM)
         wait_until(lambda: is_refused(service.port))
         assert service.process.poll() is None
+
+
+def test_a_stop_answers_what_the_kernel_has_taken_for_the_process(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    web = WebProcess(environment_of(runtime.settings, CQE_WORKERS=1), tmp_path / "log")
+    try:
+        wait_until(lambda: requests.get(f"{web.base}/health", timeout=60).status_code == 200)
+        [worker] = web.workers()
+        os.kill(worker, signal.SIGSTOP)
+        port = urlsplit(web.base).port
+        peers = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(5)]
+        for peer in peers:
+            peer.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        web.process.terminate()
+        os.kill(worker, signal.SIGTERM)
+        os.kill(worker, signal.SIGCONT)
+        for peer in peers:
+            assert peer.recv(100).startswith(b"HTTP/1.1 200 ")
+            peer.close()
+    finally:
+        web.kill()
 
 
 def test_an_answer_that_fails_ends_no_process(runtime: Runtime, tmp_path: Path) -> None:

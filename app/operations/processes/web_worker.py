@@ -118,11 +118,15 @@ class WebWorker(AnsweringWorker):
                 else:
                     self._selector.unregister(listener)
         if not self.alive:
-            # The kernel would go on taking connections that are never answered.
-            for listener in self.sockets:
+            # The kernel would go on taking connections that are never answered; those it has taken are.
+            while self.sockets:
+                listener = self.sockets.pop()
+                listener.setblocking(False)
+                while self._accept(listener):
+                    pass
                 listener.close()
 
-    def _accept(self, listener: socket.socket) -> None:
+    def _accept(self, listener: socket.socket) -> bool:
         if self.cfg.workers > 1:
             # All processes wake up: the one with the fewest connections is to be the first.
             time.sleep(min(self._count, _MOST_SPREAD) * _SPREAD_S)
@@ -131,11 +135,12 @@ class WebWorker(AnsweringWorker):
         except OSError as error:
             if error.errno not in _NOT_NOW:
                 raise
-            return
+            return False
         if self._watched and self._count + 1 >= self.cfg.worker_connections:
             self._close(next(iter(self._watched)))
         self._count += 1
         self._watch(ClientConnection(self.cfg, ClientSocket(accepted), client))
+        return True
 
     def _run_done(self) -> None:
         os.read(self.PIPE[0], 4096)
