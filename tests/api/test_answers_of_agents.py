@@ -90,6 +90,7 @@ def test_a_comment_that_is_written_during_an_erasure_is_erased(
     assert receipt["comment"] is None
 
 
+@pytest.mark.usefixtures("in_november")
 def test_a_dispute_is_opened_once_decided_and_counted(
     client: Caller, evaluation_id: str, runtime: Runtime
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_dispute_is_opened_once_decided_and_counted(
     assert criterion["upheld"] == whole
 
 
+@pytest.mark.usefixtures("in_november")
 def test_of_an_accepted_dispute_only_changed_answers_are_upheld(
     client: Caller, evaluation_id: str
 ) -> None:

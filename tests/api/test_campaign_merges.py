@@ -34,6 +34,7 @@ def merged(client: Caller, into: str, *former: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.usefixtures("in_november")
 def test_all_that_was_of_a_merged_campaign_is_of_the_other(
     client: Caller, base: str, runtime: Runtime, make_caller: Callable[..., Caller]
 ) -> None:
@@ -208,6 +209,7 @@ def follow_often(runtime: Runtime) -> None:
             jobs.follow_changes(runtime)
 
 
+@pytest.mark.usefixtures("in_november")
 def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
     client: Caller, runtime: Runtime
 ) -> None:
@@ -248,6 +250,7 @@ def test_contacts_that_come_in_and_are_judged_during_a_merge_are_of_the_other(
     assert (counts["conversations"], counts["evaluations"]) == (16, 16)
 
 
+@pytest.mark.usefixtures("in_november")
 def test_large_campaigns_are_moved_and_renamed_in_batches_which_a_kill_may_separate(
     client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
