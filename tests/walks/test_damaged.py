@@ -78,8 +78,9 @@ def test_a_command_says_what_to_do(intact: Path, tmp_path: Path, case: str) -> N
     damage, _, command = case.partition(": ")
     folder = Path(shutil.copytree(intact, tmp_path / "instance"))
     name, content = DAMAGES[damage]
-    (folder / name).unlink()
-    if content is not None:
+    if content is None:
+        (folder / name).unlink()
+    else:
         (folder / name).write_bytes(content)
     code, text = run_to_end(folder, *command.split())
     assert code in (1, 2), text
