@@ -225,7 +225,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
 def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
     assert service.process.wait(timeout=PATIENCE_S) == 2
-    assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
+    assert "CQE_THREADS: must be a whole number from 1 to 256, not 'many'" in service.text
     assert "Traceback" not in service.text
 
 

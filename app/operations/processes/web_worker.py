@@ -87,6 +87,7 @@ class WebWorker(AnsweringWorker):
         while self.alive and self.ppid == os.getppid():
             self._poll()
         self.alive = False
+        self._accept_or_not()
         last = time.monotonic() + self.cfg.graceful_timeout
         while self._count and time.monotonic() < last:
             self._poll()
