@@ -52,7 +52,7 @@ def main() -> None:
         readers = shipped_readers(fast=fast)
         began = time.process_time()
         read = {
-            talk.id: [_likely(marks) for marks, _ in read_lines(talk.lines, readers)]
+            talk.id: [_likely(marks) for marks, _, _ in read_lines(talk.lines, readers)]
             for talk in held_out
         }
         spent = time.process_time() - began

@@ -1,8 +1,8 @@
 """Measures which sentence tells the outcome of a conversation: python -m bench.telling.
 
 For each writer of training/data/quoted.jsonl.gz the model is fitted to the conversations of the others. Prints
-how often the sentence told first is in a line that a reader quoted, how often one of the two told is in
-the line that the reader quoted first, and how often none is told.
+how often what is told first is in a line that a reader quoted, how often something told is in the line that
+the reader quoted first, and how often nothing is told.
 """
 
 import gzip
@@ -48,7 +48,7 @@ def main() -> None:
                 none += not found
             print(f"{writer}: {count} conversations so far", flush=True)
     print(f"told first is in a line that the reader quoted: {first / count:.0%}")
-    print(f"one of two told is in the line that the reader quoted first: {either / count:.0%}")
+    print(f"something told is in the line that the reader quoted first: {either / count:.0%}")
     print(f"nothing told: {none / count:.0%}")
 
 

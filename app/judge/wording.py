@@ -90,9 +90,14 @@ def in_quotes(text: str) -> str:
 
 
 def quote_at_end(text: str) -> str:
-    """Quote a text that ends a sentence; it gets a full stop unless it ends with a mark."""
-    line = shortened(text, _MOST_QUOTED_CHARS).rstrip(",;:")
-    return f"\u201c{line if line.endswith(_ENDS) else line + '.'}\u201d"
+    """Quote a text that ends a sentence, as a sentence of its own."""
+    return f"\u201c{as_sentence(text)}\u201d"
+
+
+def as_sentence(text: str) -> str:
+    """Bring a text to one line that ends with a mark: a full stop unless it has one."""
+    line = " ".join(text.split()).rstrip(",;:\u2013\u2014 ")
+    return line if line.endswith(_ENDS) else f"{line}."
 
 
 def shortened(text: str, most: int = _SHORT_CHARS) -> str:

@@ -4,6 +4,7 @@ from unicodedata import normalize
 import pytest
 
 from app.judge.context import Context
+from app.judge.dialogue.clauses import clause_spans
 from app.judge.facts.conversation_facts import facts_of, quoted
 from app.judge.insights.summary import issue_of
 from app.judge.insights.topics import topics_of
@@ -70,6 +71,41 @@ def test_a_dot_within_a_number_ends_no_sentence_and_what_has_no_end_gets_one() -
         "The customer said \u201cI want my money back.\u201d "
         "The agent said \u201cI have refunded 64.90 pounds.\u201d"
     )
+
+
+CALL = (
+    "i take this over myself i read it today and then he gets a formal warning if its as you say that i have "
+    "to check first i ring you tomorrow before noon on the number ending four four"
+)
+
+
+def test_a_call_without_full_stops_is_cut_between_clauses() -> None:
+    cut = [CALL[start:end] for start, end in clause_spans(CALL, english=True)]
+    assert " ".join(cut) == CALL
+    assert cut[0] == "i take this over myself"
+    assert cut[-1] == "i ring you tomorrow before noon on the number ending four four"
+
+
+def test_an_open_promise_is_quoted_to_its_end_and_belongs_to_the_outcome() -> None:
+    said = [
+        ("c", None, "he drills every night and nobody answers my mails about the noise"),
+        ("a", None, CALL),
+        ("c", None, "yes okay tomorrow before noon i count on that"),
+    ]
+    shown = summary(chat(*said))
+    promise = "i ring you tomorrow before noon on the number ending four four"
+    assert shown["actionItems"][-1].endswith(promise)
+    assert promise in shown["outcome"]
+
+
+def test_a_refusal_and_a_proposal_that_is_declined_are_no_to_do() -> None:
+    said = [
+        ("c", None, "I want my 80 pounds back for the concert."),
+        ("a", None, "I can't pay that back, the concert was not cancelled."),
+        ("a", None, "You can put the tickets on our resale page."),
+        ("c", None, "No thanks, I would rather not do that."),
+    ]
+    assert summary(chat(*said))["actionItems"] == []
 
 
 def test_the_outcome_is_named_where_no_line_states_it() -> None:

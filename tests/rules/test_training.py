@@ -83,14 +83,11 @@ def answered(labelled: Path) -> Path:
 @pytest.fixture(scope="module")
 def quoted(labelled: Path) -> Path:
     """The third line, where something was done or failed, tells the outcome of each."""
-    rows = [
-        {
-            **conversation(number, well=number % 2 == 0),
-            "told": [[2, ""]],
-            "open": [[number % 2 + 1, ""]],
-        }
-        for number in range(20)
-    ]
+    rows = []
+    for number in range(20):
+        row = conversation(number, well=number % 2 == 0)
+        told, pending = ([[place, row["lines"][place][1]]] for place in (2, number % 2 + 1))
+        rows.append({**row, "told": told, "open": pending})
     file = labelled.with_name("quoted.jsonl.gz")
     file.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     return file
@@ -128,7 +125,7 @@ def test_the_written_models_know_what_they_were_fitted_to(models: Path) -> None:
     for well in (True, False):
         talk = conversation(3, well=well)
         heard = [Heard(side == "c", text) for side, text, _ in talk["lines"]]
-        acts = [marks for marks, _ in read_lines(heard, readers)]
+        acts = [marks for marks, _, _ in read_lines(heard, readers)]
         for marks, (_, _, given) in zip(acts, talk["lines"], strict=True):
             assert all(marks[Act(act)].probability > 0.5 for act in given)
         found[well] = acts

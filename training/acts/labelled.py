@@ -77,12 +77,12 @@ def answers_in(file: Path = ANSWERED) -> dict[str, dict[str, str]]:
     return {row["id"]: row["answers"] for row in rows}
 
 
-def quotes_in(file: Path) -> dict[str, dict[str, frozenset[int]]]:
-    """Read which lines tell the outcome of each conversation, and what is open, by its id."""
+def quotes_in(file: Path) -> dict[str, dict[str, list[tuple[int, str]]]]:
+    """Read the quotes that tell the outcome of each conversation, and what is open, with their lines, by its id."""
     rows = map(orjson.loads, gzip.decompress(file.read_bytes()).splitlines())
     return {
         row["id"]: {
-            purpose: frozenset(place for place, _ in row[field])
+            purpose: [(place, quote) for place, quote in row[field]]
             for purpose, field in ((OUTCOME, "told"), (OPEN, "open"))
         }
         for row in rows

@@ -92,12 +92,21 @@ class Mark(NamedTuple):
     end: int
 
 
+class SentenceActs(NamedTuple):
+    """Acts that the classifier reads in `text[start:end]`, a sentence or a part of a long one."""
+
+    start: int
+    end: int
+    likely: Mapping[Act, float]
+
+
 @dataclass(frozen=True, slots=True)
 class LineActs:
     """A line with the acts that it may perform and, where the encoder read it, its meaning as a vector."""
 
     line: Line
     marks: Mapping[Act, Mark]
+    sentences: tuple[SentenceActs, ...] = ()
     meaning: Any = field(default=None, compare=False, repr=False)
 
     def of(self, act: Act) -> float:
@@ -114,9 +123,29 @@ class LineActs:
         marks = (self.marks[act] for act in acts if act in self.marks)
         return any(m.probability >= SHOWN and m.start < end and start < m.end for m in marks)
 
+    def within(self, act: Act, start: int, end: int) -> float:
+        """Return the probability of an act as far as `text[start:end]` shows it."""
+        mark = self.marks.get(act)
+        if mark is None:
+            return 0.0
+        shown = [
+            (item.likely.get(act, 0.0), _shared(item.start, item.end, start, end))
+            for item in self.sentences
+        ]
+        most = max((likely for likely, _ in shown), default=0.0)
+        if not most:
+            return mark.probability * _shared(mark.start, mark.end, start, end)
+        return mark.probability * max(likely * shared for likely, shared in shown) / most
+
     def best(self, *acts: Act) -> Mark | None:
         """Return the mark of the likeliest of the acts; None where nothing shows any."""
         return max((self.marks[act] for act in acts if act in self.marks), default=None)
+
+
+def _shared(start: int, end: int, other_start: int, other_end: int) -> float:
+    """Return how much of the shorter of two stretches is in the other."""
+    shared = min(end, other_end) - max(start, other_start)
+    return max(0, shared) / max(1, min(end - start, other_end - other_start))
 
 
 @dataclass(frozen=True)
@@ -192,9 +221,9 @@ def acts_of(dialogue: Dialogue, cues: Cues, readers: Readers) -> Acts:
     read = read_lines([heard_line(line, cues.in_line(line)) for line in lines], readers)
     return Acts(
         tuple(
-            LineActs(line, _with_phrases(line, marks, cues.in_line(line)), meaning)
-            for line, (marks, meaning) in zip(
-                lines, read if english else repeat(({}, None)), strict=False
+            LineActs(line, _with_phrases(line, marks, cues.in_line(line)), sentences, meaning)
+            for line, (marks, sentences, meaning) in zip(
+                lines, read if english else repeat(({}, (), None)), strict=False
             )
         )
     )
@@ -205,33 +234,38 @@ def heard_line(line: Line, cues: Sequence[Cue]) -> Heard:
     return Heard(line.side is Side.CUSTOMER, line.text, phrases)
 
 
-def read_lines(lines: Sequence[Heard], readers: Readers) -> Iterator[tuple[dict[Act, Mark], Any]]:
-    """Yield what the models read in each line of an English conversation, and its meaning."""
+def read_lines(
+    lines: Sequence[Heard], readers: Readers
+) -> Iterator[tuple[dict[Act, Mark], tuple[SentenceActs, ...], Any]]:
+    """Yield what the models read in each line of an English conversation and its sentences, and its meaning."""
     encoder = readers.encoder if len(lines) <= _MOST_ENCODED else None
     encoded = repeat(None) if encoder is None else encoder.read(lines)
     for line, contexts, read in zip(lines, contexts_of(lines), encoded, strict=False):
         classifier = readers.customer if line.by_customer else readers.service
-        marks = _classified(line, contexts, classifier)
+        marks, sentences = _classified(line, contexts, classifier)
         if read is None:
-            yield marks, None
+            yield marks, sentences, None
         else:
-            yield _averaged(marks, read.acts, len(line.text)), read.meaning
+            yield _averaged(marks, read.acts, len(line.text)), sentences, read.meaning
 
 
 def _classified(
     line: Heard, contexts: Sequence[Sequence[str]], classifier: Classifier
-) -> dict[Act, Mark]:
-    """Read each act where a sentence shows it best."""
-    best: dict[str, Mark] = {}
+) -> tuple[dict[Act, Mark], tuple[SentenceActs, ...]]:
+    """Read each act where a sentence shows it best, and those of each sentence."""
+    labels = tuple(map(Act, classifier.labels))
+    best: dict[Act, Mark] = {}
+    sentences = []
     for sentence, context in zip(line.sentences, contexts, strict=True):
-        logits = classifier.logits(sentence, context)
-        for label, logit in zip(classifier.labels, logits, strict=True):
-            if label not in best or logit > best[label].probability:
-                best[label] = Mark(logit, sentence.start, sentence.end)
-    return {
-        Act(label): Mark(probability_of(logit), start, end)
-        for label, (logit, start, end) in best.items()
-    }
+        likely = dict(
+            zip(labels, map(probability_of, classifier.logits(sentence, context)), strict=True)
+        )
+        for act, probability in likely.items():
+            if act not in best or probability > best[act].probability:
+                best[act] = Mark(probability, sentence.start, sentence.end)
+        if sentence is line.sentences[0] or sentence.end - sentence.start < len(line.text):
+            sentences.append(SentenceActs(sentence.start, sentence.end, likely))
+    return best, tuple(sentences)
 
 
 def _averaged(

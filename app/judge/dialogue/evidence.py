@@ -21,7 +21,7 @@ _SENTENCE = re.compile(
     r"|(?<=\b[Nn]o)\.(?=\s?\d))+[.!?\u0964\u3002\uff01\uff1f]*"
 )
 # Scripts without spaces have no words to count; 24 signs count as one.
-_WORD = re.compile(r"\S{1,24}")
+WORD = re.compile(r"\S{1,24}")
 SUPPORTS = "supports"
 CONTRADICTS = "contradicts"
 
@@ -165,13 +165,13 @@ def opening_span(text: str) -> tuple[int, int]:
 
 
 def _words(text: str, start: int, end: int) -> int:
-    return len(_WORD.findall(text, start, end))
+    return len(WORD.findall(text, start, end))
 
 
 def _within_words(text: str, span: tuple[int, int], position: int) -> tuple[int, int]:
     if _words(text, *span) <= MOST_WORDS:
         return span
-    words = [match.span() for match in _WORD.finditer(text, *span)]
+    words = [match.span() for match in WORD.finditer(text, *span)]
     at = next((index for index, (_, end) in enumerate(words) if end > position), 0)
     first = max(0, min(at - _BEFORE, len(words) - MOST_WORDS))
     return words[first][0], words[first + MOST_WORDS - 1][1]

@@ -6,7 +6,6 @@ joins them to sentences.
 
 import re
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from typing import Any
 
 from app.judge.acts.catalogue import Act
@@ -16,11 +15,12 @@ from app.judge.dialogue.turns import Line, Side, content_of
 from app.judge.facts.conversation_facts import Facts
 from app.judge.facts.requests import SURE, asks_nothing, takeovers
 from app.judge.insights.outcome import Outcome
-from app.judge.insights.telling import OPEN, OUTCOME, Quotable, quoted
+from app.judge.insights.telling import OPEN, OUTCOME, Quotable, joined, quoted
 from app.judge.languages.detection import ENGLISH
 from app.judge.languages.lexicon import lexicon_of, plain_of
 from app.judge.languages.words import words_in
-from app.judge.wording import part, quote_at_end, sentence
+from app.judge.ledger.status import RESOLVED
+from app.judge.wording import as_sentence, part, quote_at_end, sentence
 
 _LEAST_WORDS, _LEAST_TOLD = 2, 3
 # How likely a line asks at least, where there is another sign of it.
@@ -165,24 +165,31 @@ def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, A
     ended = facts.sentence(key)
     told = quoted(facts, outcome.status, OUTCOME, issue)
     pending = quoted(facts, outcome.status, OPEN, issue)
-    deeds = sorted(told, key=attrgetter("position"))
     later = [item for item in pending if not any(item.quote in deed.quote for deed in told)]
+    # Where nothing is resolved, what is open is the state of the matter.
+    ending = told if outcome.status == RESOLVED else joined([*told, *later])
     return {
         "overview": " ".join(
             [
                 *_wishes(facts, issue),
                 *(
                     _told(facts, "also" if place else "done", item)
-                    for place, item in enumerate(deeds)
+                    for place, item in enumerate(told)
                 ),
                 ended,
                 *(_told(facts, _kind_of(item), item) for item in later),
             ]
         ),
         "issue": issue,
-        "outcome": told[0].quote if told else ended,
+        "outcome": _as_text(ending) or ended,
         "actionItems": [item.quote for item in pending],
     }
+
+
+def _as_text(told: Sequence[Quotable]) -> str:
+    """Join what is quoted of how it ended."""
+    *others, last = [item.quote for item in told] or [""]
+    return " ".join([*map(as_sentence, others), last])
 
 
 def _told(facts: Facts, key: str, item: Quotable) -> str:
