@@ -15,7 +15,7 @@ _MOST_WORDS, _LEAST_WORDS, _MOST_AT_ONCE = 30, 4, 40
 _TEXTS_REMEMBERED = 512
 _PAUSES = ",;:\u2014\u2013"
 _BEGINS = re.compile(
-    rf"(?<=[{_PAUSES}])\s+|\s+(?=(?:(?:and|but|so|then|or)\s+)?(?:"
+    rf"(?<=[{_PAUSES}])\s++|(?<!\s)\s++(?=(?:(?:and|but|so|then|or)\s++)?(?:"
     r"i(?:['\u2019]?(?:m|ve)|['\u2019](?:ll|d))?|we(?:['\u2019](?:re|ve|ll|d)|ve)?"
     r"|s?he(?:['\u2019]?s|['\u2019](?:ll|d))?|they(?:['\u2019]?(?:re|ve)|['\u2019](?:ll|d))?"
     r"|you['\u2019]?(?:re|ve|ll)|(?:it|that|there)['\u2019]?(?:s|ll)"
