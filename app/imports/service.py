@@ -228,7 +228,7 @@ def task_of_dry_run(session: Session, keyring: Keyring, import_id: str) -> Impor
     row = find_row(session, Import, import_id, "import")
     _require_input(row)
     if not ImportOptions(**row.options).dry_run or row.completed_at is None:
-        raise Conflict("Only the columns of a dry run that has ended can be changed.")
+        raise Conflict("Only the file of a dry run that has ended can be checked again.")
     return _task_of(row, keyring)
 
 

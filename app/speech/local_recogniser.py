@@ -113,12 +113,12 @@ class LocalRecogniser:
                 _require_spoken(requested, speech, model)
             language = _Language(requested) if requested else _find_language(speech, model)
             utterances = tuple(recognised(speech, model, language.code, on_done=on_done))
+            if requested and not knows_others and _is_doubted(utterances, _DOUBTED_CONFIDENCE):
+                self._require_english(speech)
         except RuntimeError as error:
             raise ProviderUnavailable from error
         if requested is None:
             _require_language(utterances, model, language.doubts)
-        elif not knows_others and _is_doubted(utterances, _DOUBTED_CONFIDENCE):
-            self._require_english(speech)
         return Recognition(
             utterances=utterances,
             language=language.code if requested or utterances else None,

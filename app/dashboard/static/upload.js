@@ -218,7 +218,8 @@ function partsOf(recordings) {
   let letters = MOST_LETTERS;
   for (const file of recordings.sort((a, b) => callOf(a).localeCompare(callOf(b)))) {
     const last = parts.at(-1)?.at(-1);
-    if (letters + file.name.length > MOST_LETTERS && !(last && callOf(last) === callOf(file))) {
+    const most = last && callOf(last) === callOf(file) ? 2 * MOST_LETTERS : MOST_LETTERS;
+    if (letters + file.name.length > most) {
       parts.push([]);
       letters = 0;
     }

@@ -123,8 +123,10 @@ class WebWorker(AnsweringWorker):
             while self.sockets:
                 listener = self.sockets.pop()
                 listener.setblocking(False)
-                while self._accept(listener):
-                    pass
+                # Not more than the kernel held: new ones may come in as fast as they are taken.
+                for _ in range(self.cfg.backlog):
+                    if not self._accept(listener):
+                        break
                 listener.close()
 
     def _accept(self, listener: socket.socket) -> bool:

@@ -1,6 +1,7 @@
 """Endpoints of the documentation: /openapi.json, the page /docs, and the collection for Postman."""
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -33,10 +34,16 @@ def install(
     """Register /openapi.json and /docs, with the collection for Postman below it."""
     pages = Blueprint("docs", __name__, template_folder="templates")
 
-    # Building it takes as long as the rest of a start.
+    # Building it takes as long as the rest of a start, and `cache` alone lets several threads do it.
+    lock = threading.Lock()
+
     @cache
-    def built() -> bytes:
+    def build() -> bytes:
         return app.json.dumps(build_document(app, blueprints, event_types)).encode()
+
+    def built() -> bytes:
+        with lock:
+            return build()
 
     @pages.get("/openapi.json")
     def document() -> Response:
