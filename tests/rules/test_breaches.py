@@ -182,6 +182,9 @@ def test_a_date_or_an_instruction_is_no_pressure(agent: str) -> None:
             False,
         ),
         ("You idiot, shut up!", "If you go on like this, then I have to end the call.", False),
+        ("right and the police", "you can ring the police yourself you dont need us", False),
+        ("friday for the rest", "well dont let him have it and tell the police its friday", False),
+        ("I stay here.", "If you complain again, we will call the police.", True),
     ],
 )
 def test_a_threat_is_told_from_a_rule(customer: str, agent: str, is_threat: bool) -> None:

@@ -45,6 +45,8 @@ def data_handling(line: str) -> dict[str, Any]:
         ("And the six digits from the message that you just got?", "a code for one use"),
         ("And the PIN?", "a PIN"),
         ("Your password please", "a password"),
+        ("Don't send it by mail, tell me the PIN.", "a PIN"),
+        ("i dont need the date just give me the long number", "a whole card number"),
     ],
 )
 def test_a_secret_is_asked_for_in_other_words(line: str, secret: str) -> None:
@@ -62,6 +64,10 @@ def test_a_secret_is_asked_for_in_other_words(line: str, secret: str) -> None:
         "I have texted you a code, please type it into the app.",
         "Please key in your PIN on your phone now, I cannot hear it.",
         "We will never ask for your password.",
+        "You don't need to tell me your PIN.",
+        "no need to give me the long number",
+        "please do not send me your password",
+        "i dont want the security code thanks",
         "Could you tell me the postcode, please?",
         "What is your order number?",
     ],
@@ -154,3 +160,17 @@ def test_a_whole_card_number_that_is_taken_piece_by_piece_counts() -> None:
             each for each in results["criteria"] if each["key"] == "compliance.data_handling"
         ]
         assert criterion["answer"] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("no dont read me the card number please", False),
+        ("Please don't read me the card number.", False),
+        ("you dont have to tell me your pin", False),
+        ("if you dont mind can you read me the full card number please", True),
+        ("i cant see it here can you read me the card number", True),
+    ],
+)
+def test_who_wants_no_secret_has_not_asked_for_it(line: str, asks: bool) -> None:
+    assert (data_handling(line)["answer"] == "no") is asks

@@ -44,7 +44,7 @@ class _Signs(NamedTuple):
 
 _OF_ACT: Mapping[Act, _Signs] = {
     Act.MOCK: _Signs(("mocks",), ("belittles", "acclaims"), 0.75, 0.35),
-    Act.THREATEN: _Signs(("menaces",), ("threatens",), 0.75, 0.4),
+    Act.THREATEN: _Signs(("menaces",), ("threatens",), 0.9, 0.4),
     Act.PRESS: _Signs((), ("presses",), 0.9, 0.6),
     # What a colleague does is told in like words: only a phrase makes it somebody else's matter.
     Act.TELL_OTHER: _Signs(("private_contact",), ("private_matter", "indiscreet"), 0.98, 0.45),

@@ -56,6 +56,8 @@ _CONTRACTION = re.compile(
     rf"((?:\b(?:{_NEGATED.replace(' ', '|')})|\)(?:\(\?:)?)n(?='t\b)"
     r"|\b(?:that|it|what)(?='s\b)|\b(?:that|it\))\(\?:(?='s\b)|\bi(?='(?:m|ve)\b))'"
 )
+# Where a pattern names no verb, but only what negates it.
+_ANY_NEGATED = re.compile(r"(?<=\|)n't")
 _CONTRACTED = {
     **{f"{verb}nt": f"{verb}n" for verb in _NEGATED.split()},
     "thats": "that",
@@ -223,6 +225,7 @@ def _with_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
     while _FRAGMENT.search(pattern):
         pattern = _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
     pattern = _ONE_OR_TWO.sub(lambda match: f"{_TWO_LETTERS[match[0]]}?", pattern)
+    pattern = _ANY_NEGATED.sub(rf"(?:n't|\\b(?:{_NEGATED.replace(' ', '|')})nt)", pattern)
     return _CONTRACTION.sub(r"\1'?", _without_marks(pattern))
 
 

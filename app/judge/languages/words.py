@@ -15,6 +15,7 @@ _NO_LETTER = rf"[^\w{MARKS}]|_"
 _EDGE = rf"(?:(?<![\w{MARKS}])(?=[\w{MARKS}])|(?<=[\w{MARKS}])(?![\w{MARKS}]))"
 
 _PLAIN_WORD = re.compile(r"[^\W_]+")
+_CONTRACTED = re.compile(r"(?<=[a-z])n t\b", re.IGNORECASE)
 WORD = re.compile(rf"(?:{LETTER})++")
 # Scripts that put no space between words: Thai, Lao, Khmer, Burmese, kana and Han.
 UNSPACED = re.compile(
@@ -30,8 +31,8 @@ def words_in(text: str) -> list[str]:
 def phrase_pattern(phrase: str, *, most_between: int) -> str:
     """Spell a phrase as a pattern: its words in their order, up to so many other signs between.
 
-    Empty for a phrase without words. Where a script puts no space between words it is found within
-    other letters. A phrase is a text: nothing in it is read as a pattern.
+    "don't" may be written without its apostrophe. Empty for a phrase without words. Where a script
+    puts no space between words it is found within other letters. A phrase is a text: nothing in it is read as a pattern.
     """
     if holds_unspaced(phrase):
         return re.escape(phrase.strip())
@@ -39,7 +40,9 @@ def phrase_pattern(phrase: str, *, most_between: int) -> str:
     if not words:
         return ""
     if phrase.isascii():
-        return r"\b" + rf"[\W_]{{1,{most_between}}}".join(words) + r"\b"
+        between = rf"[\W_]{{1,{most_between}}}"
+        parts = _CONTRACTED.split(" ".join(words))
+        return r"\b" + r"n\W?t".join(part.replace(" ", between) for part in parts) + r"\b"
     return _EDGE + rf"(?:{_NO_LETTER}){{1,{most_between}}}".join(words) + _EDGE
 
 

@@ -41,6 +41,13 @@ _CARD_DIGITS, _LINES_BETWEEN = 13, 5
 _DIGIT = re.compile(
     r"\d|\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE
 )
+# Who says that it is not wanted asks for nothing, unless something else is asked for after that.
+_UNWANTED = re.compile(
+    r"\b(?:(?:do|does|did|ca|wo|would|should|must|need)n\W?t|cannot|not|never|no need|without|nobody|no one)"
+    r"(?:\W+(?:please|ever|even|also|actually|to|need|have|want|for|you|me|us|i|we|will|be|going)){0,5}\W+"
+    r"(?:read|tell|give|say|send|share|show|type|write|spell|ask|need|take|want|email|text|post)(?:ing)?\b",
+    re.IGNORECASE,
+)
 
 
 class Slots(NamedTuple):
@@ -129,7 +136,11 @@ def account_changes(facts: Facts) -> list[Cue]:
 
 
 def _is_excepted(text: str) -> bool:
-    return slots().lines["excepts"].search(text) is not None
+    lines = slots().lines
+    unwanted = _UNWANTED.search(text)
+    return lines["excepts"].search(text) is not None or (
+        unwanted is not None and not lines["asks"].search(text, unwanted.end())
+    )
 
 
 def misleading_claims(facts: Facts, criterion: Criterion) -> Answer:
