@@ -185,6 +185,23 @@ def test_a_hand_over_needs_somebody_who_takes_it(said, act, state):
 
 
 @pytest.mark.parametrize(
+    ("said", "likely", "state"),
+    [
+        ("Keep the pen. Friday 17:00 stands.", 0.68, State.DONE),
+        ("Oh, the change did not go through.", 0.68, State.TAKEN_BACK),
+        ("I have put it back to Friday.", 0.9, State.TAKEN_BACK),
+    ],
+)
+def test_what_is_taken_back_is_denied_or_read_plainly(said, likely, state):
+    ledger = read(
+        ("c", {Act.REQUEST: 0.9}, "Please move it to Monday."),
+        ("a", {Act.DONE: 0.9}, "Done, it is on Monday."),
+        ("a", {Act.RETRACT: likely}, said),
+    )
+    assert ledger.entries[0].state is state
+
+
+@pytest.mark.parametrize(
     ("done", "doing", "state"), [(0.8, 0.6, State.DONE), (0.6, 0.8, State.IN_WORK)]
 )
 def test_what_is_still_being_done_is_not_done(done, doing, state):

@@ -380,6 +380,8 @@ def _applies(entry: Entry, state: State, line: Spoken) -> bool:
         # What fails later was not done after all, or something else was not.
         later = entry.moved_at < line.position
         return line.shows(Act.RETRACT, Act.UNDONE) or (state is State.FAILED and later)
+    if state is State.TAKEN_BACK:
+        return line.takes_back or line.most(Act.RETRACT) >= _PLAINLY
     if state is State.TRANSFERRED:
         # What was done before, and what is done after, is done all the same.
         is_done = entry.state in _KEPT and entry.moved_at != line.position

@@ -37,6 +37,11 @@ _TAKEN_OVER = re.compile(
     r"(?! the\b)|\bin (?:her|his|their) hands\b|\b(?:crew|colleague|engineer|technician|team)\b[^.!?]{0,15} has it\b",
     re.IGNORECASE,
 )
+# What is taken back is denied, or was a mistake: it is rare, so the models need this second sign.
+_TAKES_BACK = re.compile(
+    r"\b(?:not|cannot|\w{2,6}n\W?t|no longer|after all|turns out|wrong|mistake|mistaken|misread|mixed up|error)\b",
+    re.IGNORECASE,
+)
 # Who has found the customer names the customer.
 _FOUND = re.compile(r"\b(?:have|see|got|found) you\b", re.IGNORECASE)
 _PASSED_ON = re.compile(
@@ -54,7 +59,7 @@ class Spoken:
     `adds_matter` that it brings up a further matter ("also", "another thing"). `later` names who is to
     see to it later ("engineer"), and `passed_on` says that they took it over. `turns_to` are the words of
     what the customer comes back to ("and the remote?"). `taken_over` says that somebody else has the matter,
-    `names_customer` that a name in the line is the customer's.
+    `names_customer` that a name in the line is the customer's, and `takes_back` that words of it deny or correct.
     """
 
     position: int
@@ -68,6 +73,7 @@ class Spoken:
     turns_to: frozenset[str] = frozenset()
     taken_over: bool = False
     names_customer: bool = False
+    takes_back: bool = False
 
     def shows(self, *acts: Act) -> bool:
         """Tell whether the line is taken to perform one of the acts."""
@@ -110,4 +116,5 @@ def spoken_line(
         turns_to=content_of(turn[1]) if turn else frozenset(),
         taken_over=_TAKEN_OVER.search(text) is not None,
         names_customer=_FOUND.search(text) is not None,
+        takes_back=_TAKES_BACK.search(text) is not None,
     )
