@@ -78,6 +78,27 @@ def test_the_matter_of_a_furious_customer_is_not_open_and_was_not_fully_handled(
 def test_no_advice_to_ask_a_furious_customer_whether_all_is_solved() -> None:
     told = " ".join(improvements(results(IGNORED)).values())
     assert "Say what is possible instead" in told
+
+
+@pytest.mark.parametrize(
+    ("reply", "advised"),
+    [
+        ("If a plumber states that a pipe leaked as well, we reopen the claim.", False),
+        ("I believe you. The wording only asks whether it was sudden.", True),
+    ],
+)
+def test_who_named_what_is_possible_is_not_told_to_name_it(reply: str, advised: bool) -> None:
+    talk = f"""
+        C: Claim 20-5517. I got a letter that you pay nothing for my bathroom floor. Why?
+        A: Good afternoon, I have your claim and the letter open. I'm sorry, that's not a nice letter to get.
+        A: Your policy covers sudden leaks, but gradual seepage is excluded. So I can't pay this one.
+        C: But I couldn't see it, it was under the tiles.
+        A: {reply}
+        C: Not what I hoped, but at least I know now.
+        A: That's fair. Goodbye.
+    """
+    told = " ".join(improvements(results(talk)).values())
+    assert ("what is possible instead" in told) is advised
     assert "ask whether the issue is solved" not in told
 
 

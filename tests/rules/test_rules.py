@@ -71,6 +71,22 @@ def test_names_in_a_greeting_are_known_without_capitals(line, missing) -> None:
     assert result.answer == ("no" if missing else "yes")
 
 
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("member services tom speaking", "the department and a personal name"),
+        ("norvia bank tom speaking", "the company name and a personal name"),
+        (
+            "good morning service desk kev speaking",
+            "a greeting, the department and a personal name",
+        ),
+    ],
+)
+def test_a_greeting_is_told_by_what_was_said(line, given) -> None:
+    result = judge("opening.greeting", spoken(("a", line), ("c", "i have a question please")))
+    assert result.explanation == f"The agent opened with {given}."
+
+
 def test_a_greeting_in_the_third_turn_is_late() -> None:
     late = spoken(
         ("a", "Yes?"),

@@ -17,6 +17,7 @@ from app.judge.dialogue.evidence import (
 from app.judge.dialogue.turns import Side
 from app.judge.facts.contradictions import SOLVED, is_opposed
 from app.judge.facts.conversation_facts import Facts, performed, shown_act
+from app.judge.languages.lexicon import plain_of
 from app.judge.ledger.entries import CLOSED, STATE_ACTS, Entry, RequestKind, State, Step
 from app.judge.ledger.status import ESCALATED, stated_status
 from app.judge.wording import sentence
@@ -79,6 +80,13 @@ TELLS_DONE = re.compile(
     r"\b(?:\w{2,}ed|done|sent|made|set|put|taken|given|paid|gone|off|out)\b|^\W*(?:\w{2,}ed|done|sent)\b",
     re.IGNORECASE,
 )
+# Words of a way that is left where something is refused, and how near the refusal they are.
+_WAY = re.compile(
+    r"\b(?:you(?:'d| would)? (?:can(?!'t| not)|could|may|need|have to)|(?<!what )(?<!if )(?:i|we) (?:can(?!'t| not)|could(?!n't))"
+    r"|if (?!i\b|we\b)[^.!?]{1,80}\b(?:we|i|you)|instead|alternatively)\b",
+    re.IGNORECASE,
+)
+_NEAR = 2
 _NOT_DONE = (Act.CANNOT, Act.UNDONE, Act.REFUSE, Act.REFUSE_REASON)
 # Where the service side does or refuses something, there was a request.
 _SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
@@ -254,12 +262,19 @@ def state_sentences(facts: Facts, entries: Iterable[Entry]) -> list[str]:
 
 
 def state_advice(facts: Facts, entry: Entry) -> str:
-    """Say what to do better about a request; nothing where it was fulfilled, or a time was named."""
+    """Say what to do better about a request; nothing where it was fulfilled, or a time or a way was named."""
     timed = any(line.of(Act.PROMISE_BY) >= _TIMED for line in facts.acts.service)
     step = surely_told(facts, entry)
     if step is None or entry.closed or _is_told(entry, step) or (timed and entry.state in _WAITING):
         return ""
+    if step.state in (State.REFUSED, State.FAILED) and _names_way(facts, step):
+        return ""
     return facts.sentence(f"request_advice.{_name_of(facts, entry, step)}")
+
+
+def _names_way(facts: Facts, step: Step) -> bool:
+    near = (line for line in facts.dialogue.service if abs(line.position - step.position) <= _NEAR)
+    return any(_WAY.search(plain_of(line.text)) for line in near)
 
 
 def state_evidence(facts: Facts, entry: Entry) -> Evidence:

@@ -1,6 +1,7 @@
 """Rules of how a conversation opens: greeting, verification, identity and purpose."""
 
 import re
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
 from app.judge.acts.catalogue import Act
@@ -9,6 +10,7 @@ from app.judge.dialogue.evidence import CONTRADICTS
 from app.judge.dialogue.turns import Line
 from app.judge.facts.conversation_facts import Facts, examined, performed, quoted
 from app.judge.facts.requests import asks_nothing
+from app.judge.languages.words import words_in
 from app.judge.rules.compliance import account_changes
 from app.judge.rules.second_look import OPENING, is_missing, seen_by_reader
 from app.judge.scorecard.schema import GREETING_PARTS
@@ -19,6 +21,14 @@ from app.judge.wording import first, listed, no, sentence
 _IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
 # How surely a greeting, and the name of a company, are read that no phrase shows.
 _CLEARLY, _SURELY = 0.7, 0.9
+# All that somebody says who names a department and no company.
+_NO_COMPANY = re.compile(
+    r"\b(?:(?:member|customer|client|guest|patient|technical|help|front|service|sales?|billing|account|claim|order"
+    r"|booking|reservation|part|tax|complaint)s?|services?|support|desk|team|line|hotline|helpdesk|department|office"
+    r"|reception|this is|you(?: a|')re(?: through to| speaking with)?|hi|hello|good (?:morning|afternoon|evening)"
+    r"|\w+ (?:speaking|here))\b",
+    re.IGNORECASE,
+)
 
 
 def greeting(facts: Facts, criterion: Criterion) -> Answer:
@@ -33,7 +43,7 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
     if not all(is_missing(facts, OPENING[part]) for part in missing):
         return unjudged(sentence("not_judged.unsure"))
     cues = [cues_of_part[part][0] for part in required if cues_of_part[part]]
-    present = listed([GREETING_PARTS[part] for part in required if cues_of_part[part]])
+    present = listed(_told(facts, {part: cues_of_part[part] for part in required}))
     kind = "complete" if not missing else "partial" if cues else "missing"
     return yes_or_no(
         not missing,
@@ -49,6 +59,20 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
             "advice.greeting", missing=listed([GREETING_PARTS[part] for part in missing])
         ),
     )
+
+
+def _told(facts: Facts, cues_of_part: Mapping[str, Sequence[Cue]]) -> list[str]:
+    """Name the parts that are there: a place that was named is no greeting, and a department no company."""
+    told = {part: GREETING_PARTS[part] for part, cues in cues_of_part.items() if cues}
+    for part, cue in ((part, cues_of_part[part][0]) for part in list(told)):
+        acts = facts.acts.at(cue.line.position)
+        if cue.kind == Act.GREET and acts.of(Act.COMPANY) >= _CLEARLY > acts.of(Act.GREET):
+            del told[part]
+        elif cue.kind == Act.COMPANY and not words_in(_NO_COMPANY.sub("", cue.line.text)):
+            told[part] = "the department"
+    return list(told.values()) or [
+        GREETING_PARTS[part] for part in cues_of_part if cues_of_part[part]
+    ]
 
 
 def opening_parts(facts: Facts, opening: tuple[Line, ...]) -> dict[str, list[Cue]]:

@@ -55,7 +55,7 @@ _FELT = {"confusing_reply": "conf", "angering_reply": "anger"}
 _BELITTLES = 0.4
 _SMALL_TALK = re.compile(r"\bhow are you\b|\bhow(?:'s| is) your day\b", re.IGNORECASE)
 # Asking why the customer did or did not do something does not look for a solution.
-_BLAMING = re.compile(r"\bwhy (?:did|didn't) you\b", re.IGNORECASE)
+_BLAMING = re.compile(r"\bwhy did(?:n\W?t)? you\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
