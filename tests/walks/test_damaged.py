@@ -20,7 +20,7 @@ ASKING = {"db discard-secrets", "db restore", "privacy erase"}
 # These need no keys.
 KEYLESS = {"db check", "db upgrade"}
 # These make the tables of an empty database, or wait for them.
-STARTS = {"up", "worker", "db upgrade"}
+STARTS = {"worker", "db upgrade"}
 KEYS, FILE = "master.keys", "cqe.db"
 # What each damage leaves in a file, None for no file.
 DAMAGES: dict[str, tuple[str, bytes | None]] = {
