@@ -8,6 +8,13 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S, Demo
 
+# Left to its content, a field is as wide as its longest option.
+HOLDS_EVERY_OPTION = """field => {
+    const width = field.offsetWidth;
+    field.style.inlineSize = "max-content";
+    return field.offsetWidth <= width;
+}"""
+
 
 def test_a_scorecard_is_read_and_its_versions_compared(page_of: Callable[..., Page]) -> None:
     page = page_of("lead")
@@ -27,6 +34,7 @@ def test_a_draft_is_checked_while_it_is_typed(page_of: Callable[..., Page]) -> N
     page.get_by_role("button", name="Begin a draft").click()
     page.get_by_text("Greeting", exact=True).first.click()
     greeting = page.locator("#criterion-0")
+    assert greeting.get_by_label("Judged by").evaluate(HOLDS_EVERY_OPTION)
     greeting.get_by_label("Weight").fill("0")
     greeting.get_by_label("Question").fill("Is the agent friendly?")
     expect(page.get_by_text("98 of 100: 2 to give")).to_be_visible()
