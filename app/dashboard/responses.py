@@ -19,7 +19,7 @@ from app.people.gate import (
     StaleForm,
 )
 from app.web import errors
-from app.web.request_record import request_id
+from app.web.request_record import request_id, seconds_taken
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
@@ -54,7 +54,9 @@ def finish(response: Response) -> Response:
     """Add the headers that every page has, and compress large pages."""
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
-    return _compressed(response)
+    response = _compressed(response)
+    response.headers["Server-Timing"] = f"page;dur={1000 * seconds_taken():.1f}"
+    return response
 
 
 def keep_uncompressed() -> None:

@@ -21,11 +21,20 @@ def request_id() -> str:
     return current
 
 
+def seconds_taken() -> float:
+    """Return how long the current request has taken so far."""
+    return time.perf_counter() - float(g.arrived)
+
+
 def install(app: Flask, counts: ProcessCounts) -> None:
     """Add the id to every answer, and count requests when metrics are on.
 
     Install it first, so that authentication counts as well.
     """
+
+    @app.before_request
+    def arrive() -> None:
+        g.arrived = time.perf_counter()
 
     @app.after_request
     def add_id(response: Response) -> Response:
@@ -38,17 +47,17 @@ def install(app: Flask, counts: ProcessCounts) -> None:
     @app.before_request
     def begin() -> None:
         counts.keep_writing()
-        g.arrived = time.perf_counter()
         counts.change(REQUESTS_IN_FLIGHT, 1)
+        g.is_in_flight = True
 
     @app.after_request
     def count(response: Response) -> Response:
-        _count(counts, response, time.perf_counter() - g.arrived)
+        _count(counts, response, seconds_taken())
         return response
 
     @app.teardown_request
     def end(_: BaseException | None) -> None:
-        if "arrived" in g:
+        if "is_in_flight" in g:
             counts.change(REQUESTS_IN_FLIGHT, -1)
 
 

@@ -365,6 +365,7 @@ def test_every_page_has_the_headers(nobody: Visitor) -> None:
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Cache-Control"] == "no-store"
         assert headers["Referrer-Policy"] == "same-origin"
+        assert float(headers["Server-Timing"].removeprefix("page;dur=")) > 0
 
 
 def test_a_browser_gets_a_page_and_a_program_the_envelope(nobody: Visitor) -> None:
