@@ -309,6 +309,17 @@ def test_a_refusal_for_named_reasons_is_not_an_obstacle(ground: str) -> None:
     assert explanation == "The agent refused the request and named a reason."
 
 
+def test_a_refusal_without_a_letter_ties_the_request_to_it() -> None:
+    found = judge(
+        ("c", "so can i cancel my membership"),
+        ("a", "we cannot cancel it without a letter from your doctor"),
+        ("c", "okay i see"),
+        ("a", "goodbye"),
+    )
+    explanation = found["resolution"]["explanation"]
+    assert explanation == "The agent tied the request to a condition."
+
+
 def test_a_call_opens_with_its_brand_before_the_greeting_and_a_check_by_mobile_number() -> None:
     transcript = call(
         ("a", 0, 4_000, "oak street dental practice good morning rosa speaking"),

@@ -1,3 +1,4 @@
+import re
 from re import _constants as code
 from re import _parser as parser
 from unicodedata import category
@@ -5,6 +6,7 @@ from unicodedata import category
 import pytest
 
 from app.judge.languages.lexicon import LANGUAGES, lexicon_of, stems_in
+from app.judge.languages.words import phrase_pattern
 
 # By the word that they end on: texts in which no trigger stands yet, one for each such word.
 Texts = dict[str, str]
@@ -79,3 +81,14 @@ def test_every_phrase_is_tried_where_it_would_match(language: str) -> None:
         for kind, phrase in first_of_kind.items()
     }
     assert {kind: texts for kind, texts in untried.items() if texts} == {}
+
+
+def test_a_phrase_with_not_is_found_without_its_apostrophe() -> None:
+    pattern = re.compile(phrase_pattern("hasn't come in the post", most_between=3))
+    for text in (
+        "it hasn't come in the post",
+        "it hasn\u2019t come in the post",
+        "it hasnt come in the post",
+    ):
+        assert pattern.search(text)
+    assert not pattern.search("it has come in the post")

@@ -80,13 +80,14 @@ TELLS_DONE = re.compile(
     r"\b(?:\w{2,}ed|done|sent|made|set|put|taken|given|paid|gone|off|out)\b|^\W*(?:\w{2,}ed|done|sent)\b",
     re.IGNORECASE,
 )
-# Words of a way that is left where something is refused, and how near the refusal they are.
+# Words of a way that is left where something is refused, how near the refusal they are, and those of a condition.
 _WAY = re.compile(
     r"\b(?:you(?:'d| would)? (?:can(?!'t| not)|could|may|need|have to)|(?<!what )(?<!if )(?:i|we) (?:can(?!'t| not)|could(?!n't))"
     r"|if (?!i\b|we\b)[^.!?]{1,80}\b(?:we|i|you)|instead|alternatively)\b",
     re.IGNORECASE,
 )
 _NEAR = 2
+_CONDITION = re.compile(r"\b(?:without|unless|until|only (?:if|with|when|once))\b", re.IGNORECASE)
 _NOT_DONE = (Act.CANNOT, Act.UNDONE, Act.REFUSE, Act.REFUSE_REASON)
 # Where the service side does or refuses something, there was a request.
 _SERVES = (Act.DONE, Act.CANNOT, Act.REFUSE, Act.REFUSE_REASON)
@@ -242,7 +243,8 @@ def _name_of(facts: Facts, entry: Entry, step: Step) -> str:
     if _is_told(entry, step):
         return State.ANSWERED
     if step.state is State.REFUSED and shown.shows(Act.REFUSE_REASON):
-        return "refused_for_reason"
+        tied = _CONDITION.search(step_evidence(shown, step.state).quote)
+        return "refused_on_condition" if tied else "refused_for_reason"
     if step.state is State.FAILED and shown.best(*_NOT_DONE) == shown.marks.get(Act.UNDONE):
         return "undone"
     return step.state

@@ -32,7 +32,8 @@ def phrase_pattern(phrase: str, *, most_between: int) -> str:
     """Spell a phrase as a pattern: its words in their order, up to so many other signs between.
 
     "don't" may be written without its apostrophe. Empty for a phrase without words. Where a script
-    puts no space between words it is found within other letters. A phrase is a text: nothing in it is read as a pattern.
+    puts no space between words it is found within other letters. A phrase is a text: nothing in it is
+    read as a pattern.
     """
     if holds_unspaced(phrase):
         return re.escape(phrase.strip())
