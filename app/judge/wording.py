@@ -10,6 +10,7 @@ _NUMBERS = (
 )
 _TIMES = ("never", "once", "twice")
 _MOST_QUOTED_CHARS = 160
+_MOST_SENTENCE_CHARS = 320
 _SHORT_CHARS = 100
 _ENDS = (".", "!", "?", "\u2026", "\u0964", "\u3002")
 _TEMPLATES = Path(__file__).parent / "wording.toml"
@@ -90,8 +91,8 @@ def in_quotes(text: str) -> str:
 
 
 def quote_at_end(text: str) -> str:
-    """Quote a text that ends a sentence, as a sentence of its own."""
-    return f"\u201c{as_sentence(text)}\u201d"
+    """Quote a text that ends a sentence, as a sentence of its own; only an endless one is cut off."""
+    return f"\u201c{as_sentence(shortened(text, _MOST_SENTENCE_CHARS))}\u201d"
 
 
 def as_sentence(text: str) -> str:

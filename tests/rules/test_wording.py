@@ -146,4 +146,4 @@ def test_a_quotation_is_on_one_line_and_ends_its_sentence() -> None:
     assert in_quotes("so it\n is") == "“so it is”"
     assert quote_at_end("so it is,") == "“so it is.”"
     assert quote_at_end("Is it?") == "“Is it?”"
-    assert len(quote_at_end("word " * 99)) < 170
+    assert len(quote_at_end("word " * 99)) < 330
