@@ -98,6 +98,33 @@ def test_thanks_without_a_solution_differ_from_silence() -> None:
     )
 
 
+def test_who_complains_of_what_was_told_is_not_content_with_it() -> None:
+    found = by_rule(
+        "resolution.confirmed",
+        ("c", "Please change the name on my contract."),
+        ("a", "Hello, Ana from Netline. It is in the app under Profile."),
+        ("c", "Your app is awful."),
+        ("a", "I see."),
+        ("c", "okay, thank you, bye"),
+        ("a", "Bye."),
+    )
+    assert found.answer == "no"
+
+
+def test_while_a_promise_with_a_time_is_open_there_is_nothing_to_confirm_and_to_coach() -> None:
+    found = judge(
+        ("c", "hi, my car was meant to be ready at noon"),
+        ("a", "Bay Garage, Kim speaking. It's not ready, the wrong part came."),
+        ("c", "okay, and then I got a text about four hundred, please take the extra mount off"),
+        ("a", "I have taken it off, it is three hundred now."),
+        ("c", "Is somebody going to call me this time?"),
+        ("a", "I will call you at half past four and tell you if the part has come."),
+        ("c", "Half past four then."),
+    )
+    assert criterion(found, "resolution.confirmed")["answer"] is None
+    assert found["coaching"]["improvements"] == []
+
+
 def test_a_granted_wish_to_be_left_alone_is_resolved_however_angry_it_was() -> None:
     found = judge(
         ("a", "Good evening, this is Ivo from Brightglass, I am calling about new windows."),

@@ -151,8 +151,9 @@ def pleased_after(facts: Facts, entry: Entry) -> LineActs | None:
     """Return the customer's thanks or farewell after what was done for a request, if nothing disturbs it."""
     if not entry.steps or entry.state not in _WELL:
         return None
-    last = entry.steps[-1].position
-    after = [line for line in facts.acts.customer if line.line.position >= last]
+    # What the customer takes was told before.
+    last = next(step for step in reversed(entry.steps) if step.state is not State.TAKEN)
+    after = [line for line in facts.acts.customer if line.line.position >= last.position]
     if any(line.shows(*_DISTURBS) for line in after):
         return None
     return next((line for line in after if line.shows(*PLEASED)), None)
@@ -265,9 +266,8 @@ def state_sentences(facts: Facts, entries: Iterable[Entry]) -> list[str]:
 
 def state_advice(facts: Facts, entry: Entry) -> str:
     """Say what to do better about a request; nothing where it was fulfilled, or a time or a way was named."""
-    timed = any(line.of(Act.PROMISE_BY) >= _TIMED for line in facts.acts.service)
     step = surely_told(facts, entry)
-    if step is None or entry.closed or _is_told(entry, step) or (timed and entry.state in _WAITING):
+    if step is None or entry.closed or _is_told(entry, step) or awaits_promise(facts, entry):
         return ""
     if step.state in (State.REFUSED, State.FAILED) and _names_way(facts, step):
         return ""
@@ -277,6 +277,12 @@ def state_advice(facts: Facts, entry: Entry) -> str:
 def _names_way(facts: Facts, step: Step) -> bool:
     near = (line for line in facts.dialogue.service if abs(line.position - step.position) <= _NEAR)
     return any(_WAY.search(plain_of(line.text)) for line in near)
+
+
+def awaits_promise(facts: Facts, entry: Entry) -> bool:
+    """Tell whether a request is still open and the service side promised something by a time."""
+    promised = any(line.of(Act.PROMISE_BY) >= _TIMED for line in facts.acts.service)
+    return promised and entry.state in _WAITING
 
 
 def state_evidence(facts: Facts, entry: Entry) -> Evidence:

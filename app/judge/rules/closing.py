@@ -12,6 +12,7 @@ from app.judge.facts.requests import (
     PLEASED,
     SURE,
     asks_nothing,
+    awaits_promise,
     opt_out_confirmation,
     pleased_after,
     state_evidence,
@@ -42,7 +43,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when near the end it is asked or said that the issue is solved, and not denied.
 
     A customer who closes content once something was done or answered says so as well. A customer whose
-    request was refused has nothing to confirm.
+    request was refused, or waits for what was promised, has nothing to confirm.
     """
     no_occasion = _no_occasion(facts)
     if no_occasion is not None:
@@ -81,6 +82,8 @@ def _asked_or_said(facts: Facts, ending: tuple[Line, ...]) -> Answer:
         entry, line = pleased[-1]
         evidence = [state_evidence(facts, entry), shown_act(line, PLEASED)] if line else []
         return _confirmed(facts, "content", evidence)
+    if any(awaits_promise(facts, entry) for entry in entries):
+        return not_applicable(sentence("confirmed.promised"))
     thanked = any(line.shows(Act.THANK) and not line.shows(Act.DECLINE) for line in lines)
     return _unconfirmed(
         facts,

@@ -105,7 +105,7 @@ def criterion_document(judged: Judged) -> dict[str, Any]:
         "judgedBy": answer.judged_by,
         "failure": answer.failure,
         "evidence": [item.as_json() for item in answer.evidence],
-        "suggestion": (answer.advice or criterion.suggestion) if improvable else None,
+        "suggestion": (_suggestion(judged) or None) if improvable else None,
         "original": None,
         **({"otherwise": _otherwise_document(answer.otherwise)} if answer.otherwise else {}),
     }
@@ -192,7 +192,12 @@ def _improvement(item: Judged) -> str:
     missing = item.criterion.rule in _OF_WHAT_IS_MISSING
     quote = None if missing else _telling(item.answer.evidence)
     explanation = with_quote(item.answer.explanation, quote)
-    return " ".join(filter(None, (explanation, item.answer.advice or item.criterion.suggestion)))
+    return " ".join(filter(None, (explanation, _suggestion(item))))
+
+
+def _suggestion(item: Judged) -> str | None:
+    advice = item.answer.advice
+    return item.criterion.suggestion if advice is None else advice
 
 
 def _telling(evidence: Sequence[Evidence]) -> Evidence | None:
