@@ -108,6 +108,53 @@ def test_a_refusal_and_a_proposal_that_is_declined_are_no_to_do() -> None:
     assert summary(chat(*said))["actionItems"] == []
 
 
+PARKING = (
+    "a: public order office", "c: good day i have a parking fine for the ninth but i have a resident permit",
+    "a: file number", "c: p o three three eight", "a: yes thirty five euro payable within two weeks",
+    "c: but i have a permit", "a: the fine stands", "c: can i object to it then",
+    "a: its on the back of the letter", "c: right thank you so much for the information", "a: goodbye",
+)  # fmt: skip
+ROAMING = (
+    "c: Please put the roaming off",
+    "a: Roaming is off now. If you go to Switzerland, put it on in the app under Settings.",
+    "c: ok thanks",
+)
+LATE = (
+    "c: your man was supposed to come today. It is half past one.",
+    "a: He is stuck.",
+    "c: is he coming or not?",
+    "a: He will not make it before 6. He'd come after 6 if that's ok, otherwise I have tomorrow at 7:30 "
+    "as the first job, so it can't slip.",
+    "c: tomorrow 7:30",
+    "a: It's booked as first job, and he rings you when he leaves the yard.",
+    "c: fine. let's see tomorrow",
+)
+
+
+@pytest.mark.parametrize("lines", [PARKING, ROAMING, LATE])
+def test_where_something_is_a_free_choice_and_a_settled_offer_are_no_to_do(lines) -> None:
+    assert summary(chat(*((line[0], None, line[3:]) for line in lines)))["actionItems"] == []
+
+
+MATTERS = (
+    "The mould in the back bedroom is back again. And the fan in the bathroom has been dead since December "
+    "last year."
+)
+LONG = (
+    "I was with you from the 6th to the 8th of May. My card was charged on the 6th and again on the 8th.",
+    "Also I think that a green jacket of mine still hangs on the back of the bathroom door. Colm Hartigan",
+)
+
+
+@pytest.mark.parametrize(
+    ("opening", "issue"),
+    [(f"Flat 9 Tanner Wharf\n\nHi, two things. {MATTERS}", MATTERS), (" ".join(LONG), LONG[0])],
+)
+def test_an_address_or_a_date_alone_is_no_issue(opening: str, issue: str) -> None:
+    said = [("c", None, opening), ("a", None, "Good morning, I look into it.")]
+    assert issue_of(facts_of(chat(*said), CHAT, Context())) == issue
+
+
 def test_the_outcome_is_named_where_no_line_states_it() -> None:
     said = [("c", None, "Where is my parcel?"), ("a", None, "Hello."), ("c", None, "Hello?")]
     assert summary(chat(*said))["outcome"] == "It remained open whether the request was resolved."

@@ -137,7 +137,7 @@ def quotable_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def whole_sentences(text: str, spans: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
-    """Join sentences that follow each other: all that stay within 30 words, or else those up to a position."""
+    """Join sentences that follow each other: all that stay within 30 words, or else those around a position."""
     if not spans:
         return 0, 0
     first, last = spans[0][0], spans[-1][1]
@@ -149,6 +149,10 @@ def whole_sentences(text: str, spans: Sequence[tuple[int, int]], position: int) 
         if _words(text, begin, last) > MOST_WORDS:
             break
         first = begin
+    for _, end in spans[index + 1 :]:
+        if _words(text, first, end) > MOST_WORDS:
+            break
+        last = end
     return _within_words(text, (first, last), first)
 
 

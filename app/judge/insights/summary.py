@@ -15,7 +15,7 @@ from app.judge.dialogue.turns import Line, Side, content_of
 from app.judge.facts.conversation_facts import Facts
 from app.judge.facts.requests import SURE, asks_nothing, takeovers
 from app.judge.insights.outcome import Outcome
-from app.judge.insights.telling import OPEN, OUTCOME, Quotable, joined, quoted
+from app.judge.insights.telling import HEDGED, OPEN, OUTCOME, Quotable, joined, quoted
 from app.judge.languages.detection import ENGLISH
 from app.judge.languages.lexicon import lexicon_of, plain_of
 from app.judge.languages.words import words_in
@@ -33,10 +33,7 @@ _FEELINGS = (Act.ANGRY, Act.DISAPPOINTED)
 _PROMISES = (Act.PROMISE, Act.PROMISE_BY)
 # What the service side leaves to the customer.
 _LEAVES = (Act.INSTRUCT, Act.ELSEWHERE)
-# With these words nothing is promised for sure, and with those something is.
-_HEDGED = re.compile(
-    r"\b(?:could|would|might|may|maybe|perhaps|possibly|probably|try)\b|\w'd\b", re.IGNORECASE
-)
+# With this somebody promises something.
 _WILL = re.compile(r"\b(?:i|we)(?:['\u2019]ll| will)\b", re.IGNORECASE)
 _EMPTY: dict[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
@@ -123,15 +120,23 @@ def _without_greeting(facts: Facts, line: Line) -> str:
 
 
 def _telling(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Leave out the exclamations before and after what tells more."""
+    """Leave out the exclamations, and an address, before and after what tells more."""
     tells = [
-        text[slice(*span)].endswith("?") or len(text[slice(*span)].split()) > _EXCLAMATION
-        for span in spans
+        text[start:end].endswith("?")
+        or (len(text[start:end].split()) > _EXCLAMATION and not _is_address(text, start, end))
+        for start, end in spans
     ]
     if not any(tells):
         return spans
     first, last = tells.index(True), len(tells) - tells[::-1].index(True)
     return spans[first:last]
+
+
+def _is_address(text: str, start: int, end: int) -> bool:
+    """Tell whether a sentence is a line in which every word is a name or has a number."""
+    words = text[start:end].split()
+    are_names = all(word[0].isupper() or any(map(str.isdigit, word)) for word in words)
+    return are_names and not text[start:end].isupper() and text.startswith("\n", end)
 
 
 def _is_name(line: Line, text: str) -> bool:
@@ -215,7 +220,7 @@ def _wishes(facts: Facts, issue: str | None) -> Iterator[str]:
 
 def _kind_of(item: Quotable) -> str:
     """Return what a pending sentence is: a promise, something left to the customer, or what comes next."""
-    if _HEDGED.search(item.quote):
+    if HEDGED.search(item.quote):
         return "pending"
     promised, left = (max(map(item.line.of, acts)) for acts in (_PROMISES, _LEAVES))
     if _WILL.search(item.quote) or promised >= max(left, SURE):

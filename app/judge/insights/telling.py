@@ -70,6 +70,16 @@ _DECLINES = (Act.DECLINE, Act.GIVE_UP)
 _DONE_BY_CUSTOMER = re.compile(
     r"\W*(?:i(?:'ve| have)? )?(?:done|\w{2,}ed|sent|did)\b", re.IGNORECASE
 )
+# With these words nothing is promised for sure.
+HEDGED = re.compile(
+    r"\b(?:could|would|might|may|maybe|perhaps|possibly|probably|try)\b|\w'd\b", re.IGNORECASE
+)
+# What is to do only as the customer chooses, and what only says where something is.
+_CHOSEN = re.compile(
+    r"\W*(?:(?:and|but|so) )?if you(?:'d| would)? (?:do|go|want|wish|like|prefer|choose|decide)\b",
+    re.IGNORECASE,
+)
+_STATED = re.compile(r"\W*(?:it|that|this|there)(?:'?s| is)\b", re.IGNORECASE)
 _MOST_BETWEEN, _SENTENCE_END = 20, re.compile(r"[.!?](?:\s|\Z)")
 _WITHDRAWN = re.compile(
     r"\W*(?:or|oh|no|wait|sorry|um|uh)[, ]+(?:no|wait|sorry|actually)\b", re.IGNORECASE
@@ -222,7 +232,8 @@ def quoted(
             continue
         if item.likely < enough or not _tells(item, issue):
             continue
-        if _is_open(facts, item) if purpose == OPEN else not _is_superseded(facts, item):
+        stands = purpose == OUTCOME or _is_open(facts, item)
+        if stands and not _is_superseded(facts, item, purpose):
             chosen.setdefault(item.position, []).append(item)
     items = [_without_exclamation(item, purpose) for line in chosen.values() for item in line]
     return joined(items)
@@ -237,12 +248,13 @@ def _tells(item: Quotable, issue: str | None) -> bool:
     return not _WITHDRAWN.match(rest) and empty < max(_SURELY, bearing)
 
 
-def _is_superseded(facts: Facts, item: Quotable) -> bool:
+def _is_superseded(facts: Facts, item: Quotable, purpose: str) -> bool:
     """Tell whether a clause only proposes something, and something was done later."""
-    proposed = item.of(Act.PROPOSE)
-    if proposed < _SURELY or proposed < max(map(item.of, _BEARING_WELL)):
-        return False
-    return any(
+    if purpose == OPEN:
+        proposes = bool(HEDGED.search(item.quote))
+    else:
+        proposes = item.of(Act.PROPOSE) >= max(_SURELY, *map(item.of, _BEARING_WELL))
+    return proposes and any(
         line.line.position > item.position and line.shows(Act.DONE) for line in facts.acts.service
     )
 
@@ -264,13 +276,20 @@ def _without_exclamation(item: Quotable, purpose: str) -> Quotable:
 def _is_open(facts: Facts, item: Quotable) -> bool:
     """Tell whether something is still to do: neither done with these words nor declined or done at once."""
     pending, other = (max(map(item.of, acts)) for acts in (_PENDING, _OTHER))
-    if other >= _SURELY and other > pending:
+    if (other >= _SURELY and other > pending) or _is_idle(item):
         return False
     after = (line for line in facts.acts.customer if line.line.position > item.position)
     reply = next(after, None)
     return reply is None or not (
         max(map(reply.of, _DECLINES)) >= _SURELY or _DONE_BY_CUSTOMER.match(reply.line.text)
     )
+
+
+def _is_idle(item: Quotable) -> bool:
+    """Tell whether nobody has to do anything: the customer may choose, or is told where something is."""
+    surely = max(map(item.of, (Act.PROMISE, Act.PROMISE_BY, Act.DOING))) >= _SURELY
+    is_stated = _STATED.match(item.quote) and not _TIME.search(item.quote)
+    return not surely and bool(is_stated or _CHOSEN.match(item.quote))
 
 
 def joined(items: Iterable[Quotable]) -> list[Quotable]:
