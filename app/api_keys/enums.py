@@ -11,7 +11,7 @@ class SignaturePolicy(LabelledEnum):
     OPTIONAL = "optional", "Accepted everywhere but for keys"
 
 
-# The last ten belong to extensions of the API.
+# In the order in which forms and documents list them.
 SCOPES = (
     "evaluations:read",
     "audio:read",

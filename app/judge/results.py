@@ -1,4 +1,7 @@
-"""Results of a judgement: one document of scored criteria, facts, dimensions and coaching."""
+"""Results of a judgement: one document of scored criteria, facts, dimensions and coaching.
+
+Where a model has an opinion of the whole conversation (`facts.opinion`), ratings follow from it.
+"""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -264,6 +264,7 @@ def unreleased(session: Session) -> dict[int, str | None]:
     # In a form that uses no index of its own: that of the teams leaves fewer.
     is_current = Evaluation.is_current.is_not(False)
     current = select(Evaluation.source_id).where(is_current, Evaluation.scorecard_id.in_(ruled))
+    # The session adds what the caller may see to each statement: the second run finds what the first leaves out.
     shown = set(session.scalars(current))
     with limited_to(replace(teams, released_only=False)):
         hidden = set(session.scalars(current)) - shown

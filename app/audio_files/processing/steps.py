@@ -156,7 +156,7 @@ def release(session: Session, lease: Lease[ProcessingJob], due_at: datetime, cou
 def start(
     session: Session, lease: Lease[ProcessingJob], *, max_duration_s: float
 ) -> ProcessingTask:
-    """Start the first stage that is not done, and return the task."""
+    """Return the task, and start decoding; with a transcript, `start_evaluation` comes next."""
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
     if job.transcribe:

@@ -25,7 +25,10 @@ logger.addFilter(OnceAMinute())
 
 
 class StateStore(Protocol):
-    """Interface of both stores; see `RequestState`."""
+    """Interface of both stores; see `RequestState`.
+
+    `take_counts` sets the counts of calls aside until `drop_counts` says that the database has them.
+    """
 
     def visit(self, visit: Visit) -> Admission: ...
     def uncount(self, count: CallCount) -> None: ...

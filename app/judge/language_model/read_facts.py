@@ -1,4 +1,8 @@
-"""Facts of a conversation as a language model has read it: everything else follows from its ledger."""
+"""Facts of a conversation as a language model has read it: everything else follows from its ledger.
+
+A `Reading` holds claims, each with a quote that is in the transcript and its meaning: an act, a cue or a state.
+The claims about one request are its course.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,6 +27,7 @@ from app.judge.ledger.entries import Entry, Ledger, RequestKind, State, Step
 _MEANINGS = [meaning for words in (STEPS, REQUESTS, FEELINGS, RUDE) for meaning in words.values()]
 # What the model reads only in part: the rules' own reading of it stays.
 _SHARED_ACTS = {Act.ASK, Act.INFORM, Act.INSTRUCT, Act.YES}
+# What the model has no word for, but says with another one: a refusal may have a reason.
 _LIKE_ACTS = {Act.REFUSE_REASON, Act.UNDONE, Act.PROMISE_BY, Act.LEAVE, Act.INSULT}
 _REPLACED_ACTS = ({meaning.act for meaning in _MEANINGS} | _LIKE_ACTS) - _SHARED_ACTS
 _LIKE_CUES = {"success", "no_result", "bad_news", "dismissive", "next_step"}

@@ -42,7 +42,7 @@ _BEYOND_LATIN = re.compile(r"[\u0370-\u1dff\u1f00-\u1fff\u2c00-\ud7ff\uf900-\ufd
 _SAMPLE_CHARS = 20_000
 _ENOUGH_SHARE = 0.15
 _LEAST_HITS = 2
-_AGAINST_ENGLISH = 3
+_HITS_OF_OTHERS = 3
 # Confidence of a guess: by the share and number of common words, or by letters.
 _SURE_SHARE, _SURE_HITS, _SURE_LETTERS = 0.25, 6, 40
 _SCRIPT_ALONE = 0.6
@@ -67,9 +67,9 @@ def languages_of(
 ) -> Languages:
     """Tell the language of the texts together and of each one.
 
-    What is declared, for all texts or for single ones (`known`), is believed; only in a conversation in English or
-    Hindi are lines told apart, since people switch between these. Without a declaration the first
-    20,000 characters decide.
+    What is declared, for all texts or for single ones (`known`), is believed. Texts in another script go by their
+    script; in Latin letters, texts are told apart only in English, Hindi and undeclared conversations, since people
+    switch between these. Without a declaration the first 20,000 characters decide.
     """
     main = language_key(declared)
     keys = {tag: language_key(tag) for tag in set(known)}
@@ -173,7 +173,7 @@ def _of_text(text: str, hint: str) -> str:
     hits = Counter({code: count for code, count in all_hits.items() if count >= _LEAST_HITS})
     ours = hits.get(latin, 0)
     for code, count in hits.most_common():
-        least = _LEAST_HITS if hint == UNKNOWN or code in _SWITCHED else _AGAINST_ENGLISH
+        least = _LEAST_HITS if hint == UNKNOWN or code in _SWITCHED else _HITS_OF_OTHERS
         if code != latin and count >= least and count > ours:
             return code
     return latin

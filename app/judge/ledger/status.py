@@ -27,7 +27,7 @@ _RANGES = {
 
 def stated_status(ledger: Ledger) -> str | None:
     """Return the status that lines of the conversation state; None where none does."""
-    states = {entry.state for entry in _unconfirmed(ledger.matters)}
+    states = {entry.state for entry in _without_settled(ledger.matters)}
     if not states:
         return None
     if _is_escalated(ledger, states):
@@ -41,15 +41,15 @@ def stated_status(ledger: Ledger) -> str | None:
     return None
 
 
-def _unconfirmed(matters: Sequence[Entry]) -> list[Entry]:
-    """Leave out what was asked before the customer confirmed something, and asked no more."""
+def _without_settled(matters: Sequence[Entry]) -> list[Entry]:
+    """Leave out requests that nothing answered, if the customer confirmed something later."""
     confirmed = [entry.moved_at for entry in matters if entry.state is State.CONFIRMED]
     last = max(confirmed, default=-1)
     return [entry for entry in matters if entry.state is not State.OPEN or entry.moved_at > last]
 
 
 def probability_within(status: str, probability: float) -> float:
-    """Move a probability into the range of its status, in the order of the probabilities."""
+    """Move a probability into the range of its status, so that a higher one stays higher."""
     low, high = _RANGES[status]
     return round(low + (high - low) * probability, 4)
 

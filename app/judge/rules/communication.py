@@ -164,7 +164,7 @@ def _problems(facts: Facts, line: SpokenLine) -> list[Cue]:
 
 
 def courtesy(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer with the lowest level on abuse; otherwise lower the score with each rude or cold line."""
+    """Answer with the lowest level on abuse; otherwise lower it with mockery, threats, pressure, rude and cold lines."""
     if facts.said("profanity"):
         return abuse(facts, criterion)
     rude = sorted(
@@ -301,7 +301,7 @@ def _repeated_questions(facts: Facts) -> list[Line]:
 
 
 def abuse(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer with the lowest level on abuse; how clear the rest is, is not judged."""
+    """Answer with the lowest level on abuse, which is all that rules can tell of such criteria."""
     abusive = facts.said("profanity")
     if not abusive:
         return needs_model()
