@@ -201,6 +201,27 @@ def test_what_is_taken_back_is_denied_or_read_plainly(said, likely, state):
     assert ledger.entries[0].state is state
 
 
+def test_a_goodbye_puts_nothing_off():
+    ledger = read(
+        ("c", {Act.REQUEST: 0.9}, "Please move it to Monday."),
+        ("a", {Act.PROMISE: 0.9}, "I will move it."),
+        ("a", {Act.CLOSE: 0.9, Act.STALL: 0.6}, "Thank you for contacting us."),
+    )
+    assert ledger.entries[0].state is State.PROMISED
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_faint_confirmation_is_of_what_was_said_after_a_question(answers):
+    lines = [
+        ("c", {Act.REQUEST: 0.9}, "Please send my parcel."),
+        ("a", {Act.ASK: 0.9}, "Which number has it?"),
+        ("c", {}, "48213."),
+    ]
+    reply = [("a", {Act.COURTESY: 0.6}, "It goes out again.")] if answers else []
+    ledger = read(*lines, *reply, ("c", {Act.SOLVED: 0.55}, "That solves it."))
+    assert (ledger.entries[0].state is State.CONFIRMED) is answers
+
+
 @pytest.mark.parametrize(
     ("done", "doing", "state"), [(0.8, 0.6, State.DONE), (0.6, 0.8, State.IN_WORK)]
 )

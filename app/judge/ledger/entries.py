@@ -170,8 +170,12 @@ _NEGATIVE = (
 _INTRODUCED = 2
 _REFUSALS = frozenset({State.REFUSED, State.FAILED, State.SENT_ELSEWHERE})
 _SAME_SUBJECT = 0.5
-# What would or could be done is none of these.
-_CLAIMED = frozenset({State.DONE, State.PROMISED, State.TRANSFERRED})
+# A line takes no step if one of these is likelier: what is only planned is not done, a goodbye puts nothing off.
+_DOUBTS: Mapping[State, tuple[Act, ...]] = {
+    **dict.fromkeys((State.PROMISED, State.TRANSFERRED), (Act.HYPOTHETICAL,)),
+    State.DONE: (Act.HYPOTHETICAL, Act.DOING),
+    State.PUT_OFF: (Act.CLOSE,),
+}
 # While nothing was done or told, or it was refused, only a plain word of the customer closes a request.
 _BEGUN = (State.OPEN, State.ASKED_BACK, State.IN_WORK, State.PROMISED, State.TRANSFERRED)
 _PLAINLY = 0.75
@@ -189,7 +193,7 @@ class _Book:
         self.entries: list[Entry] = []
         self.open_question: int | None = None
         self._named = False
-        self._served_lines = 0
+        self._served: list[int] = []
         self._asked_fact = False
         self.ends_content = False
 
@@ -233,14 +237,15 @@ class _Book:
         if line.shows(*_ANSWERS):
             self.open_question = None
         is_named = line.shows(Act.NAME) and not line.names_customer
-        is_another = is_named and (self._named or self._served_lines >= _INTRODUCED)
+        is_another = is_named and (self._named or len(self._served) >= _INTRODUCED)
         self._named = self._named or is_named
-        self._served_lines += 1
+        self._served.append(line.position)
         entry = self._addressed(line)
         if entry is None:
             return
         for state in _BY_SERVICE:
-            if line.shows(*STATE_ACTS[state]) and not _is_hypothetical(line, state):
+            doubt = line.most(*_DOUBTS.get(state, ()))
+            if line.shows(*STATE_ACTS[state]) and line.most(*STATE_ACTS[state]) >= doubt:
                 self._enter(entry, state, line)
         if line.shows(Act.TRANSFER) or is_another or line.taken_over:
             self._hand_over(line)
@@ -311,7 +316,8 @@ class _Book:
     def _close(self, line: Spoken) -> None:
         is_plain = line.acts[Act.SOLVED] >= _PLAINLY
         for entry in self.entries:
-            begun = entry.state in (*_BEGUN, *_REFUSALS)
+            replied = entry.state is State.ASKED_BACK and entry.moved_at < self._served[-1]
+            begun = entry.state in (*_BEGUN, *_REFUSALS) and not replied
             if entry.state is not State.GIVEN_UP and (is_plain or not begun):
                 entry.move(State.CONFIRMED, line.position)
 
@@ -352,12 +358,6 @@ def _kind_of(line: Spoken) -> RequestKind | None:
     if line.shows(Act.REQUEST):
         return RequestKind.QUESTION if line.asks_fact else RequestKind.ACTION
     return None
-
-
-def _is_hypothetical(line: Spoken, state: State) -> bool:
-    # What is still being done is not done.
-    doubts = (Act.HYPOTHETICAL, Act.DOING) if state is State.DONE else (Act.HYPOTHETICAL,)
-    return state in _CLAIMED and line.most(*doubts) > line.most(*STATE_ACTS[state])
 
 
 def _is_left(entry: Entry, line: Spoken) -> bool:
