@@ -144,9 +144,15 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     if _left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])
-    cues_of_kind = seen_by_reader(facts, ENDING, ending_parts(facts, ending), ending)
+    found = ending_parts(facts, ending)
+    cues_of_kind = seen_by_reader(facts, ENDING, found, ending)
     present = [kind for kind in _PARTS if cues_of_kind[kind]]
-    absent = [kind for kind in _PARTS if kind not in present and is_missing(facts, ENDING[kind])]
+    # What words show and a reader would hardly see is neither there nor missing.
+    absent = [
+        kind
+        for kind in _PARTS
+        if not (found[kind] or cues_of_kind[kind]) and is_missing(facts, ENDING[kind])
+    ]
     if len(present) < parameters["fullElements"] and len(present) + len(absent) < len(_PARTS):
         return unjudged(sentence("not_judged.unsure"))
     if len(present) >= parameters["fullElements"]:
