@@ -286,7 +286,7 @@ def _is_open(facts: Facts, item: Quotable) -> bool:
 
 
 def _is_idle(item: Quotable) -> bool:
-    """Tell whether nobody has to do anything: the customer may choose, or is told where something is."""
+    """Tell whether a clause leaves nothing to do: the customer may choose, or learns where something is."""
     surely = max(map(item.of, (Act.PROMISE, Act.PROMISE_BY, Act.DOING))) >= _SURELY
     is_stated = _STATED.match(item.quote) and not _TIME.search(item.quote)
     return not surely and bool(is_stated or _CHOSEN.match(item.quote))

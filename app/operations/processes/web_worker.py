@@ -119,7 +119,7 @@ class WebWorker(AnsweringWorker):
                 else:
                     self._selector.unregister(listener)
         if not self.alive:
-            # The kernel would go on taking connections that are never answered; those it has taken are.
+            # Otherwise the kernel takes more connections, which nobody answers; those it has taken are answered.
             while self.sockets:
                 listener = self.sockets.pop()
                 listener.setblocking(False)

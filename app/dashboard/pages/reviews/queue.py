@@ -228,7 +228,7 @@ def _query_of(tab: QueueTab, page_filters: PageFilters) -> dict[str, str]:
 
 
 def _except_assigned(tab: QueueTab) -> dict[str, Any]:
-    """Return the filter that leaves out what a plan has assigned, for tabs of what nobody has asked for."""
+    """Return the filter that leaves out what a plan has assigned, on tabs of reviews that were not requested."""
     is_unasked = tab.query.get("reviewStatus") == ReviewStatus.NONE
     return {"except_ids": assignments.held_evaluations()} if is_unasked else {}
 
